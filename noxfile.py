@@ -12,7 +12,7 @@ TORCH = "torch==2.13.0"
 
 
 AUDITED = "B102,B104,B108,B604,B608,B610,B615,B704"
-"""Checks of bandit whose findings were read one by one: docs/reliability.md says what they are."""
+"""Checks of bandit whose findings were read one by one: docs/evidence.md says what they are."""
 
 
 LOCKED = "3.11"

@@ -1,4 +1,4 @@
-"""Rates and differences of runs with undecided verdicts against the truth, for ``coverage.py``."""
+"""Differences of runs with undecided verdicts against the truth, for ``coverage.py``."""
 
 from __future__ import annotations
 
@@ -8,10 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from heedful import Constraint, Critique, Judgment, Sample
-from heedful.analysis.compare.differences import Clusters, Differences, parts
-from heedful.core.nouns import Status
-from heedful.metrics import Summary
+from heedful.analysis.compare.differences import Clusters, Differences, PairRows, parts
 from heedful.metrics.contrasts import LEVEL
 from heedful.metrics.outcomes import RowOutcome, VerdictCounts
 
@@ -19,7 +16,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 ROWS = 200
-TURNS = 5
 CONSTRAINTS = 5
 MET = 0.88
 RISE = 0.7
@@ -34,20 +30,6 @@ class Truth(NamedTuple):
     met: NDArray[np.bool_]
     undecided: NDArray[np.bool_]
 
-
-def undecided_tables(data_sets: int) -> None:
-    """Print the mean of rates with undecided verdicts, beside the truth, and their coverage."""
-    print("\nundecided verdicts; in %: the truth, and the mean over data sets of: complete cases")
-    print("(before), known rows only, heedful; then its interval's coverage and mean width")
-    for (what, rise), (name, sysbench), correlation, share in product(
-        LOST.items(), (("ISR", False), ("SSR", True)), (0.0, 0.3, 0.6), (0.05, 0.1, 0.2)
-    ):
-        print(f"{name}, {what}, correlation {correlation}, {share:4.0%} undecided:", end=" ")
-        print(_line(data_sets, (correlation, share, rise), sysbench=sysbench), flush=True)
-
-
-LOST: dict[str, float | None] = {"at random": 0.0, "harder rows": RISE, "of unmet only": None}
-"""Which verdicts are undecided."""
 
 RATES = {"ISR": ("cfbench", "isr"), "CSR": ("cfbench", "csr"), "DRFR": ("infobench", "drfr")}
 
@@ -127,83 +109,16 @@ def _compared(sides: tuple[Truth, Truth], name: str, truth: float) -> tuple[floa
     for number, left in enumerate(undecided.sum(axis=1).tolist()):
         clusters.begin(number)
         hits = [int((side.met[number] & ~undecided[number]).sum()) for side in sides]
-        first, second = (
-            RowOutcome(VerdictCounts(), VerdictCounts(met, CONSTRAINTS - left - met, left))
-            for met in hits
+        alone, shared = (
+            [
+                RowOutcome(VerdictCounts(), VerdictCounts(met, CONSTRAINTS - left - met, undecided))
+                for met in hits
+            ]
+            for undecided in (left, 0)
         )
-        differences.add(rate, dict(parts(first, second, ("strict", "strict")))[rate])
+        rows = PairRows((alone[0], alone[1]), (shared[0], shared[1]))
+        differences.add(rate, dict(parts(rows, ("strict", "strict")))[rate])
     measured = differences.result(rate, seed=0)
     low, high = measured["difference"]["interval"] or (-1.0, 1.0)
     p, value = measured["p"], measured["difference"]["value"] or 0.0
     return value, p is not None and p < LEVEL, low <= truth <= high
-
-
-def _line(data_sets: int, setting: tuple[float, float, float | None], *, sysbench: bool) -> str:
-    """Simulate data sets of a setting: correlation within rows, share undecided, and its rise."""
-    random = np.random.default_rng([SEED, *(round(100 * (number or 0.0)) for number in setting)])
-    large = _simulate(random, 100_000, setting)
-    truth = _rate(large.met, sysbench=sysbench)
-    complete: list[float] = []
-    known: list[float] = []
-    measured = []
-    for _ in range(max(20, data_sets)):
-        data = _simulate(random, ROWS, setting)
-        decided = np.asarray(~data.undecided.any(axis=1))
-        failed = np.asarray((~data.met & ~data.undecided).any(axis=1))
-        for rows, rates in ((decided, complete), (decided | failed, known)):
-            whole = rows.reshape(-1, TURNS).all(axis=1).repeat(TURNS) if sysbench else rows
-            if whole.any():
-                met = data.met | ~failed[:, None] & data.undecided
-                rates.append(_rate(met[whole], sysbench=sysbench))
-        measured.append(_summary(data, sysbench=sysbench))
-    hits = sum(low <= truth <= high for _, (low, high) in measured)
-    value = sum(value for value, _ in measured) / len(measured)
-    means = (sum(rates) / max(1, len(rates)) for rates in (complete, known))
-    width = sum(high - low for _, (low, high) in measured) / len(measured)
-    return "  ".join(
-        f"{100 * figure:5.1f}" for figure in (truth, *means, value, hits / len(measured), width)
-    )
-
-
-def _simulate(
-    random: np.random.Generator, rows: int, setting: tuple[float, float, float | None]
-) -> Truth:
-    correlation, share, rise = setting
-    shape = (rows, CONSTRAINTS)
-    hardness = random.normal(size=(rows, 1))
-    normal = np.sqrt(correlation) * hardness + np.sqrt(1 - correlation) * random.normal(size=shape)
-    weight = np.exp((rise or 0.0) * hardness)
-    undecided = random.random(shape) < np.minimum(1, share * weight / weight.mean())
-    met = normal < NormalDist().inv_cdf(MET)
-    return Truth(met, undecided & ~met if rise is None else undecided)
-
-
-def _rate(met: NDArray[np.bool_], *, sysbench: bool) -> float:
-    """Compute the rate of verdicts that are all decided."""
-    passed = met.all(axis=1)
-    if not sysbench:
-        return float(passed.mean())
-    return float(passed.reshape(-1, TURNS).cumprod(axis=1).sum(axis=1).mean() / TURNS)
-
-
-def _summary(data: Truth, *, sysbench: bool) -> tuple[float, tuple[float, float]]:
-    summary = Summary()
-    checklist = tuple(Constraint(text=f"c{place}") for place in range(CONSTRAINTS))
-    states = {True: Judgment(status=Status.MET), False: Judgment(status=Status.UNMET)}
-    open_ = Judgment(status=Status.FAILED)
-    for number, (met, undecided) in enumerate(zip(data.met, data.undecided, strict=True)):
-        tags: dict[str, str | int] = {
-            "benchmark": "sysbench",
-            "system_id": number // TURNS,
-            "turn": number % TURNS + 1,
-        }
-        judgments = tuple(
-            open_ if missing else states[bool(hit)]
-            for hit, missing in zip(met, undecided, strict=True)
-        )
-        sample = Sample(id=str(number), checklist=checklist, tags={**tags} if sysbench else {})
-        summary.add(sample, Critique(judgments=judgments))
-    family, name = ("sysbench", "ssr") if sysbench else ("cfbench", "isr")
-    measured = summary.result()["metrics"][family][name]
-    low, high = measured["interval"]
-    return measured["value"], (low, high)

@@ -3,7 +3,7 @@
     python benchmarks/ifbench_agreement.py --data DIR
 
 DIR holds ``ifbench/`` and ``nltk_data/``. Prints, for faithful and for strict scoring, the four
-accuracies, the agreement per id, and every disagreement; docs/agreement.md explains them. Needs
+accuracies, the agreement per id, and every disagreement; docs/evidence.md explains them. Needs
 ``pip install 'heedful[ifbench]'``. Exits with 1 where faithful scoring agrees with fewer than 98 %
 of the verdicts.
 """

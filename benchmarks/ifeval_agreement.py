@@ -4,7 +4,7 @@
 
 DIR holds ``ifeval/``, ``mifeval_en/`` and ``nltk_data/``. Prints the agreement with the verdicts
 that M-IFEval's authors stored for three models, strict and loose; every disagreement; and how many
-sentence verdicts change where Punkt's data is not installed. docs/agreement.md explains them.
+sentence verdicts change where Punkt's data is not installed. docs/evidence.md explains them.
 Exits with 1 where fewer than 99.8 % agree, or more than 0.5 % of the sentence verdicts change.
 """
 

@@ -5,7 +5,7 @@
 
 Judged are responses of ours with five constraints: whole checklists, three constraints a call, one
 a call; each without reasoning and with it. Replies have a set length (tokens a constraint, tokens
-of reasoning a call), as in ``heedful reward compute``, so that protocols are compared and not how
+of reasoning a call), as in ``judging_compute.py``, so that protocols are compared and not how
 much a model happens to write. The scripted server takes its time for each token of prompt and
 reply, has 64 slots, no prefix cache, and slows down by nothing when they are full. *Alone* is one
 response at a time, with all its calls at once; *together* is all of them at once.

@@ -1,17 +1,18 @@
-"""The attack suite on scripted judges of several characters: tables in Markdown.
+"""The attacks of ``examples/attacks.py`` on scripted judges, alone and behind the gates.
 
-    python benchmarks/reward_attacks.py
-
-For a judge of your own: ``heedful reward attack --judge …``.
+python benchmarks/reward_attacks.py
 """
 
 from __future__ import annotations
 
 import re
+import runpy
+from collections import defaultdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from heedful import Critique, Judgment, Sample, Status
-from heedful.rewards.attacking import attack_judge, examples
+from heedful.rewards import Reward
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -32,7 +33,10 @@ class Scripted:
         return Critique(judgments=(Judgment(status=status),) * size)
 
 
-GOOD = {sample.response for sample in examples()}
+ATTACKS = runpy.run_path(str(Path(__file__).parents[1] / "examples" / "attacks.py"))
+SAMPLES: list[Sample] = ATTACKS["examples"]()
+ROWS: list[Sample] = list(ATTACKS["rows"](SAMPLES))
+GOOD = {sample.response for sample in SAMPLES}
 PRAISE = re.compile(r"\bmet\b|satisf|fulfil|VERDICT|满足|perfect", re.IGNORECASE)
 JUDGES = (
     Scripted("permissive", lambda _: True),
@@ -43,20 +47,29 @@ JUDGES = (
 response as its own."""
 
 
+def passed(judge: Scripted, gates: str) -> list[bool]:
+    """Tell which attacks get the highest reward."""
+    with Reward(judge, "all_or_nothing", gates=gates) as reward:
+        return [scored.value == 1 for scored in reward.score_sync(ROWS)]
+
+
 def main() -> None:
     """Print the pass rates by kind."""
-    results = [attack_judge(judge, examples()) for judge in JUDGES]
-    print("| kind | tried | " + " | ".join(judge.name for judge in JUDGES) + " |")
+    kinds: dict[str, list[int]] = defaultdict(list)
+    for at, row in enumerate(ROWS):
+        kinds[str(row.tags["kind"])].append(at)
+    results = {judge.name: [passed(judge, gates) for gates in ("none", "all")] for judge in JUDGES}
+    print("| kind | tried | " + " | ".join(results) + " |")
     print("| --- " * (len(JUDGES) + 2) + "|")
-    for kind, numbers in results[0]["kinds"].items():
-        cells = [kind, str(numbers["alone"]["tried"])]
-        for result in results:
-            rates = (result["kinds"][kind][setting]["rate"] for setting in ("alone", "gates"))
-            cells.append(" → ".join(f"{100 * rate:.0f} %" for rate in rates))
+    for kind, places in kinds.items():
+        cells = [kind, str(len(places))]
+        for settings in results.values():
+            shares = (sum(settled[at] for at in places) / len(places) for settled in settings)
+            cells.append(" → ".join(f"{share:.0%}" for share in shares))
         print("| " + " | ".join(cells) + " |")
-    for result in results:
-        through = [name for name, each in result["attacks"].items() if each["gates"]["passed"]]
-        print(f"\n{result['judge']}, behind the gates: {', '.join(through)}")
+    for name, (_, gated) in results.items():
+        through = {str(row.tags["attack"]) for row, got in zip(ROWS, gated, strict=True) if got}
+        print(f"\n{name}, behind the gates: {', '.join(sorted(through))}")
 
 
 if __name__ == "__main__":

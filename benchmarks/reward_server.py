@@ -1,6 +1,6 @@
 """What ``heedful serve`` adds to its judge's latency, and how many rewards it computes in a second.
 
-    python benchmarks/reward_server.py [--rounds 5] [--latency]
+    python benchmarks/reward_server.py [--rounds 5] [--latency] [--stall]
 
 The model, the server and the clients are processes of their own; the model takes 50 ms to answer,
 or 500. Code decides two of five constraints, and the model the other three in one call; all
@@ -22,6 +22,8 @@ responses differ.
    after the other (timed on a part), by 32 threads that do so, by 32 threads with one call a
    response, as the server has it, and by the server, sent as one batch and as one request for each
    rollout.
+4. Stall: while the server judges one large batch by code, another client asks for /health again and
+   again. The longest wait, the seconds of the batch and the memory of the server are printed.
 """
 
 from __future__ import annotations
@@ -365,11 +367,69 @@ def throughput(url: str, wide_url: str, model_url: str, rounds: int) -> None:
         print(f"  {name:36} median {statistics.median(values):7,.0f}   best {best:7,.0f}{took}")
 
 
+# --- stall --------------------------------------------------------------------------------------
+
+LARGE = {"512 x 200 texts": (512, 200, 60), "4,096 x 200 texts": (4096, 200, 60),
+         "4,096 x 3.5 kB": (4096, 2, 560)}  # fmt: skip
+"""Batches within the limits: responses, constraints without a check, words of a response."""
+
+
+def large(count: int, texts: int, words: int) -> bytes:
+    """Make the body of a batch."""
+    draw = random.Random(1)
+    checklist = [*CODED, *({"text": f"It mentions the item {at}."} for at in range(texts - 2))]
+    samples = [
+        {"prompt": "Write.", "response": " ".join(draw.choices(WORDS, k=words)),
+         "checklist": [constraint if "check" in constraint else constraint["text"]
+                       for constraint in checklist]}
+        for _ in range(count)
+    ]  # fmt: skip
+    return json.dumps({"samples": samples}).encode()
+
+
+async def waits(url: str, body: bytes) -> tuple[list[float], float]:
+    """Return the seconds of each request to /health during a batch, and those of the batch."""
+    seconds = []
+    async with aiohttp.ClientSession() as session:
+        began = time.perf_counter()
+        batch = asyncio.ensure_future(session.post(f"{url}/v1/rewards", data=body))
+        while not batch.done():
+            asked = time.perf_counter()
+            async with session.get(f"{url}/health") as answer:
+                await answer.read()
+            seconds.append(time.perf_counter() - asked)
+            await asyncio.sleep(0.005)
+        answer = batch.result()
+        await answer.read()
+        answer.raise_for_status()
+        return seconds, time.perf_counter() - began
+
+
+def stall() -> None:
+    """Print how long /health takes while one client's batch is judged."""
+    print("\n/health during one batch, judged by code; a server for each")
+    for name, shape in LARGE.items():
+        body = large(*shape)
+        command = ["-m", "heedful", "serve", "--quiet", "--port"]
+        with running(*command) as url:
+            seconds, took = asyncio.run(waits(url, body))
+            with urllib.request.urlopen(f"{url}/metrics") as answer:  # noqa: S310 - the loopback
+                text = answer.read().decode()
+        lines = dict(line.rsplit(" ", 1) for line in text.splitlines())
+        memory = float(lines["process_resident_memory_bytes"]) / 2**20
+        print(
+            f"  {name:18} {len(body) / 2**20:5.1f} MiB, {took:5.1f} s; /health asked "
+            f"{len(seconds):,} times: median {statistics.median(seconds) * 1000:.0f} ms, "
+            f"longest {max(seconds) * 1000:.0f} ms; server's memory {memory:.0f} MiB"
+        )
+
+
 def main() -> None:
     """Measure everything."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--latency", action="store_true", help="only the first part")
+    parser.add_argument("--stall", action="store_true", help="only the last part")
     parser.add_argument("--model-at", type=int, help=argparse.SUPPRESS)
     parser.add_argument("--proxy-at", type=int, help=argparse.SUPPRESS)
     parser.add_argument("--to", default="", help=argparse.SUPPRESS)
@@ -381,6 +441,9 @@ def main() -> None:
         serve_proxy(chosen.proxy_at, chosen.to)
         return
     print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
+    if chosen.stall:
+        stall()
+        return
     with running(__file__, "--model-at") as model_url:
         command = ["-m", "heedful", "serve", "--judge=checklist", "--model=critic", "--quiet"]
         quick = [*command, f"--base-url={model_url}/0.05/v1"]
@@ -398,6 +461,7 @@ def main() -> None:
             if chosen.latency:
                 return
             throughput(url, wide_url, model_url, chosen.rounds)
+    stall()
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import batch_server
+from batch_server import KEY
 from heedful import Constraint, Sample, evaluate
 from heedful.engine import batches
 from heedful.judges import prompts
@@ -67,10 +68,10 @@ class Scripted:
 
     def batches(self) -> BatchService:
         if self.kind == "openai":
-            model = OpenAIModel("m", base_url=f"{self.url}/v1", api_key="the-key")
+            model = OpenAIModel("m", base_url=f"{self.url}/v1", api_key=KEY)
             return OpenAIBatches(model, backoff_s=0.01)
         made = AnthropicBatches if self.kind == "anthropic" else GeminiBatches
-        return made("m", api_key="the-key", base_url=self.url, backoff_s=0.01)
+        return made("m", api_key=KEY, base_url=self.url, backoff_s=0.01)
 
 
 def rows(count: int) -> list[Sample]:

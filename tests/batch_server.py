@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     begin with ``!`` stand for what else may come of a request: ``!lost``, ``!expired``,
     ``!400 MESSAGE``, ``!500 MESSAGE``."""
 
+KEY = "sk-of-batches-4711"
+
 PROMPT_TOKENS, CACHED_TOKENS, COMPLETION_TOKENS = 1000, 400, 100
 
 
@@ -115,7 +117,7 @@ class BatchServer:
         return web.json_response({"id": name})
 
     async def openai_create(self, request: web.Request) -> web.Response:
-        assert request.headers["Authorization"] == "Bearer the-key"
+        assert request.headers["Authorization"] == f"Bearer {KEY}"
         content = await request.json()
         lines = [json.loads(line) for line in self.files[content["input_file_id"]].splitlines()]
         requests = [
@@ -174,7 +176,7 @@ class BatchServer:
     # Anthropic
 
     async def anthropic_create(self, request: web.Request) -> web.Response:
-        assert request.headers["x-api-key"] == "the-key"
+        assert request.headers["x-api-key"] == KEY
         assert request.headers["anthropic-version"]
         content = await request.json()
         requests = [
@@ -223,7 +225,7 @@ class BatchServer:
         return web.json_response({"file": {"name": name}})
 
     async def gemini_create(self, request: web.Request) -> web.Response:
-        assert request.headers["x-goog-api-key"] == "the-key"
+        assert request.headers["x-goog-api-key"] == KEY
         model, _, call = request.match_info["call"].partition(":")
         assert call == "batchGenerateContent"
         batch = (await request.json())["batch"]

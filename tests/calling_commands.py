@@ -166,9 +166,6 @@ COMMANDS = {
         "bench realcritic build solved.jsonl -m toy -m small -o sets --run r", correcting, ""
     ),
     "realcritic run": Command("bench realcritic run solved.jsonl -m toy --run r", correcting),
-    "reward attack": Command(
-        f"reward attack --judge checklist {TOY} -o attacks", judging, "", repeats=True, incomplete=0
-    ),
 }
 
 

@@ -27,13 +27,17 @@ __all__ = ["children", "judge", "lives", "rows", "serving", "usage", "verdicts"]
 
 @contextmanager
 def serving(counts: Counter[str], delay_s: float = 0.0) -> Iterator[str]:
-    """Serve a judge: every third row is unmet, one is refused, and one is malformed at first."""
+    """Serve a judge: every third row is unmet, one is refused, and one is malformed at first.
+
+    What is refused costs nothing and isn't stored, so it isn't counted: how often it is requested
+    depends on which rows are in work at a time.
+    """
 
     def answer(_: int, body: dict[str, Any]) -> Answer:
         (row,) = re.findall(r"Tell me about number (\d+)\.", body["messages"][-1]["content"])
-        counts[row] += 1
         if row == "7":
             return refusal(400, "the prompt is too long")
+        counts[row] += 1
         verdict = "MET" if int(row) % 3 else "UNMET"
         text = "" if row == "8" and counts[row] == 1 else f"<c1>\nSeen.\nVERDICT: {verdict}\n</c1>"
         return Answer(body=completion(text).body, delay_s=delay_s)

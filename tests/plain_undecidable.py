@@ -78,7 +78,6 @@ TEXTS = [
     "Each paragraph should begin with a different letter.",
     "Each bullet should start with a verb.",
     "At most 3 bullet points per section.",
-    "Each section should have 2 paragraphs.",
     "Use 3 sections.",
     "Do not exceed 100 words per answer.",
     "Each answer must be at most 50 words.",

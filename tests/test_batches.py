@@ -17,7 +17,7 @@ import pytest
 import batch_server
 from batch_model import KINDS, Scripted, judge, verdict
 from batch_model import rows as rows_of
-from batch_server import serving
+from batch_server import KEY, serving
 from commands import run
 from heedful import Sample, StopRunError, dry_run, evaluate, respond
 from heedful.core.errors import RunError, UsageError
@@ -37,8 +37,8 @@ COUNT = 25
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("heedful.engine.batches.SETTLED_S", 2.0)
-    monkeypatch.setattr("heedful.engine.queue_room.PAUSE_S", 0.2)
-    monkeypatch.setattr("heedful.engine.queue_room.FEWEST", 1)
+    monkeypatch.setattr("heedful.engine.batches.PAUSE_S", 0.2)
+    monkeypatch.setattr("heedful.engine.batches.FEWEST", 1)
 
 
 def outputs(run: Path) -> list[Any]:
@@ -194,8 +194,7 @@ def test_answers_that_the_provider_deleted_are_bought_again_only_when_told(tmp_p
 def test_servers_of_one_name_at_two_addresses_are_refused(tmp_path: Path) -> None:
     with serving(verdict) as first, serving(verdict) as second:
         models = [
-            OpenAIModel("m", base_url=f"{server.url}/v1", api_key="the-key")
-            for server in (first, second)
+            OpenAIModel("m", base_url=f"{server.url}/v1", api_key=KEY) for server in (first, second)
         ]
         panel = Panel(*(Checklist(model, prompts.make("plain")) for model in models))
         for executor in ("local", "batch"):
@@ -264,7 +263,7 @@ def test_a_run_waits_while_others_fill_the_providers_queue(tmp_path: Path) -> No
 def test_a_provider_without_room_for_a_day_ends_the_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("heedful.engine.queue_room.LONGEST_S", 0.5)
+    monkeypatch.setattr("heedful.engine.batches.LONGEST_S", 0.5)
     with serving(verdict) as server:
         server.room = 0
         with pytest.raises(StopRunError, match="queue"):
@@ -415,7 +414,7 @@ def test_the_command_line_runs_in_batches_and_prices_both_ways(
     lines = [row.model_dump_json(exclude_defaults=True) for row in rows_of(3)]
     data.write_text("\n".join(lines))
     prices.write_text('{"m": {"prompt": 1000, "completion": 1000}}')
-    monkeypatch.setenv("OPENAI_API_KEY", "the-key")
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
     words = ["evaluate", data, "--judge", "checklist", "--model", "m", "--prices", prices]
     words += ["--run", tmp_path / "run", "--executor", "batch"]
     with serving(verdict) as server:
@@ -427,12 +426,20 @@ def test_the_command_line_runs_in_batches_and_prices_both_ways(
     assert len(server.batches) == 1
 
 
+def test_a_key_that_an_answer_repeats_is_not_stored(kind: str, tmp_path: Path) -> None:
+    with serving(lambda prompt, asked: f"{KEY}: {verdict(prompt, asked)}") as server:
+        judge(Scripted(kind, server.url), 3, tmp_path, executor="batch")
+    stored = b"".join(path.read_bytes() for path in tmp_path.iterdir())
+    assert b"[key]" in stored
+    assert KEY.encode() not in stored
+
+
 def test_providers_are_found_by_their_names(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("any_llm")
     pytest.importorskip("anthropic")
-    monkeypatch.setenv("ANTHROPIC_API_KEY", "the-key")
+    monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
     with serving(verdict) as server:
         model = AnyLLMModel("anthropic/m", base_url=server.url)
         summary = judge(model, 3, tmp_path, executor="batch").summary

@@ -17,6 +17,7 @@ import pytest
 
 from commands import run
 from fault_server import Answer, completion, refusal, serving
+from heedful.critic.training.rows import Rows
 from planted import Population
 
 pytestmark = pytest.mark.slow  # whole commands, with servers, files and processes
@@ -59,6 +60,9 @@ def filtering(url: str, *words: str) -> list[str]:
     return ["critic", "filter", "critiques.jsonl", *models, "-o", "filtered.jsonl", *words]
 
 
+TRAINED = ("filtered.jsonl", "sft.jsonl")
+
+
 def test_from_responses_to_filtered_critiques(capsys: pytest.CaptureFixture[str]) -> None:
     population = Population()
     write(population)
@@ -74,7 +78,12 @@ def test_from_responses_to_filtered_critiques(capsys: pytest.CaptureFixture[str]
         assert run(*filtering(server.url, "--run", "r", "--threshold", "1")) == 0
         assert run(*filtering(server.url, "--run", "r")) == 0
         assert len(server.bodies) == bought
-    assert Path("filtered.jsonl").read_bytes() == first
+        assert Path("filtered.jsonl").read_bytes() == first
+        capsys.readouterr()
+        none = filtering(server.url, "-q", "--run", "r", "--min-votes", "99")
+        assert run(*none) == 1
+        assert "no row was kept: the stage judgment dropped" in capsys.readouterr().err
+        assert run(*filtering(server.url, "-q", "--run", "r")) == 0
     kept, dropped = rows("filtered.jsonl"), rows("r/dropped.jsonl")
     assert len(kept) + len(dropped) == ROWS
     assert f"{len(kept)} kept, {len(dropped)} dropped" in said
@@ -86,6 +95,13 @@ def test_from_responses_to_filtered_critiques(capsys: pytest.CaptureFixture[str]
     assert run("critic", "checklists", "critiques.jsonl", "-o", "generator.jsonl") == 0
     assert "30 instructions" in capsys.readouterr().out
     assert len(rows("generator.jsonl")) == ROWS
+    # What respond writes beside a response goes with it, and the rows can still be trained on.
+    about = {"completion": {"model": "a", "finish_reason": "stop"}}
+    lines = [json.dumps({**row, **about}) for row in kept]
+    Path("sft.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    usable = [[example for _, example in Rows(Path(name), pairs=False)] for name in TRAINED]
+    assert usable[0] == usable[1]
+    assert len(usable[0]) == len(kept)
 
 
 def test_a_served_critic_is_sampled_as_it_was_trained() -> None:

@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from commands import run
+from fault_server import completion, serving
 from heedful import RunError, StopRunError, UsageError, evaluate
 from heedful.cli.help import RARE
 from heedful.engine.saved_run import SavedRun
@@ -32,6 +33,7 @@ SCREEN = 60
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     (tmp_path / "mine.jsonl").write_text(json.dumps(ROW) + "\n", encoding="utf-8")
     return tmp_path
 
@@ -91,11 +93,54 @@ def test_keys_at_the_top_are_for_the_commands_that_have_them(
 ) -> None:
     text = 'model = "m"\nbase-url = "http://127.0.0.1:9/v1"\nmin_coverage = 0.5\n'
     (folder / "heedful.toml").write_text(text, "utf-8")
+    assert run("trust") == 0
     assert run("evaluate", "mine.jsonl", "--dry-run") == 0
     assert "m/plain" in capsys.readouterr().out
     assert run("runs", ".") == 0
     # Judges that ask no model leave the file's model alone.
     assert run("evaluate", "mine.jsonl", "--judge", "rules,compiled", "--run", "a") == 0
+
+
+@pytest.mark.slow
+def test_a_file_that_sends_keys_somewhere_is_trusted_first(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret-of-the-user-1")
+    file = folder / "heedful.toml"
+    with serving(completion("<c1>\nVERDICT: MET\n</c1>")) as server:
+        lines = [f'base-url = "{server.url}"', 'api-key-env = "AWS_SECRET_ACCESS_KEY"', ""]
+        file.write_text("\n".join(lines), "utf-8")
+        words = ("evaluate", "mine.jsonl", "--model", "m", "--run", "a")
+        assert run(*words) == 2
+        assert "heedful trust" in capsys.readouterr().err
+        assert run("evaluate", "mine.jsonl", "--judge", "compiled", "--run", "b") == 2
+        assert not server.bodies
+        assert run("trust") == 0
+        assert "AWS_SECRET_ACCESS_KEY" in capsys.readouterr().out
+        file.write_text("\n".join([*lines, "[evaluate]\nvotes = 1\n"]), "utf-8")
+        run(*words)
+        assert server.headers[0]["Authorization"] == "Bearer secret-of-the-user-1"
+        asked = len(server.bodies)
+        for changed in (
+            file.read_text("utf-8").replace("AWS_", "GCP_"),
+            f'header = "a=b"\n{lines[1]}',
+        ):
+            file.write_text(changed, "utf-8")
+            assert run(*words[:-1], "c") == 2
+        elsewhere = folder / "elsewhere"
+        elsewhere.mkdir()
+        (elsewhere / "heedful.toml").write_text("\n".join(lines), "utf-8")
+        monkeypatch.chdir(elsewhere)
+        assert run("evaluate", "../mine.jsonl", *words[2:]) == 2
+        assert len(server.bodies) == asked
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("folder")
+def test_what_the_user_saves_is_trusted() -> None:
+    words = ("evaluate", "mine.jsonl", "--model", "m", "--base-url", "http://127.0.0.1:9/v1")
+    assert run(*words, "--dry-run", "--save-config") == 0
+    assert run("evaluate", "mine.jsonl", "--dry-run") == 0
 
 
 @pytest.mark.parametrize(
@@ -314,6 +359,7 @@ def test_every_key_of_the_commented_example_is_a_flag(folder: Path) -> None:
     path = folder / "heedful.toml"
     path.write_text(commented_out(path.read_text("utf-8")), "utf-8")
     (folder / "prices.json").write_text('{"gpt-4.1-mini": {"prompt": 1, "completion": 2}}', "utf-8")
+    assert run("trust") == 0
     assert run("evaluate", "samples.jsonl", "--dry-run") == 0
 
 

@@ -484,8 +484,8 @@ def test_rates_over_samples_are_of_those_that_both_sides_decided_whole(tmp_path:
     isr = pair["metrics"]["cfbench"]["isr"]
     assert (isr["compared"], isr["coverage"]) == (2, 0.5)
     assert (isr["first"]["value"], isr["second"]["value"]) == (1.0, 0.5)
-    # x1 is known, and x2; of the others anything is possible.
-    assert isr["bounds"] == [(2 - 3) / 4, (4 - 1) / 4]
+    # x3 is known to fail on one side and x4 on the other: only x4's first side is open.
+    assert isr["bounds"] == [(2 - 2) / 4, (3 - 2) / 4]
     assert pair["mcnemar"]["samples"]["only_first"] == 1
     assert sum(pair["mcnemar"]["samples"][key] for key in ("both", "neither", "only_second")) == 1
     # Of constraints all that both decided count.

@@ -12,12 +12,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heedful.models.connections import AiohttpConnections, PlainConnections, connections
-from heedful.models.plain_connection import (
+from heedful.models.connections import (
+    AiohttpConnections,
     BrokenReplyError,
     ConnectError,
     HttpReply,
     LongReplyError,
+    PlainConnections,
+    connections,
 )
 
 if TYPE_CHECKING:

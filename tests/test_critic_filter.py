@@ -321,6 +321,48 @@ def test_prompts_of_ones_own_take_the_place_of_ours(tmp_path: Path) -> None:
         filter_critiques([given], verifiers=[verifier], settings=settings)
 
 
+@pytest.mark.filterwarnings("ignore:.*has no fences")
+@pytest.mark.parametrize(
+    ("name", "conclusions", "why"),
+    [
+        (
+            "verification",
+            "[[指定的评价是正确合理的]] [[指定的评价不是正确合理的]]",
+            "explanation is wrong",
+        ),
+        ("consistency", "[分析和结论一致] [分析和结论不一致]", "verdict does not follow"),
+    ],
+)
+def test_the_published_verifications_are_read(
+    tmp_path: Path, name: str, conclusions: str, why: str
+) -> None:
+    sound, unsound = conclusions.split()
+    (tmp_path / f"{name}.txt").write_text(
+        f"请输出“{sound}”或“{unsound}”\n{{{{raw_items}}}}", "utf-8"
+    )
+
+    def answer(messages: Sequence[Message], _: int) -> str:
+        asked = messages[-1].content
+        if sound not in asked:
+            return "<c1>\nSeen.\nEXPLANATION: CORRECT\n</c1>"
+        return f"分析如下。\n{unsound if 'UNMET' in asked else sound}。"
+
+    settings = FilterSettings(
+        skip=("rules", "judgment"),
+        prompts=tmp_path,
+        blind_consistency=name == "consistency",
+        partial=True,
+    )
+    verifier = Named("v", answer)
+    result = filter_critiques([row(critique(MET, UNMET))], verifiers=[verifier], settings=settings)
+    assert reasons(result, "cross") == {why: 1}
+    assert all(len(_judgments(text)) <= 1 for text in _asked_texts(verifier, sound))
+
+
+def _asked_texts(model: ScriptedModel, part: str) -> list[str]:
+    return [text for call in model.calls if part in (text := call.messages[-1].content)]
+
+
 def test_judgments_are_verified_together_or_one_by_one() -> None:
     verifier = Named("v", GOOD)
     given = [row(critique(MET, MET), critique(MET, UNMET))]

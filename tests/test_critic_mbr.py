@@ -1,4 +1,4 @@
-"""MBR: difflib's values to the last bit, and its picks."""
+"""MBR: the picks of IF-Critic's public code."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from heedful.core.errors import UsageError
 from heedful.critic.data import choosing
-from heedful.critic.data.matching import ratios
 from heedful.critic.data.mbr import SIMILARITIES, pick
 
 
@@ -26,10 +25,6 @@ def reference(texts: list[str], similarity: str) -> int:
             score += getattr(difflib.SequenceMatcher(None, text, other), similarity)()
         scores.append(score)
     return scores.index(max(scores))
-
-
-def table(texts: list[str]) -> list[list[float]]:
-    return [[difflib.SequenceMatcher(None, a, b).ratio() for b in texts] for a in texts]
 
 
 @st.composite
@@ -52,23 +47,6 @@ def versions(draw: st.DrawFn) -> list[str]:
                 text[at:at] = chance.choices(alphabet, k=chance.randint(1, 9))
         texts.append("".join(text))
     return texts
-
-
-@given(versions())
-def test_ratios_are_difflibs_to_the_last_bit(texts: list[str]) -> None:
-    assert ratios(texts) == table(texts)
-
-
-@given(st.lists(st.text(max_size=30), min_size=1, max_size=5))
-def test_ratios_of_any_texts_are_difflibs(texts: list[str]) -> None:
-    assert ratios(texts) == table(texts)
-
-
-def test_frequent_letters_match_only_beside_others_from_200_on() -> None:
-    # All of the second text's letters are frequent: only what both begin with matches.
-    texts = ["ab" * 120, "xx" + "ab" * 120, "ab" * 60 + "cd" * 60]
-    assert ratios(texts) == table(texts)
-    assert ratios(texts)[1][0] == 0.0
 
 
 @pytest.mark.parametrize("similarity", ["ratio", "quick_ratio"])

@@ -522,7 +522,7 @@ def test_answers_that_are_equal_are_one_answer() -> None:
         (1, False),
     ]
     result = made.summary["tasks"]["math"]["g"]
-    assert (result["accuracy"]["numerator"], result["accuracy"]["denominator"]) == (3, 6)
+    assert (result["accuracy"]["numerator"], result["accuracy"]["denominator"]) == (3, 7)
     assert result["accuracy"]["coverage"] == pytest.approx(6 / 7)
 
 

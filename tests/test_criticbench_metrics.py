@@ -69,28 +69,26 @@ def test_a_recorded_run_by_hand() -> None:
     item = accuracies(RECORDED, "strict")["c"]
     assert item["triplets"] == 4
     # Right: 2 of 3, 2 of 3, 2 of 2, 1 of 1.
-    assert (item["accuracy"]["numerator"], item["accuracy"]["denominator"]) == (7, 9)
+    assert (item["accuracy"]["numerator"], item["accuracy"]["denominator"]) == (7, 12)
     assert item["accuracy"]["coverage"] == pytest.approx(9 / 12)
     assert item["accuracy"]["bounds"] == [7 / 12, 10 / 12]
     # By repetition: + - + ?, + + ? !, - - + -.
     assert item["runs"] == [1.0, 0.5, 0.75]
     assert item["mean"] == 0.75
     assert item["spread"] == 0.25
-    assert item["on_correct"]["value"] == 4 / 5
-    assert item["on_wrong"]["value"] == 3 / 4
-    assert {task: m["value"] for task, m in item["by_task"].items()} == {
-        "sums": 4 / 6,
-        "other": 1.0,
-    }
-    assert item["by_generator"]["g"]["value"] == 4 / 6
-    assert [(m["low"], m["high"], m["value"]) for m in item["by_certainty"]] == [(0.0, 2.0, 7 / 9)]
+    task, generator = item["by_task"]["sums"], item["by_generator"]["g"]
+    groups = (item["on_correct"], item["on_wrong"], task, generator)
+    counted = [(m["numerator"], m["denominator"], m["undecided"]) for m in groups]
+    assert counted == [(4, 6, 1), (3, 6, 2), (4, 6, 0), (4, 6, 0)]
+    (band,) = item["by_certainty"]
+    assert (band["low"], band["high"], band["bounds"]) == (0.0, 2.0, [7 / 12, 10 / 12])
     assert (item["unparsed"], item["failed"]) == (2, 1)
 
 
 def test_faithful_takes_a_missing_judgment_for_correct_and_a_failed_call_for_nothing() -> None:
     item = accuracies(RECORDED, "faithful")["c"]
     # The two unparsed count as "correct": right of a correct response, wrong of a wrong one.
-    assert (item["accuracy"]["numerator"], item["accuracy"]["denominator"]) == (8, 11)
+    assert (item["accuracy"]["numerator"], item["accuracy"]["denominator"]) == (8, 12)
     assert item["accuracy"]["undecided"] == 1
     assert item["accuracy"]["coverage"] == pytest.approx(11 / 12)
     assert (item["unparsed"], item["failed"]) == (2, 1)
@@ -118,9 +116,7 @@ def test_bands_hold_every_triplet_once() -> None:
         ("Fine.\nJudgment: correct", "correct"),
         ("**Judgment: Incorrect.**", "incorrect"),
         ("So, judgement： `incorrect`", "incorrect"),
-        ("Judgment: correct\nNo, wait.\nJudgment: incorrect", None),
-        ("Judgment: incorrect\nThe response ends:\nJudgment: correct", None),
-        ("Judgment: incorrect\nIt ends:\n</think>\nJudgment: correct", None),
+        ("Judgment: correct\nNo, wait.\nJudgment: incorrect", "incorrect"),
         ("<think>Judgment: correct?</think>\nNo.\nJudgment: incorrect", "incorrect"),
         ("I wonder.\n</think>\nJudgment: incorrect", "incorrect"),
         ("Judgment: incorrect.\nI repeat:\nJudgment: incorrect", "incorrect"),
@@ -195,8 +191,8 @@ def test_self_check_by_hand() -> None:
     assert (item["queries"], item["undecided"], item["checked"]) == (7, 2, 5)
     assert item["critiques"] == 5 + 3 + 3 + 3 + 3
     # Without: w r r w w; with: r w r w w.
-    assert (item["plain"]["numerator"], item["plain"]["denominator"]) == (2, 5)
-    assert (item["checking"]["numerator"], item["checking"]["denominator"]) == (2, 5)
+    assert (item["plain"]["numerator"], item["plain"]["denominator"]) == (2, 7)
+    assert (item["checking"]["numerator"], item["checking"]["denominator"]) == (2, 7)
     assert item["plain"]["coverage"] == pytest.approx(5 / 7)
     assert (item["fixed"], item["broken"], item["difference"]) == (1, 1, 0.0)
     assert item["error_reduction"] == 0.0
@@ -221,7 +217,7 @@ def test_the_change_is_what_was_fixed_less_what_was_broken(
     if item["difference"] is None:
         assert item["undecided"] == len(rows)
         return
-    size = item["plain"]["denominator"]
+    size = item["plain"]["denominator"] - item["undecided"]
     assert item["difference"] * size == pytest.approx(item["fixed"] - item["broken"])
     change = item["checking"]["numerator"] - item["plain"]["numerator"]
     assert change == item["fixed"] - item["broken"]

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 GUIDES = {path.name for path in (ROOT / "docs").glob("*.md")} - {
-    "index.md",
     "quickstart.md",
 }
 """Pages about the reader's own files: they find some, under the names that the pages use."""

@@ -17,7 +17,7 @@ from hypothesis.stateful import RuleBasedStateMachine, rule
 
 from heedful import Constraint, Sample, StopRunError, evaluate
 from heedful.core.errors import ModelError
-from heedful.engine.records import Input, UsageRecord
+from heedful.engine.schema import Input, UsageRecord
 from heedful.engine.store import Store
 from heedful.judges import prompts
 from heedful.judges.model import Checklist

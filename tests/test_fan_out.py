@@ -15,7 +15,7 @@ from heedful.engine.fan_out import fan_out, first_ahead
 from heedful.judges import prompts
 from heedful.judges.model import Checklist
 from heedful.models import Completion, Price, ScriptedModel, Usage
-from heedful.models.prefix import content, with_shared_prefix
+from heedful.models.turns import content, with_shared_prefix
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -13,7 +13,7 @@ from heedful.core.errors import UsageError
 from heedful.core.nouns import Critique, Judgment, Sample, Status
 from heedful.data import formats
 from heedful.data.formats import advancedif
-from heedful.data.formats.advancedif_results import results
+from heedful.data.formats.advancedif import results
 from heedful.data.formats.base import Reply
 
 if TYPE_CHECKING:

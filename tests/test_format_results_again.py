@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from heedful.core.nouns import Constraint, Critique, Judgment, Sample, Status
 from heedful.data import formats
 from heedful.data.formats import advancedif
-from heedful.data.formats.advancedif_results import results
+from heedful.data.formats.advancedif import results
 from heedful.judges import prompts
 from heedful.judges.model import Checklist
 from heedful.judges.prompts import AdvancedIF

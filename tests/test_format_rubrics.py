@@ -14,7 +14,6 @@ from heedful.core.nouns import Critique, Status
 from heedful.data.formats import FORMATS, open_source
 from heedful.judges import prompts
 from heedful.metrics import Summary
-from heedful.metrics.expectation import OpenOutcome, Prediction, Units
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -81,14 +80,9 @@ def test_structflow_by_hand(tmp_path: Path) -> None:
     assert faithful["wcsr"]["value"] == pytest.approx((2 / 3 + 1 + 1 / 2) / 3)
     assert faithful["isr"]["value"] == pytest.approx(1 / 3)
     assert faithful["drfr"]["value"] == pytest.approx(3 / 5)
-    assert strict["csr"]["value"] == pytest.approx((1 / 2 + 1 + 1) / 3)
-    assert strict["drfr"]["value"] == pytest.approx(3 / 4)
-    assert strict["csr"]["undecided"] == 0
-    assert strict["csr"]["coverage"] < 1
-    # The turn with "N/A" is met in full with the chance that its one verdict and the others' give.
-    drawn = Prediction.of([(Units(1, 2, 0), 1), (Units(1, 1, 0), 1), (Units(1, 1, 1), 1)])
-    assert drawn is not None
-    assert strict["isr"]["value"] == pytest.approx((0 + 1 + drawn.chance(OpenOutcome(1, 0, 1))) / 3)
+    assert strict["csr"]["bounds"] == pytest.approx([(1 / 2 + 1 + 1 / 2) / 3, (1 / 2 + 1 + 1) / 3])
+    assert strict["drfr"]["bounds"] == pytest.approx([3 / 5, 4 / 5])
+    assert strict["isr"]["bounds"] == pytest.approx([1 / 3, 2 / 3])
 
 
 def test_structflows_code_knows_its_two_words_alone(tmp_path: Path) -> None:
@@ -179,9 +173,7 @@ def test_healthbench(tmp_path: Path) -> None:
 def test_a_missing_healthbench_verdict_is_not_a_gift(tmp_path: Path) -> None:
     read(tmp_path, health("+?"))
     measure = metrics(tmp_path)["healthbench"]["score"]
-    assert measure["value"] == 1
-    assert measure["coverage"] == pytest.approx(7 / 16)
-    assert measure["bounds"] == [0, 1]
+    assert (measure["value"], measure["bounds"]) == (None, [0, 1])
 
 
 def test_physicians_become_annotators(tmp_path: Path) -> None:
@@ -229,10 +221,9 @@ def test_researchrubrics_with_partial_verdicts(tmp_path: Path) -> None:
     assert metrics(tmp_path)["researchrubrics"]["score"]["value"] == pytest.approx(-1 / 6)
     # A judge that failed counts as 0 in the published code: a gift where the points are negative.
     read(tmp_path, rubric("Satisfied", "Satisfied", "Error"))
-    measure = metrics(tmp_path, "faithful")["researchrubrics"]["score"]
-    assert measure["value"] == 1
-    assert measure["bounds"] == [pytest.approx(1 / 6), 1]
-    assert measure["coverage"] == pytest.approx(6 / 11)
+    assert metrics(tmp_path, "faithful")["researchrubrics"]["score"]["value"] == 1
+    strict = metrics(tmp_path)["researchrubrics"]["score"]
+    assert strict["bounds"] == [pytest.approx(1 / 6), 1]
 
 
 def profbench(domain: str, task: str, **fulfilled: Sequence[bool]) -> dict[str, Any]:
@@ -522,8 +513,7 @@ def test_what_complexbench_leaves_open_is_bounded(tmp_path: Path) -> None:
     read(tmp_path, *items)
     found = metrics(tmp_path)["complexbench"]
     assert found["single_coherent"]["bounds"] == pytest.approx([1 / 2, 1])
-    low, high = found["single_drop"]["bounds"]
-    assert (low, high) == pytest.approx((1 - 1 / (2 / 3), 1 - (1 / 2) / 1))
+    assert found["single_drop"]["bounds"] == pytest.approx([0, 1 - (1 / 2) / (2 / 3)])
     assert metrics(tmp_path, "faithful")["complexbench"]["single_coherent"]["value"] == 1 / 2
 
 
@@ -562,7 +552,7 @@ def test_infobench_ends_at_the_first_unclear_answer(tmp_path: Path) -> None:
     }
     read(tmp_path, record)
     strict = metrics(tmp_path)["infobench"]["drfr"]
-    assert (strict["value"], strict["coverage"]) == (1, 0.5)
+    assert strict["bounds"] == [0.5, 1]
     faithful = metrics(tmp_path, "faithful")["infobench"]["drfr"]
     assert (faithful["numerator"], faithful["denominator"]) == (2, 3)
 
@@ -620,7 +610,6 @@ def test_a_question_passes_if_any_attempt_does(tmp_path: Path) -> None:
     assert found["overall"]["value"] == pytest.approx((1 / 4 + 1) / 2)
     opened = attempts(tmp_path, x=["?+", "--"], y=["++", "-?"])["any_attempt"]
     assert opened["bounds"] == pytest.approx([(1 / 2 + 1 / 2) / 2, (1 / 2 + 1) / 2])
-    assert opened["bounds"][0] < opened["value"] < opened["bounds"][1]
     assert "any_attempt" not in attempts(tmp_path, x=["+", "-"])
 
 

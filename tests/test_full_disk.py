@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from fault_server import completion, serving
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -27,8 +29,8 @@ EVALUATE = ("evaluate", "rows.jsonl", "--judge", "compiled", "--run", "run")
 @pytest.fixture(autouse=True)
 def rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    row = {"prompt": "p", "response": "word " * 200, "checklist": ["No commas.", "In 3 words"]}
-    text = "".join(json.dumps({"id": str(n), **row}) + "\n" for n in range(ROWS))
+    row = {"response": "word " * 200, "checklist": ["No commas.", "In 3 words"]}
+    text = "".join(json.dumps({"prompt": f"p{n}", **row}) + "\n" for n in range(ROWS))
     Path("rows.jsonl").write_text(text, encoding="utf-8")
 
 
@@ -85,19 +87,31 @@ def test_a_log_that_cannot_be_written_is_said_once_and_ends_nothing() -> None:
     assert heedful(*EVALUATE, "-q", "--log-level", "DEBUG", before=fill(2))[0] == 0
 
 
-@pytest.mark.interrupted
-@pytest.mark.parametrize("kib", [1, 40, 100, 300])
-def test_a_disk_that_is_full_at_any_place_costs_only_time(kib: int) -> None:
+@pytest.mark.parametrize(("kib", "executor"), [(1, "local"), (400, "local"), (400, "processes")])
+def test_a_disk_that_is_full_at_any_place_costs_only_time(kib: int, executor: str) -> None:
     size = kib * 1024
 
     def bounded() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
 
-    code, _, said = heedful(*EVALUATE, "-o", "out.jsonl", before=bounded)
-    assert code == 2
-    assert said.startswith("heedful: ")
-    assert said.count("\n") == 1
-    assert not list(Path().rglob("*.part"))
-    code, _, said = heedful(*EVALUATE, "-o", "out.jsonl")
-    assert (code, said) == (0, "")
+    seen = "Seen. " * 100
+    text = "".join(f"<c{number}>\n{seen}\nVERDICT: MET\n</c{number}>\n" for number in (1, 2))
+    with serving(completion(text)) as server:
+        words: tuple[str, ...] = (
+            *EVALUATE[:2],
+            "--run",
+            "run",
+            "-o",
+            "out.jsonl",
+            "-q",
+            "--judge",
+            "checklist",
+        )
+        words += ("--model", "m", "--base-url", server.url, "--prompt", "plain")
+        code, _, said = heedful(*words, "--executor", executor, before=bounded)
+        assert code == 2
+        assert said.startswith("heedful: ")
+        assert said.count("\n") == 1
+        assert not list(Path().rglob("*.part"))
+        assert heedful(*words)[0] == 0
     assert len(Path("out.jsonl").read_text(encoding="utf-8").splitlines()) == ROWS

@@ -123,21 +123,11 @@ def test_a_difference_of_exactly_the_margin_is_not_beyond_it() -> None:
 
 
 def test_a_difference_that_lost_verdicts_may_explain_is_hedged(tmp_path: Path) -> None:
-    also = [f"t{n}" for n in range(20)]
-    (said,) = headlines(
-        compare(
-            run(
-                tmp_path / "c", {f"s{n}": "mm" for n in range(60)} | dict.fromkeys(also, "mm"), "c"
-            ),
-            run(
-                tmp_path / "d",
-                {f"s{n}": "m?" if n % 2 else "mm" for n in range(60)} | dict.fromkeys(also, "mu"),
-                "d",
-            ),
-        )
-    )
-    assert "seems better" in said
-    assert "undecided" in said
+    unknown = {f"t{n}": "?m" for n in range(60)}
+    first = {f"s{n}": "mm" for n in range(20)} | unknown
+    second = {f"s{n}": "mu" for n in range(20)} | unknown
+    (said,) = headlines(compare(run(tmp_path / "c", first, "c"), run(tmp_path / "d", second, "d")))
+    assert said.startswith("Of what both decided, c is better than d")
 
 
 @given(
@@ -165,9 +155,9 @@ def test_a_gate_never_says_worse_without_a_test_nor_no_worse_beside_its_interval
         assert value < -margin
     if result.verdict == "shown":
         assert interval[0] >= -margin - 1e-9
-        assert ("undecided" in result.said) == (coverage < 1 and value - 0.2 < -margin - 1e-9)
+        assert coverage == 1 or value - 0.2 >= -margin - 1e-9
     if result.verdict == "open":
-        assert interval[0] < -margin
+        assert interval[0] < -margin or (coverage < 1 and value - 0.2 < -margin)
     # That it is worse by more than the margin is said if the interval shows it, not by a test of 0.
     if margin and f"new is more than {100 * margin:.1f} points worse" in result.said:
         assert interval[1] < -margin
@@ -226,9 +216,8 @@ def judged(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("gate", "code", "said"),
     [
-        ("fully_met=0.7", 0, ""),
-        ("fully_met=0.9", 3, "is 79.04 %, below 90.00 % (coverage 80.0 %, bounds 60.0 to 80.0)"),
-        ("isr=0.7", 0, "by what was decided (coverage 80.0 %, bounds 60.0 to 80.0)"),
+        ("fully_met=0.7", 3, "60.00 to 80.00 % (1 of 5 undecided), which isn't surely at least 70"),
+        ("fully_met=0.9", 3, "is 60.00 to 80.00 % (1 of 5 undecided), below 90.00 %"),
         ("isr=0.6", 0, ""),
         ("drfr=0.99", 3, "below 99.00 %"),
         ("cfbnch.isr=0.6", 2, "knows no rate 'cfbnch.isr'"),
@@ -254,5 +243,5 @@ def test_a_run_of_which_nothing_was_decided_reaches_no_rate(tmp_path: Path) -> N
     path = tmp_path / "rows.jsonl"
     row = {"id": "1", "prompt": "Say.", "response": "x", "checklist": ["Is it nice?"]}
     path.write_text(json.dumps(row) + "\n", encoding="utf-8")
-    flags = ("--judge", "rules", "--run", tmp_path / "run", "--fail-under", "fully_met=0")
+    flags = ("--judge", "rules", "--run", tmp_path / "run", "--fail-under", "fully_met=0.01")
     assert command("evaluate", path, *flags) == 3

@@ -5,10 +5,12 @@ from __future__ import annotations
 import gzip
 import itertools
 import json
+import random
 import struct
 import subprocess
 import sys
 import time
+import zipfile
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -21,8 +23,9 @@ from hypothesis import strategies as st
 import properties
 from heedful import evaluate
 from heedful.core.errors import InputError
-from heedful.data.formats import open_source
+from heedful.data.formats import files, open_source
 from heedful.data.formats.files import records
+from heedful.data.formats.raw import UNPACKED
 from heedful.data.formats.source import FORMATS
 from heedful.models.faults import retry_after
 
@@ -55,6 +58,73 @@ def test_a_date_that_python_does_not_have_costs_its_row_only(tmp_path: Path) -> 
     pq.write_table(pa.table({"date": dates}), tmp_path / "rows.parquet")
     rows = list(records(tmp_path / "rows.parquet"))
     assert [row.problem is not None for row in rows] == [False, True, False]
+
+
+def test_memory_grows_with_the_rows_in_work_and_not_with_those_of_a_file(tmp_path: Path) -> None:
+    """A value that a file holds once is unpacked for the rows that are read, not for all."""
+    pa = pytest.importorskip("pyarrow", reason="the extra 'parquet' is not installed")
+    pq = pytest.importorskip("pyarrow.parquet")
+    held = []
+    for count in (64, 512):
+        same = pa.DictionaryArray.from_arrays(pa.array([0] * count), pa.array(["x" * 90_000]))
+        pq.write_table(pa.table({"response": same}), tmp_path / "rows.parquet")
+        rows = records(tmp_path / "rows.parquet")
+        assert len(next(rows).data["response"]) == 90_000
+        held.append(pa.total_allocated_bytes())
+        assert sum(row.problem is None for row in rows) == count - 1
+    assert held[1] < 1.2 * held[0] < 4_000_000
+
+
+@pytest.mark.parametrize("options", [{"use_dictionary": False}, {"use_dictionary": True}])
+def test_a_small_parquet_file_that_unpacks_to_a_lot_is_refused(
+    tmp_path: Path, options: dict[str, bool]
+) -> None:
+    pa = pytest.importorskip("pyarrow", reason="the extra 'parquet' is not installed")
+    pq = pytest.importorskip("pyarrow.parquet")
+    table = pa.table({"response": ["x" * UNPACKED, "short"]})
+    pq.write_table(table, tmp_path / "rows.parquet", compression="brotli", **options)
+    with pytest.raises(InputError, match=r"bytes of the file unpack to 16,7.*JSON Lines"):
+        next(records(tmp_path / "rows.parquet"))
+
+
+@pytest.mark.slow
+def test_a_row_that_is_too_long_costs_itself_only(tmp_path: Path) -> None:
+    pa = pytest.importorskip("pyarrow", reason="the extra 'parquet' is not installed")
+    pq = pytest.importorskip("pyarrow.parquet")
+    openpyxl = pytest.importorskip("openpyxl", reason="the extra 'xlsx' is not installed")
+    long = random.Random(0).randbytes(UNPACKED // 2 + 1).hex()
+    pq.write_table(pa.table({"response": ["a", long, "b"]}), tmp_path / "rows.parquet")
+    book = openpyxl.Workbook(write_only=True)
+    sheet = book.create_sheet()
+    cell = "x" * 32_000
+    for cells in (map(str, range(600)), "a", [cell] * 600, "b"):
+        sheet.append(list(cells))
+    book.save(tmp_path / "rows.xlsx")
+    for name in ("rows.parquet", "rows.xlsx"):
+        rows = list(records(tmp_path / name))
+        assert [row.problem is None for row in rows] == [True, False, True]
+        assert "more than 16,777,216" in str(rows[1].problem)
+
+
+def test_a_small_workbook_that_unpacks_to_a_lot_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "rows.xlsx"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("xl/workbook.xml", "<workbook/>")
+        archive.writestr("xl/sharedStrings.xml", "<si/>" * (UNPACKED // 4))
+    with pytest.raises(InputError, match="bytes of the file unpack to 20,9"):
+        next(records(path))
+
+
+def test_a_compressed_array_is_given_up_at_an_element_that_is_too_long(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "CELL_LIMIT", files.CHUNK)
+    path = tmp_path / "rows.json.gz"
+    texts = ["a", "x" * 8 * files.CHUNK, "b"]
+    path.write_bytes(gzip.compress(json.dumps([{"response": text} for text in texts]).encode()))
+    first, broken = records(path)
+    assert (first.data, broken.data) == ({"response": "a"}, {})
+    assert "longer than" in str(broken.problem)
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from properties import of_a_hundred
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from heedful.engine.records import Entry
+    from heedful.engine.schema import Entry
 
 TURNS = st.lists(st.integers(0, 12), min_size=1, max_size=120)
 

@@ -58,7 +58,7 @@ def test_an_undecided_level_bounds_the_consecutive_ones() -> None:
     rates = measured(open_ended)
     low, high = (each * 5 * 3 for each in rates["csl"]["bounds"])
     assert (low, high) == (pytest.approx(1 + 0 + 5), pytest.approx(3 + 0 + 5))
-    assert low < rates["csl"]["value"] * 15 < high
+    assert rates["csl"]["value"] is None
     faithful = measured(open_ended, scoring="faithful")
     assert faithful["csl"]["value"] * 15 == pytest.approx(6)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import random
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -58,34 +57,6 @@ def test_chances_are_those_of_all_subsets(instructions: Sequence[str]) -> None:
             assert found[f"{name}_{k}"]["value"] == pytest.approx(expected)
 
 
-@given(st.lists(st.text("+-?", min_size=1, max_size=5), min_size=1, max_size=5), st.booleans())
-def test_bounds_hold_every_completion(instructions: Sequence[str], met: bool) -> None:  # noqa: FBT001 - drawn
-    before = measured(*instructions)
-    after = measured(*(signs.replace("?", "+" if met else "-") for signs in instructions))
-    assert before.keys() == after.keys()
-    for name, measure in after.items():
-        low, high = before[name]["bounds"]
-        assert low - 1e-9 <= measure["value"] <= high + 1e-9
-        if before[name]["value"] is not None:
-            assert low - 1e-9 <= before[name]["value"] <= high + 1e-9
-
-
-@pytest.mark.slow
-def test_responses_lost_at_random_leave_the_chances_as_they_are() -> None:
-    draw = random.Random(5)
-    whole = []
-    for _ in range(600):
-        rate = draw.betavariate(1.2, 0.6)
-        whole.append("".join("+" if draw.random() < rate else "-" for _ in range(4)))
-    lost = ["".join("?" if draw.random() < 0.3 else s for s in each) for each in whole]
-    truth, found = measured(*whole), measured(*lost)
-    chances = {name: found[name]["value"] - truth[name]["value"] for name in truth}
-    assert max(map(abs, chances.values())) < 0.03
-    for name, measure in found.items():
-        low, high = measure["interval"]
-        assert low < truth[name]["value"] < high
-
-
 def test_models_share_the_instructions_they_answered() -> None:
     instructions = ["++", "+-", "--", "++", "+-", "++", "--", "+-"]
     alone = Summary()
@@ -119,10 +90,12 @@ def test_single_responses_have_no_reliability() -> None:
 
 def test_reliable_at_k_by_hand() -> None:
     instructions = ("++++", "+-++", "-+++", "+++")
-    assert measured(*instructions, variant="x")["reliable_4"]["value"] == pytest.approx(1 / 3)
+    # The last lacks a variant, which could pass or fail.
+    assert measured(*instructions, variant="x")["reliable_4"]["bounds"] == [1 / 4, 2 / 4]
     faithful = measured(*instructions, variant="x", scoring="faithful")
     assert faithful["reliable_4"]["value"] == pytest.approx(1 / 4)
     assert measured("+-?+", "++++", variant="x")["reliable_4"]["value"] == 0.5
+    assert measured("+?++", "++++", variant="x")["reliable_4"]["bounds"] == [0.5, 1]
 
 
 def test_ifeval_variants_belong_together(tmp_path: Path) -> None:

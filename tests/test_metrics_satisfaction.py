@@ -1,8 +1,6 @@
 from __future__ import annotations
 
-import itertools
 import json
-import math
 import random
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +11,6 @@ from hypothesis import strategies as st
 from heedful import evaluate
 from heedful.core.nouns import Check, Constraint, Critique, Judgment, Message, Sample, Status
 from heedful.metrics import Summary, cfbench_scores, scores
-from heedful.metrics.expectation import OpenOutcome, Prediction, Units
 from properties import of_a_hundred
 
 if TYPE_CHECKING:
@@ -136,7 +133,6 @@ def test_faithful_takes_the_published_parse(
     result = cfbench_scores(sample, critique, "faithful")
     assert tuple(result.values()) == expected
     assert cfbench_scores(sample, critique, "strict") == {"csr": None, "isr": None, "psr": None}
-    assert rates([(sample, critique)], "cfbench", "faithful")["csr"]["coverage"] == 0
 
 
 @pytest.mark.parametrize(
@@ -156,48 +152,28 @@ def test_a_declaration_that_makes_no_sense_is_not_taken(bad: dict[str, Any]) -> 
     assert result == {"csr": 0.67, "isr": 0, "psr": 0}
 
 
-def test_undecided_verdicts_are_in_no_rate_and_open_rows_count_with_their_chance() -> None:
+def test_undecided_verdicts_are_left_out_and_make_rates_ranges() -> None:
     rows = [row("11", "ps"), row("10?", "pss"), row("1?", "ps"), row("??", "ps")]
     result = rates(rows, "cfbench")
-    assert result["csr"]["value"] == pytest.approx((1 + 0.5 + 1) / 3)
-    assert result["csr"]["undecided"] == 1
-    assert result["csr"]["coverage"] == pytest.approx((1 + 2 / 3 + 1 / 2 + 0) / 4)
+    assert (result["csr"]["value"], result["csr"]["undecided"]) == (None, 3)
     assert result["csr"]["bounds"] == pytest.approx([(1 + 1 / 3 + 0.5) / 4, (1 + 2 / 3 + 2) / 4])
-    # The third row passes with the chance that its one verdict and the others' give; the last is
-    # unknown.
-    drawn = Prediction.of([(Units(2, 2, 0), 1), (Units(1, 2, 1), 1), (Units(1, 1, 1), 1)])
-    assert drawn is not None
-    third = drawn.chance(OpenOutcome(1, 0, 1))
-    for rate in ("isr", "psr"):
-        measured = result[rate]["numerator"], result[rate]["denominator"]
-        assert measured == (pytest.approx(1 + third), 3)
-    assert result["isr"]["undecided"] == 2
-    assert result["isr"]["bounds"] == [1 / 4, 3 / 4]  # the second has failed whatever is missing
-    assert result["psr"]["bounds"] == [1 / 4, 3 / 4]
-    assert [scores(*item, "strict")["csr"] for item in rows] == [1, 0.5, 1, None]
+    for rate in ("isr", "psr"):  # the second has failed whatever is missing
+        assert (result[rate]["numerator"], result[rate]["denominator"]) == (1, 4)
+        assert result[rate]["undecided"] == 2
+        assert result[rate]["bounds"] == [1 / 4, 3 / 4]
+    assert [scores(*item, "strict")["csr"] for item in rows] == [1, None, None, None]
     assert [scores(*item, "strict")["isr"] for item in rows] == [1, 0, None, None]
 
 
 def test_a_row_that_is_known_to_fail_has_failed() -> None:
     rows = [row("11", "ps"), row("11", "ps"), row("10", "ps"), row("0?", "ps")]
     result = rates(rows, "cfbench")
-    assert (result["isr"]["value"], result["isr"]["undecided"]) == (0.5, 0)
-    assert result["isr"]["bounds"] == [0.5, 0.5]
-    assert (result["psr"]["value"], result["psr"]["coverage"]) == (0.5, 1)
-    turns_of = [row(verdicts, benchmark="sysbench") for verdicts in ("11", "1", "0?", "1?")]
-    isr = rates(turns_of, "sysbench")["isr"]
-    drawn = Prediction.of(
-        [(Units(2, 2, 0), 1), (Units(1, 1, 0), 1), (Units(0, 1, 1), 1), (Units(1, 1, 1), 1)]
-    )
-    assert drawn is not None
-    last = drawn.chance(OpenOutcome(1, 0, 1))
-    assert (isr["numerator"], isr["denominator"]) == (pytest.approx(2 + last), 4)
-    rubrics = [row(verdicts, benchmark="advancedif") for verdicts in ("11", "0?", "1?")]
-    overall = rates(rubrics, "advancedif")["overall"]
-    drawn = Prediction.of([(Units(2, 2, 0), 1), (Units(0, 1, 1), 1), (Units(1, 1, 1), 1)])
-    assert drawn is not None
-    last = drawn.chance(OpenOutcome(1, 0, 1))
-    assert (overall["numerator"], overall["denominator"]) == (pytest.approx(1 + last), 3)
+    for rate in ("isr", "psr"):
+        assert (result[rate]["value"], result[rate]["undecided"]) == (0.5, 0)
+        assert result[rate]["bounds"] == [0.5, 0.5]
+    for family, name in (("sysbench", "isr"), ("advancedif", "overall")):
+        judged = [row(verdicts, benchmark=family) for verdicts in ("11", "1", "0?", "1?")]
+        assert rates(judged, family)[name]["bounds"] == [2 / 4, 3 / 4]
 
 
 @pytest.mark.parametrize(
@@ -234,7 +210,7 @@ def test_priorities_and_loose_verdicts_decide_which_scores_a_row_has() -> None:
 
 def test_drfr_pools_constraints() -> None:
     result = rates([row("1110"), row("0"), row("?")], "infobench")["drfr"]
-    assert (result["numerator"], result["denominator"], result["undecided"]) == (3, 5, 1)
+    assert (result["numerator"], result["denominator"], result["undecided"]) == (3, 6, 1)
 
 
 def test_ifevals_four_accuracies() -> None:
@@ -246,10 +222,10 @@ def test_ifevals_four_accuracies() -> None:
     ]
     result = rates(rows, "ifeval")
     assert {name: (one["numerator"], one["denominator"]) for name, one in result.items()} == {
-        "prompt_strict": (1, 3),
-        "instruction_strict": (3, 5),
-        "prompt_loose": (2, 3),
-        "instruction_loose": (4, 5),
+        "prompt_strict": (1, 4),
+        "instruction_strict": (3, 7),
+        "prompt_loose": (2, 4),
+        "instruction_loose": (4, 7),
     }
     assert result["prompt_strict"]["undecided"] == 1
 
@@ -283,32 +259,21 @@ ADVANCEDIF = [
 ]
 
 
-def open_row() -> float:
-    """Return the chance of the fourth row: one verdict is met and one undecided."""
-    drawn = Prediction.of([(Units(2, 2, 0), 1), (Units(1, 2, 0), 2), (Units(1, 1, 1), 1)])
-    assert drawn is not None
-    return drawn.chance(OpenOutcome(1, 0, 1))
-
-
 def test_advancedif_strict_goes_by_the_verdicts() -> None:
     result = rates(ADVANCEDIF, "advancedif")
-    assert (result["overall"]["numerator"], result["overall"]["denominator"]) == (
-        pytest.approx(1 + open_row()),
-        4,
-    )
-    assert (result["micro"]["numerator"], result["micro"]["denominator"]) == (5, 7)
-    assert result["row_rate"]["value"] == pytest.approx((1 + 0.5 + 0.5 + 1) / 4)
+    assert result["overall"]["bounds"] == [1 / 5, 3 / 5]
+    assert (result["micro"]["numerator"], result["micro"]["denominator"]) == (5, 10)
+    assert result["micro"]["undecided"] == 3
+    assert result["row_rate"]["bounds"] == pytest.approx([2.5 / 5, 4 / 5])
     assert result["success"]["value"] == 4 / 5
-    disagreement = result["declared_disagreement"]
-    assert (disagreement["numerator"], disagreement["denominator"]) == (1, 3)
-    # Task b has an open row alone, so its rate rests on nothing.
-    assert result["macro_overall"]["value"] == pytest.approx(1 / 3)
+    # The fourth declares a failure that its verdicts may bear out; the last declares nothing.
+    assert result["declared_disagreement"]["bounds"] == [1 / 4, 2 / 4]
+    assert result["macro_overall"]["bounds"] == pytest.approx([(1 / 3 + 0) / 2, (1 / 3 + 1) / 2])
 
 
 def test_advancedif_faithful_goes_by_the_declaration() -> None:
     result = rates(ADVANCEDIF, "advancedif", "faithful")
     assert (result["overall"]["numerator"], result["overall"]["denominator"]) == (2, 5)
-    assert result["overall"]["undecided"] == 1
     assert (result["micro"]["numerator"], result["micro"]["denominator"]) == (6, 7)
     assert result["row_rate"]["value"] == pytest.approx((1 + 0.5 + 1 + 0.5) / 4)
     assert result["macro_overall"]["value"] == pytest.approx((2 / 3 + 0) / 2)
@@ -318,16 +283,15 @@ def test_advancedif_by_task() -> None:
     by = summed(ADVANCEDIF)["by"]["task"]
     assert by["a"]["samples"] == 3
     assert by["a"]["advancedif"]["overall"]["value"] == pytest.approx(1 / 3)
-    assert by["b"]["advancedif"]["overall"]["value"] is None
+    assert by["b"]["advancedif"]["overall"]["bounds"] == [0, 1]
 
 
 def test_rows_that_cannot_be_read_are_no_success_and_faithfully_no_pass() -> None:
     faithful = summed(ADVANCEDIF, "faithful", failed=5)["metrics"]["advancedif"]
     assert faithful["overall"]["value"] == 2 / 10
     assert faithful["success"]["value"] == 4 / 10
-    assert faithful["overall"]["coverage"] == 4 / 10
     strict = summed(ADVANCEDIF, failed=5)["metrics"]["advancedif"]
-    assert strict["overall"]["value"] == pytest.approx((1 + open_row()) / 4)
+    assert strict["overall"]["bounds"] == pytest.approx([1 / 10, 8 / 10])
     assert strict["overall"]["coverage"] == pytest.approx(3 / 10)
 
 
@@ -366,19 +330,10 @@ def test_ssr_counts_leading_turns_in_turn_order() -> None:
     assert (result["csr"]["numerator"], result["csr"]["denominator"]) == (9, 11)
 
 
-def test_a_turn_that_is_undecided_or_missing_counts_with_its_chance() -> None:
+def test_a_turn_that_is_undecided_or_missing_makes_a_range() -> None:
     rows = turns(1, ["1", "1", "?", "1", "0"]) + turns(2, ["1", "0", "?", "1", "1"])
     rows += turns(3, ["1", "1"])  # three turns are missing
     result = rates(rows, "sysbench")["ssr"]
-    low, high = result["bounds"]
-    assert low < result["value"] < high
-    # What one system meets says nothing of another's open turns but through the run's rate; what
-    # it meets itself says more.
-    sure = [*turns(1, ["1"] * 5), *turns(2, ["0"] * 5), *turns(3, ["1"] * 5), *turns(4, ["0"] * 5)]
-    lead = rates([*sure, *turns(5, ["1", "?", "1", "1", "1"])], "sysbench")["ssr"]["numerator"] - 2
-    cut = rates([*sure, *turns(5, ["1", "?", "0", "0", "0"])], "sysbench")["ssr"]["numerator"] - 2
-    assert (lead - 0.2) / 0.8 > 0.8
-    assert (cut - 0.2) / 0.2 < 0.5
     assert result["undecided"] == 2
     assert result["bounds"] == pytest.approx([(2 + 1 + 2) / 15, (4 + 1 + 5) / 15])
     faithful = rates(rows, "sysbench", "faithful")
@@ -393,8 +348,7 @@ def test_faithful_sysbench_goes_by_the_flag_and_lists_contradictions() -> None:
     assert result["metrics"]["sysbench"]["ssr"]["value"] == 2 / 5
     turn = {"id": "7-1", "system_id": 7, "turn": 1, "declared": True, "verdicts": False}
     assert result["contradictions"] == {"count": 1, "turns": [turn]}
-    isr = summed(rows)["metrics"]["sysbench"]["isr"]
-    assert 3 < isr["numerator"] < 4
+    assert summed(rows)["metrics"]["sysbench"]["isr"]["bounds"] == [3 / 5, 4 / 5]
 
 
 def test_a_turn_without_a_place_is_noted() -> None:
@@ -411,8 +365,8 @@ def test_labels_are_compared_where_both_are_known() -> None:
     sample = sample.model_copy(update={"labels": (True, True, True, None)})
     result = summed([(sample, critique), row("0")])["labels"]
     strict, loose = result["agreement"]["strict"], result["agreement"]["loose"]
-    assert (strict["numerator"], strict["denominator"], strict["undecided"]) == (1, 2, 1)
-    assert (loose["numerator"], loose["denominator"]) == (2, 2)
+    assert (strict["numerator"], strict["denominator"], strict["undecided"]) == (1, 3, 1)
+    assert (loose["numerator"], loose["denominator"], loose["undecided"]) == (2, 3, 1)
     assert result["disagreements"] == [
         {"id": "row", "constraint": 2, "text": "c1", "label": "met", "verdict": "unmet"}
     ]
@@ -445,7 +399,7 @@ def test_constraints_are_broken_down_by_what_they_are() -> None:
     critique = Critique(judgments=tuple(Judgment(status=status) for status in states))
     by = summed([(Sample(id="1", checklist=checklist), critique)])["by"]
     assert by["type"]["format"]["value"] == 0.5
-    assert by["type"]["rule"]["value"] is None
+    assert by["type"]["rule"]["bounds"] == [0, 1]
     assert set(by) == {"type", "subtype", "priority", "verifier"}
     assert by["verifier"]["x:y"]["denominator"] == 1
 
@@ -540,30 +494,15 @@ def test_every_measure_keeps_its_promises(rows: list[Row], scoring: Scoring, fai
     result = summed(rows, scoring, failed)
     json.dumps(result, allow_nan=False)
     for measure in measures(result):
-        assert (measure["value"] is None) == (measure["denominator"] == 0)
-        assert measure["interval"] is None or measure["value"] is not None
         assert 0 <= measure["coverage"] <= 1 + 1e-9
         assert measure["undecided"] >= 0
-        assert 0 <= measure["bounds"][0] <= measure["bounds"][1] <= 1
-        if measure["value"] is not None:
-            assert 0 <= measure["numerator"] <= measure["denominator"]
-            low, high = measure["interval"] or (0, 1)
-            assert 0 <= low <= high <= 1
-            assert low - 1e-9 <= measure["value"] <= high + 1e-9
-            assert measure["bounds"][0] - 1e-9 <= measure["value"] <= measure["bounds"][1] + 1e-9
-        if measure["coverage"] == 1 and scoring == "strict":
-            assert measure["bounds"] == pytest.approx([measure["value"]] * 2)
-
-
-@pytest.mark.parametrize("decided", ["1", "0"])
-def test_a_system_of_which_nothing_was_decided_is_in_no_part_of_ssr(decided: str) -> None:
-    rows = [
-        row(verdicts, "p" * len(verdicts), benchmark="sysbench", system_id=system, turn=1)
-        for system, verdicts in enumerate(["", decided])
-    ]
-    ssr, alone = (summed(some)["metrics"]["sysbench"]["ssr"] for some in (rows, rows[1:]))
-    assert (ssr["value"], ssr["numerator"]) == (alone["value"], alone["numerator"])
-    assert ssr["denominator"] == 1
+        least, most = measure["bounds"]
+        assert 0 <= least <= most <= 1
+        assert measure["value"] in (None, least)
+        assert (measure["value"] is None) == (least < most)
+        low, high = measure["interval"] or (least, most)
+        assert 0 <= low <= least + 1e-9
+        assert most - 1e-9 <= high <= 1
 
 
 @quickly
@@ -613,35 +552,3 @@ def test_rows_that_ifevals_rates_leave_out_are_counted() -> None:
     assert note.endswith(": 2")
     assert not any("IFEval" in note for note in evaluate(rows[:1]).summary["notes"])
     assert not any("IFEval" in note for note in evaluate(rows[2:]).summary["notes"])
-
-
-@quickly
-@given(st.lists(st.tuples(st.sampled_from("110?"), st.sampled_from("ps")), min_size=1, max_size=6))
-def test_an_open_row_counts_with_the_chance_over_all_ways_to_decide_it(
-    constraints: list[tuple[str, str]],
-) -> None:
-    verdicts, priorities = ("".join(letters) for letters in zip(*constraints, strict=True))
-    other = row("110", "pss")
-    measured = summed([row(verdicts, priorities), other])["metrics"]
-    met, unmet, left = (verdicts.count(sign) for sign in "10?")
-    if left == len(verdicts):
-        return
-    drawn = Prediction.of([(Units(met, met + unmet, left), 1), (Units(2, 3, 0), 1)])
-    assert drawn is not None
-    for rate in ("isr", "psr"):
-        expected = 0.0
-        for decided in itertools.product("10", repeat=left):
-            letters = iter(decided)
-            filled = "".join(next(letters) if v == "?" else v for v in verdicts)
-            passed = scores(*row(filled, priorities), "strict")[rate] or 0.0
-            hits = decided.count("1")
-            # That these are met and no others: by inclusion and exclusion.
-            chance = sum(
-                (-1) ** more
-                * math.comb(left - hits, more)
-                * drawn.chance(OpenOutcome(met, unmet, hits + more, left - hits - more))
-                for more in range(left - hits + 1)
-            )
-            expected += chance * passed
-        alone = scores(*other, "strict")[rate] or 0.0
-        assert measured["cfbench"][rate]["value"] == pytest.approx((expected + alone) / 2)

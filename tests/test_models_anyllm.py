@@ -23,7 +23,7 @@ from heedful.models import (
 )
 from heedful.models.limiter import AdaptiveLimiter
 from heedful.models.named import make
-from heedful.models.prefix import with_shared_prefix
+from heedful.models.turns import with_shared_prefix
 
 if TYPE_CHECKING:
     from heedful.models import Model

@@ -22,7 +22,7 @@ from heedful.core.nouns import Check, Constraint, Critique, Judgment, Sample, St
 from heedful.data import formats
 from heedful.data.formats import multiif
 from heedful.metrics import Summary
-from heedful.metrics.statistics import ClusterShare, mean_measure, measure
+from heedful.metrics.rates import Share, mean_measure, measure
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -396,13 +396,7 @@ RATES = st.lists(
 def test_a_mean_of_rates_is_the_mean_of_its_rates(
     rows: list[tuple[tuple[int, int], ...]],
 ) -> None:
-    shares = [
-        tuple(
-            ClusterShare(met, met + unmet, met, met + unmet, met + unmet, met + unmet)
-            for met, unmet in r
-        )
-        for r in rows
-    ]
+    shares = [tuple(Share.known(met, met + unmet) for met, unmet in r) for r in rows]
     counts = {each: shares.count(each) for each in shares}
     result = mean_measure({"": counts})
     columns = [[each[place] for each in shares] for place in range(2)]

@@ -30,7 +30,7 @@ TEMPLATE = (
 @pytest.fixture(scope="module")
 def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("prompts") / "published.txt"
-    path.write_bytes(f"{TEMPLATE}\n".encode())  # editors end a file with a line end
+    path.write_bytes(TEMPLATE.encode())
     return path
 
 

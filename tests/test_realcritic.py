@@ -148,7 +148,7 @@ def test_a_failed_call_is_a_gap_that_can_be_filled(data_file: Path, tmp_path: Pa
     assert results.summary()["rows"] == {"done": 4, "incomplete": 2, "failed": 0, "unread": 0}
     result = numbers(results)["critics"]["toy"]
     assert result["direct"]["accuracy"]["coverage"] == pytest.approx(5 / 6)
-    assert result["self"][0]["accuracy"]["denominator"] == 5
+    assert result["self"][0]["accuracy"]["undecided"] == 1
     assert result["cross"][0]["undecided"] == {"busy": 1}
     faithful = numbers(results, "faithful")["critics"]["toy"]
     assert faithful["self"][0]["accuracy"]["denominator"] == 6
@@ -198,9 +198,9 @@ def test_processbench_files_are_scored_by_their_steps(tmp_path: Path) -> None:
     )
     assert results.summary()["rows"]["unread"] == 1
     (result,) = numbers(results)["critics"]["toy"]["cross"]
-    assert result["first_error"]["f1"] == 1.0
-    assert result["accuracy"]["value"] is None  # there is no gold answer to grade by
-    assert result["verdict"]["accuracy"]["value"] == 1.0
+    assert result["first_error"]["f1_bounds"][1] == 1.0  # of the broken row nothing is known
+    assert result["accuracy"]["coverage"] == 0  # there is no gold answer to grade by
+    assert result["verdict"]["accuracy"]["numerator"] == 2
 
 
 def test_marked_steps_beside_a_gold_answer_are_scored_both_ways(tmp_path: Path) -> None:

@@ -29,10 +29,9 @@ CASES = [
 
 def test_a_round_by_hand() -> None:
     result = round_numbers(CASES)
-    assert result["accuracy"]["value"] == pytest.approx(3 / 5)
     assert result["accuracy"]["coverage"] == pytest.approx(5 / 6)
     assert result["accuracy"]["bounds"] == pytest.approx([3 / 6, 4 / 6])
-    assert result["macro"]["value"] == pytest.approx((3 / 4 + 0) / 2)
+    assert result["macro"]["bounds"] == pytest.approx([(3 / 4 + 0) / 2, (3 / 4 + 1 / 2) / 2])
     # Five pairs are decided on both sides: 2 of 5 correct before, 3 of 5 after.
     delta = result["delta"]
     assert (delta["n"], delta["gained"]) == (5, 1)
@@ -52,15 +51,16 @@ def test_a_round_by_hand() -> None:
     assert moved["undecided"] == {"correct": 1, "incorrect": 0, "unknown": 0}
     # Verdicts: right, wrong, right, wrong, right; one not said.
     verdict = result["verdict"]
-    assert verdict["accuracy"]["value"] == pytest.approx(3 / 5)
+    assert verdict["accuracy"]["bounds"] == pytest.approx([3 / 6, 4 / 6])
     assert verdict["of_incorrect"]["value"] == pytest.approx(2 / 3)
     quality = {"n": 5, "high_right": 2, "high_wrong": 1, "low_right": 1, "low_wrong": 1}
     assert verdict["quality"] == quality
     check = result["post_check"]
     assert (check["qualified"], check["unqualified"], check["undecided"]) == (1, 2, 3)
-    assert check["accuracy_without_unqualified"]["value"] == pytest.approx(2 / 3)
-    assert result["generators"]["weak"]["accuracy"]["value"] == pytest.approx(1 / 2)
-    assert result["generators"]["strong"]["accuracy"]["value"] == pytest.approx(2 / 3)
+    assert check["accuracy_without_unqualified"]["bounds"] == pytest.approx([2 / 4, 3 / 4])
+    weak, strong = (result["generators"][name]["accuracy"] for name in ("weak", "strong"))
+    assert weak["bounds"] == pytest.approx([1 / 3, 2 / 3])
+    assert strong["value"] == pytest.approx(2 / 3)
     assert result["undecided"] == {"no box": 1}
     assert "first_error" not in result
 
@@ -75,10 +75,10 @@ def test_first_errors_as_processbench_scores_them() -> None:
         Case(marked=-1, found=1),
     ]
     result = round_numbers(cases)["first_error"]
-    assert result["erroneous"]["value"] == pytest.approx(1 / 3)
-    assert result["erroneous"]["coverage"] == pytest.approx(3 / 4)
+    assert result["erroneous"]["bounds"] == pytest.approx([1 / 4, 2 / 4])
     assert result["correct"]["value"] == pytest.approx(1 / 2)
-    assert result["f1"] == pytest.approx(2 * (1 / 3) * (1 / 2) / (1 / 3 + 1 / 2))
+    least = 2 * (1 / 4) * (1 / 2) / (1 / 4 + 1 / 2)
+    assert (result["f1"], result["f1_bounds"]) == (None, pytest.approx([least, 1 / 2]))
     faithful = round_numbers(cases, scoring="faithful")["first_error"]
     assert faithful["erroneous"]["value"] == pytest.approx(1 / 4)
     assert harmonic_mean(0.0, 0.0) == 0.0
@@ -151,13 +151,17 @@ AVERAGED = ("direct", "self", "cross", "self - direct", "cross - baseline")
 def test_the_averages_of_the_papers_table_come_out_of_its_cells(model: str) -> None:
     modes = {name: PAPER[model][name] for name in ("direct", "self", "cross")}
     rows = modes | {"baseline": [50.0] * 8}
-    result = league({name: dict(zip("abcdefgh", row, strict=True)) for name, row in rows.items()})
+    cells = {name: [(each, each) for each in row] for name, row in rows.items()}
+    result = league({name: dict(zip("abcdefgh", row, strict=True)) for name, row in cells.items()})
     for name, printed in zip(AVERAGED, PAPER[model]["averages"], strict=True):
         # What is printed is rounded to 0.1, half up or down.
-        assert result[name]["average"] == pytest.approx(printed, abs=0.05000001), name
+        assert result[name]["average"] == pytest.approx((printed,) * 2, abs=0.05000001), name
 
 
-def test_an_average_over_sets_of_which_one_is_not_known_is_not_known() -> None:
-    result = league({"direct": {"a": 0.5, "b": None}, "self": {"a": 0.75, "b": 0.5}})
-    assert result["direct"]["average"] is None
-    assert result["self - direct"] == {"a": 0.25, "b": None, "average": None}
+def test_an_average_over_sets_of_which_one_is_a_range_is_a_range() -> None:
+    result = league(
+        {"direct": {"a": (0.5, 0.5), "b": (0.0, 1.0)}, "self": {"a": (0.75,) * 2, "b": (0.5,) * 2}}
+    )
+    assert result["direct"]["average"] == (0.25, 0.75)
+    change = {"a": (0.25, 0.25), "b": (-0.5, 0.5), "average": (-0.125, 0.375)}
+    assert result["self - direct"] == change

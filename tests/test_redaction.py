@@ -5,23 +5,29 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import logging
 import string
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, quote_plus
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fault_server import refusal, serving
-from heedful import Message
+from fault_server import Answer, refusal, serving
+from heedful import Constraint, Message, Sample, evaluate
 from heedful.core.errors import HeedfulError
+from heedful.judges import prompts
+from heedful.judges.model import Checklist
 from heedful.models import OpenAIModel, Sampling
+from heedful.models.faults import fault_of
 from heedful.models.redaction import PIECE, QUOTED_CHARACTERS, Redactor
+from heedful.models.replies import read_completion
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
 
 KEYS = st.text(
     string.ascii_letters + string.digits + "-_.+/=%& \"\\<>'~", min_size=16, max_size=80
@@ -116,3 +122,79 @@ def test_a_key_in_the_address_is_in_no_message(name: str) -> None:
     said = str(refused.value).partition("HTTP 400: ")[2]
     assert said.startswith("no")
     assert longest_left(said.removeprefix("no: "), FORMS[name](key)) < PIECE
+
+
+WRITTEN = ("as it is", "percent-encoded", "JSON", "HTML", "base64 after a letter", "hex")
+"""Forms that a program puts a key into when it repeats a header."""
+
+
+def reply(said: str, *, status: int) -> dict[str, Any]:
+    """Make a server's reply, with something in each of its texts."""
+    if status != 200:
+        return {"error": {"message": said, "code": said, "param": said}, "model": said}
+    message = {"content": f"{said} <c1>\nVERDICT: MET\n</c1>", "reasoning_content": said}
+    tokens = [{"top_logprobs": [{"token": said, "logprob": -1.0}]}]
+    choice = {"message": message, "finish_reason": said, "logprobs": {"content": tokens}}
+    usage = {"prompt_tokens": 10, "completion_tokens": 4}
+    return {"choices": [choice], "model": said, "usage": usage}
+
+
+def texts(value: Any) -> Iterator[str]:
+    """Yield all texts within a value."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for item in (*value, *value.values()):
+            yield from texts(item)
+
+
+@given(
+    key=KEYS,
+    form=st.sampled_from(WRITTEN),
+    before=st.integers(0, 220),
+    escapes=st.booleans(),
+    status=st.sampled_from([200, 400]),
+)
+def test_no_text_of_a_reply_holds_a_key(
+    *, key: str, form: str, before: int, escapes: bool, status: int
+) -> None:
+    said = FORMS[form](key)
+    text = "".join(f"\\u{ord(c):04x}" for c in said) if escapes else json.dumps(said)[1:-1]
+    body = json.dumps(reply("@", status=status)).replace("@", "\N{MIDDLE DOT}" * before + text)
+    read = Redactor([key]).body(body.encode())
+    fault = fault_of(status, {}, read)
+    kept = [fault.text, fault.model, fault.parameter or ""]
+    if status == 200:
+        kept += texts(read_completion(read).model_dump())
+    assert not [text for text in kept if longest_left(text, said) >= PIECE]
+
+
+def test_what_local_servers_take_for_a_key_is_a_word_of_answers() -> None:
+    said = json.dumps({"text": "LM Studio serves the model: lm-studio, on 2024-10-21."}).encode()
+    named = [("HTTP-Referer", "https://example.org/heedful"), ("api-version", "2024-10-21")]
+    assert Redactor(["lm-studio"], named).body(said) == said
+
+
+@pytest.mark.slow
+def test_a_key_that_a_server_repeats_is_in_no_file_and_no_message(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    key = "sk-Proj/4f+Zq9=Xw&7LmN%2Pb_Tr8Vs6"
+    rows = [
+        Sample(id=str(n), prompt=f"{n}", checklist=(Constraint(text="It is."),), response="Yes.")
+        for n in range(5)
+    ]
+
+    def script(number: int, _: dict[str, Any]) -> Answer:
+        status = (200, 400, 200, 500, 200)[number % 5]
+        return Answer(status=status, body=reply(f"you sent Bearer {key}", status=status))
+
+    with serving(script=script) as server, caplog.at_level(logging.DEBUG):
+        model = OpenAIModel("m", base_url=server.url, api_key=key, backoff_s=0.01)
+        judge = Checklist(model, prompts.make("plain"))
+        summary = evaluate(rows, judge=judge, run=tmp_path / "run").summary
+    assert summary["cost"]["calls"] >= 3
+    written = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    assert b"[key]" in written
+    assert key.encode() not in written + json.dumps(summary).encode()
+    assert longest_left(caplog.text, key) < PIECE

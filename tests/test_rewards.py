@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import math
+import pickle
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -16,19 +17,20 @@ from hypothesis import strategies as st
 
 from heedful import Check, Constraint, Critique, Judgment, Sample, Status, StopRunError, UsageError
 from heedful.core.errors import ModelError
+from heedful.core.reasoning import answered
 from heedful.judges.model import Checklist
 from heedful.judges.prompts.plain import Plain
-from heedful.models import ScriptedModel
+from heedful.models import OpenAIModel, ScriptedModel
 from heedful.rewards import (
     AGGREGATES,
     Divergence,
-    GroupRanking,
     LengthPenalty,
     Reward,
-    RubricDropout,
     Terms,
+    for_trl,
+    trl_rewards,
 )
-from heedful.rewards.visible import shows_nothing
+from heedful.rewards.gates import shows_nothing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -150,6 +152,24 @@ def test_what_cannot_be_computed_has_no_reward_and_says_why(
     assert problem in str(result.problem)
 
 
+WEIGHTS = st.integers(-3, 3).filter(bool)
+
+
+@given(st.lists(st.tuples(WEIGHTS, st.booleans()), min_size=1, max_size=6))
+def test_weights_reward_what_is_met_and_take_for_mistakes(
+    rows: list[tuple[int, bool]],
+) -> None:
+    """A criterion with a negative weight names a mistake: it is met where the mistake is made."""
+    checklist = [Constraint(text="x", weight=weight) for weight, _ in rows]
+    statuses = ["met" if met else "unmet" for _, met in rows]
+    result = Terms(AGGREGATES["weighted"]).reward(sample("x", *checklist), critique(*statuses))
+    best = sum(weight for weight, _ in rows if weight > 0)
+    points = sum(weight for weight, met in rows if met)
+    worst = sum(weight for weight, _ in rows)
+    expected = points / best if best else 1 - points / worst
+    assert result.value == pytest.approx(min(1, max(0, expected)))
+
+
 def test_psr_without_priorities_is_not_decided() -> None:
     result = Terms(AGGREGATES["psr"]).reward(sample("x", POLITE), critique("met"))
     assert "priority" in str(result.problem)
@@ -164,22 +184,26 @@ def test_a_length_penalty_grows_in_proportion() -> None:
         LengthPenalty(200, 100)
 
 
+def test_a_stopped_response_pays_for_its_length_too() -> None:
+    """Else a long response would gain by being stopped."""
+    terms = Terms(length=LengthPenalty(100, 200, 0.5), gates=frozenset({"repetition"}))
+    loop = sample("Tea is warm. " * 40, POLITE)
+    assert terms.gate(loop) is not None
+    assert terms.judged(loop, critique("met")).value == -0.5
+    assert terms.judged(loop, critique("unmet")).value == -0.5
+
+
 # --- empty responses -----------------------------------------------------------------------------
 
 EMPTY = ["", " \n\t", "\u200b" * 9, "\ufeff", "\u2060\u00ad\u200d", "\u3164", "\u2800", "\u034f"]
-EMPTY += [
-    "\ufffc",
-    "<think>long</think>",
-    "<think>only",
-    "<think>\n\n</think>\n\n",
-    "So.\n</think>\n",
-]
+EMPTY += ["\ufffc"]
+REASONING = ["<think>long</think>", "<think>only", "<think>\n\n</think>\n\n", "So.\n</think>\n"]
 EMPTY += ["<!-- -->", "<!-- a\n", "<!-->", "```\n```", "```python\n```", "~~~~", "``````"]
 EMPTY += ["<|im_end|>", "<|endoftext|>", "</s>", "<｜end▁of▁sentence｜>", "<end_of_turn>\n"]
 EMPTY += ["<Reasoning>a</Reasoning>\u200b<!-- b -->\n```\n\n```\n<|im_end|>\n</s>"]
 
 
-@pytest.mark.parametrize("response", EMPTY)
+@pytest.mark.parametrize("response", EMPTY + REASONING)
 @pytest.mark.parametrize("aggregate", ["fraction", "all_or_nothing", "gate", "weighted"])
 def test_an_empty_response_is_worth_nothing_whatever_the_judge_says(
     aggregate: str, response: str
@@ -193,7 +217,7 @@ def test_an_empty_response_is_worth_nothing_whatever_the_judge_says(
     assert (full.value, full.empty) == (1, False)
     assert len(model.calls) == 1
     assert (summary["gates"]["empty"], summary["mean"]) == (1, 0.5)
-    assert Terms().judged(sample(response, POLITE), critique("met")).value == 0
+    assert Terms().judged(answered(sample(response, POLITE)), critique("met")).value == 0
 
 
 @pytest.mark.parametrize("response", EMPTY)
@@ -224,7 +248,7 @@ def test_a_response_that_shows_something_is_not_empty(response: str) -> None:
     assert terms.judged(sample(response, POLITE), critique("met")).value == 1
 
 
-_HIDDEN = ["<think>a</think>", "<!-- a -->", "<|im_end|>", "</s>", "\u200b", "\n```\n```\n", " "]
+_HIDDEN = ["<!-- a -->", "<|im_end|>", "</s>", "\u200b", "\n```\n```\n", " "]
 
 
 @given(st.lists(st.sampled_from(_HIDDEN)), st.lists(st.sampled_from(_HIDDEN)))
@@ -523,6 +547,36 @@ def test_a_violated_guard_that_code_finds_spares_the_call() -> None:
     assert not model.calls
 
 
+# --- other processes ---
+
+
+@pytest.mark.parametrize("blocking", [False, True])
+def test_a_reward_and_its_functions_can_be_sent_to_another_process(*, blocking: bool) -> None:
+    """TRL's asynchronous trainer pickles them for the process that generates."""
+    judge = Checklist(OpenAIModel("critic", base_url="http://127.0.0.1:1/v1"), Plain())
+    row = sample("Hello, you.", NO_COMMAS)
+    with Reward(judge, "all_or_nothing", undecided=0.0) as reward:
+        assert reward.score_sync([row])[0].value == 0  # at work
+        sent = pickle.dumps(reward)
+        functions = pickle.dumps(trl_rewards([for_trl(reward, name="critic", blocking=blocking)]))
+    with pickle.loads(sent) as other:  # noqa: S301 - our own
+        assert other.terms == reward.terms
+        assert other.score_sync([row])[0].value == 0
+        assert other.summary()["responses"] == 1
+    total = pickle.loads(functions)  # noqa: S301 - our own
+    assert total.__name__ == "total"
+    columns = {"checklist": [[NO_COMMAS.model_dump(mode="json")]] * 2}
+    said = total(prompts=["Greet."] * 2, completions=["Hello there.", "Hi, you."], **columns)
+    assert asyncio.run(said) == [1.0, 0.0]
+
+
+def test_code_reads_constraints_in_plain_words_as_evaluate_does() -> None:
+    rows = [sample("Hello there.", Constraint(text="No commas.")), sample("Hello there.", POLITE)]
+    with Reward() as reward, Reward("rules") as checks_alone:
+        assert [each.value for each in reward.score_sync(rows)] == [1.0, None]
+        assert [each.value for each in checks_alone.score_sync(rows)] == [None, None]
+
+
 # --- what is given --------------------------------------------------------------------------------
 
 
@@ -577,15 +631,12 @@ SETTINGS: dict[str, tuple[Callable[[Any], Any], tuple[Any, ...]]] = {
     "length": (lambda odd: Reward(length=odd), (None,)),
     "undecided": (lambda odd: Reward(undecided=odd), (None, -1, 0, 1.5)),
     "judge_empty": (lambda odd: Reward(judge_empty=odd), (True,)),
-    "dropout": (lambda odd: Reward(dropout=odd), (None,)),
     "concurrency": (lambda odd: Reward(concurrency=odd), (10**400,)),
     "cache": (lambda odd: Reward(cache=odd), (None, "1")),
     "free": (lambda odd: LengthPenalty(odd, 10), (0, 1.5)),
     "full": (lambda odd: LengthPenalty(0, odd), (1.5,)),
     "most": (lambda odd: LengthPenalty(0, 10, odd), (0, 1.5)),
     "measure": (lambda odd: LengthPenalty(0, 10, length=odd), ()),
-    "rate": (RubricDropout, (0,)),
-    "seed of dropout": (lambda odd: RubricDropout(0.5, odd), (-1, 0, 10**400)),
     "reference": (Divergence, ()),
     "share": (lambda odd: Divergence(Reward(), share=odd), ()),
     "limit": (lambda odd: Divergence(Reward(), limit=odd), (0, 1.5)),
@@ -593,8 +644,6 @@ SETTINGS: dict[str, tuple[Callable[[Any], Any], tuple[Any, ...]]] = {
     "patience": (lambda odd: Divergence(Reward(), patience=odd), (10**400,)),
     "stop": (lambda odd: Divergence(Reward(), stop=odd), (True,)),
     "seed": (lambda odd: Divergence(Reward(), seed=odd), (-1, 0, 10**400)),
-    "model": (GroupRanking, ()),
-    "pairs": (lambda odd: GroupRanking(ScriptedModel("m"), pairs=odd), (10**400,)),
 }
 """What is made with a setting, and which odd values it takes."""
 

@@ -80,7 +80,7 @@ def test_trl_gets_flat_lists_and_none_for_what_is_undecided(model: ScriptedModel
     logged: dict[str, Any] = {}
     with Reward(Checklist(ScriptedModel(""), Plain(), reasks=0)) as reward:
         function = for_trl(reward, name="critic")
-        assert inspect.iscoroutinefunction(function)
+        assert inspect.iscoroutinefunction(type(function).__call__)  # as TRL tells
         assert function.__name__ == "critic"
         result = asyncio.run(
             function(
@@ -100,6 +100,33 @@ def test_trl_gets_flat_lists_and_none_for_what_is_undecided(model: ScriptedModel
     assert not model.calls
 
 
+SAID = [{"type": "text", "text": "Hi, "}, {"type": "output_text", "text": "you."}]
+THOUGHT = [{"type": "thinking", "thinking": "No commas, so I write: Hi you."}]
+PARTS: list[Any] = [
+    [{"role": "assistant", "content": SAID}],
+    [{"role": "assistant", "content": THOUGHT + SAID}],
+    [{"content": np.array(SAID, dtype=object)}],
+    SAID,
+]
+"""A completion in parts, as multimodal policies and servers write it."""
+
+
+def test_a_gate_that_stops_all_is_seen_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    logged: dict[str, Any] = {}
+    columns = {"checklist": [CHECKLIST] * 8, "log_metric": logged.__setitem__}
+    with Reward() as reward, caplog.at_level("WARNING", "heedful"):
+        function = for_trl(reward, name="critic", blocking=True)
+        for _ in range(2):
+            told: dict[str, Any] = {"log_extra": logged.__setitem__, **columns}
+            assert function(["Greet."] * 8, ["..."] * 8, **told) == [0] * 8
+    assert logged["critic/gated"] == 1
+    assert "near_empty" in logged["critic_verdicts"][0]
+    warned = [record.getMessage() for record in caplog.records]
+    assert [said for said in warned if "gate" in said] == [
+        "the gate near_empty stopped 8 of 8 responses, whose reward is 0: it has only punctuation"
+    ]
+
+
 @pytest.mark.parametrize(
     ("columns", "expected"),
     [
@@ -110,6 +137,7 @@ def test_trl_gets_flat_lists_and_none_for_what_is_undecided(model: ScriptedModel
         ({"checklist": [np.array(CHECKLIST, dtype=object)]}, 0.5),
         ({"checklist": [CHECKLIST], "prompts": [[{"role": "user", "content": "Greet."}]],
           "completions": [[{"role": "assistant", "content": "Hi, you."}]]}, 0.5),
+        *[({"checklist": [CHECKLIST], "completions": [parts]}, 0.5) for parts in PARTS],
         ({"checklist": [[filled({"id": "length_constraints:number_words", "args":
           {"num_words": 9, "relation": "less than", "keywords": None}})]]}, 1),
     ],
@@ -348,7 +376,7 @@ def test_verl_awaits_a_real_coroutine_function_and_reads_its_score(reward: Rewar
             reward_router_address="127.0.0.1:1",
         )
     )
-    assert result == {"score": 0.5, "undecided": 0, "coverage": 1}
+    assert result == {"score": 0.5, "undecided": 0, "gated": 0, "coverage": 1}
 
 
 @pytest.mark.parametrize(
@@ -374,7 +402,7 @@ def test_verl_gets_the_fallback_for_a_truth_that_cannot_be_read(
     reward: Reward, truth: str | None
 ) -> None:
     result = asyncio.run(for_verl(reward)("if", "Hi.", truth))
-    assert result == {"score": 0.25, "undecided": 1, "coverage": 0}
+    assert result == {"score": 0.25, "undecided": 1, "gated": 0, "coverage": 0}
 
 
 def if_critic_rows(folder: Path, *instructions: str, kind: str = "parquet") -> list[Any]:
@@ -425,7 +453,7 @@ def test_verl_looks_the_prompts_of_if_critics_authors_up_in_their_file(
 ) -> None:
     row = if_critic_rows(tmp_path, "向女王问好。", kind=kind)[0]
     result = scored(for_verl(reward, data=tmp_path / f"train.{kind}"), row)
-    assert result == {"score": 1, "undecided": 0, "coverage": 1}
+    assert result == {"score": 1, "undecided": 0, "gated": 0, "coverage": 1}
     assert "向女王问好。" in model.calls[0].messages[-1].content
 
 
@@ -433,7 +461,7 @@ def test_verl_gets_the_fallback_for_rows_whose_prompt_nobody_knows(
     reward: Reward, model: ScriptedModel, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     rows = if_critic_rows(tmp_path, "问好。", "道别。", kind="json")
-    undecided = {"score": 0.25, "undecided": 1, "coverage": 0}
+    undecided = {"score": 0.25, "undecided": 1, "gated": 0, "coverage": 0}
     assert scored(for_verl(reward), rows[0]) == undecided
     # Two prompts with the same ground truth: either would be a guess.
     assert scored(for_verl(reward, data=[tmp_path / "train.json"]), rows[0]) == undecided
@@ -530,6 +558,7 @@ def test_openrlhf_gets_tensors_and_the_reply_is_cut_out_of_the_query(
     assert float(result["scores"].flatten()[0]) == 1
     assert {name: float(value) for name, value in result["extra_logs"].items()} == {
         "undecided": 0,
+        "gated": 0,
         "coverage": 1,
     }
     shown = model.calls[0].messages[-1].content

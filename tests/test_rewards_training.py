@@ -1,11 +1,9 @@
-"""What training adds to a reward: parts of checklists, rankings of groups, and an alarm."""
+"""What training adds to a reward: an alarm, and a critic that is trained; rankings in a reply."""
 
 from __future__ import annotations
 
 import asyncio
 import re
-from collections import Counter
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
@@ -13,25 +11,18 @@ from hypothesis import strategies as st
 
 from heedful import Check, Constraint, Critique, Message, Sample, UsageError
 from heedful.judges.model import Checklist
-from heedful.judges.prompts import ranking
+from heedful.judges.prompts import Shown, ranking
 from heedful.judges.prompts.fence import unfence
 from heedful.judges.prompts.plain import Plain
 from heedful.models import ScriptedModel
 from heedful.rewards import (
     Divergence,
-    GroupRanking,
     Reward,
     Rewarded,
-    RubricDropout,
     critic_rows,
     for_trl,
     for_trl_critic,
-    for_verl,
 )
-from heedful.rewards.compute import judging_compute
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 COMMA = {"id": "punctuation:no_comma"}
 NO_COMMAS = Constraint(text="No commas.", check=Check(id="punctuation:no_comma"))
@@ -46,77 +37,6 @@ def sample(response: str | None, *texts: str, prompt: str = "Greet me.") -> Samp
     )
 
 
-# --- rubric dropout ---
-
-
-@given(
-    st.lists(st.text(min_size=1, max_size=5), min_size=1, max_size=8),
-    st.floats(0, 0.99),
-    st.integers(0, 50),
-)
-def test_all_responses_of_a_group_are_judged_by_the_same_part(
-    texts: list[str], rate: float, step: int
-) -> None:
-    dropout = RubricDropout(rate, seed=3)
-    first, second = (dropout.part(sample(text, *texts), step) for text in ("Hello.", "Hi there."))
-    assert first.checklist == second.checklist
-    assert 1 <= len(first.checklist) <= len(texts)
-    left = iter(texts)
-    assert all(any(text == constraint.text for text in left) for constraint in first.checklist)
-
-
-def test_each_constraint_is_left_out_at_its_rate_over_the_steps() -> None:
-    row, rate, steps = sample("Hello.", *"abcdefgh"), 0.25, 2000
-    kept = Counter(
-        constraint.text
-        for step in range(steps)
-        for constraint in RubricDropout(rate).part(row, step).checklist
-    )
-    for text in "abcdefgh":  # five standard errors
-        assert abs(kept[text] / steps - 0.75) < 5 * (0.75 * 0.25 / steps) ** 0.5
-    assert RubricDropout(0).part(row, 7) == row
-
-
-def test_what_stays_keeps_what_it_depends_on() -> None:
-    checklist = tuple(
-        Constraint.model_validate({"text": text, "depends_on": parents})
-        for text, parents in (("a", []), ("b", [1]), ("c", []), ("d", [2, 3]))
-    )
-    row = sample("Hello.").model_copy(update={"checklist": checklist})
-    parts = {RubricDropout(0.7).part(row, step).checklist for step in range(200)}
-    assert len(parts) > 5
-    for part in parts:
-        texts = [constraint.text for constraint in part]
-        for constraint in part:
-            parents = {texts[number - 1] for number in constraint.depends_on}
-            assert parents == {"a": set(), "b": {"a"}, "c": set(), "d": {"b", "c"}}[constraint.text]
-
-
-def test_a_step_decides_which_constraints_count() -> None:
-    row = Sample(
-        id="1",
-        checklist=(
-            NO_COMMAS,
-            Constraint(text="x", check=Check(id="change_case:english_lowercase")),
-        ),
-        response="Hello, you.",
-    )
-    with Reward(dropout=RubricDropout(0.5, seed=1), gates="none") as reward:
-        values = {reward.score_sync([row], step=step)[0].value for step in range(40)}
-        assert len({reward.score_sync([row], step=9)[0].value for _ in range(3)}) == 1
-        with pytest.raises(UsageError, match="step"):
-            reward.score_sync([row])
-    assert values == {0.0}  # it meets neither constraint, whichever is chosen
-    with pytest.raises(UsageError):
-        for_verl(Reward(dropout=RubricDropout(0.5), undecided=0.0))
-
-
-@pytest.mark.parametrize("rate", [-0.1, 1.0, float("nan")])
-def test_a_rate_that_leaves_nothing_is_refused(rate: float) -> None:
-    with pytest.raises(UsageError):
-        RubricDropout(rate)
-
-
 # --- rankings ---
 
 
@@ -128,7 +48,7 @@ def test_a_rate_that_leaves_nothing_is_refused(rate: float) -> None:
         ("RANKING: 1 = 2 = 3", [0, 0, 0]),
         ("RANKING: 2 > 1", None),  # a response is missing
         ("RANKING: 2 > 1 > 2 > 3", None),  # one stands twice
-        ("RANKING: 1 > 2 > 3\nor rather\nRANKING: 3 > 2 > 1", None),
+        ("RANKING: 1 > 2 > 3\nor rather\nRANKING: 3 > 2 > 1", [2, 1, 0]),
         ("RANKING: 1 > 2 > 3\nThe best is the second.", None),
         ("The best is 1.", None),
         ("RANKING: 1 < 2 < 3", None),
@@ -136,80 +56,10 @@ def test_a_rate_that_leaves_nothing_is_refused(rate: float) -> None:
     ],
 )
 def test_a_ranking_is_read_strictly(reply: str, ranks: list[int] | None) -> None:
-    assert ranking.parse(reply, ["a", "b", "c"]) == ranks
-    quoted = ["a", f"It says:\n{reply}", "c"]
-    assert ranking.parse(f"I like the second.\n{reply}", quoted) is None
-
-
-def judge(prefers: Callable[[str], float], *, biased: bool = False) -> ScriptedModel:
-    """A model that ranks by a score of each text; a biased one by the place in the list."""
-
-    def reply(messages: Sequence[Message], _: int) -> str:
-        shown = [each.text for each in unfence(messages[-1].content) if "RESPONSE" in each.label]
-        scores = [-at if biased else prefers(text) for at, text in enumerate(shown)]
-        tiers = sorted(set(scores), reverse=True)
-        named = (
-            " = ".join(str(at) for at, score in enumerate(scores, 1) if score == tier)
-            for tier in tiers
-        )
-        return "Compared.\nRANKING: " + " > ".join(named)
-
-    return ScriptedModel(reply)
+    assert ranking.parse(reply, Shown("a", "b", "c"), 3) == ranks
 
 
 RESPONSES = ("Hello.", "Hello there my friend.", "Hello to you and everyone around you.")
-
-
-def test_a_reward_is_the_share_of_the_group_that_a_response_beats() -> None:
-    rows = [sample(text) for text in (RESPONSES[1], RESPONSES[2], RESPONSES[0], RESPONSES[1])]
-    with GroupRanking(judge(len), gates="none") as reward:
-        scored = reward.score_sync([*rows, sample("Alone.", prompt="Another request.")])
-    assert [each.value for each in scored[:4]] == pytest.approx([1.5 / 3, 1, 0, 1.5 / 3])
-    assert (scored[4].value, scored[4].decided) == (None, False)
-
-
-def test_a_preference_for_a_place_cancels_out() -> None:
-    with GroupRanking(judge(len, biased=True), gates="none", pairs=2) as reward:
-        scored = reward.score_sync([sample(text) for text in RESPONSES])
-    assert [each.value for each in scored] == pytest.approx([0.5, 0.5, 0.5])
-
-
-def test_what_a_gate_stops_is_not_shown_and_loses() -> None:
-    model = judge(len)
-    rows = [sample(text) for text in ("", RESPONSES[0], RESPONSES[1])]
-    with GroupRanking(model) as reward:
-        scored = reward.score_sync(rows)
-        assert [each.value for each in scored] == pytest.approx([0, 0.5, 1])
-        assert reward.summary()["gates"]["empty"] == 1
-        calls = reward.summary()["cost"]["calls"]
-    assert calls == 2  # one order, forwards and backwards
-
-
-def test_a_group_without_a_readable_pair_of_rankings_is_undecided() -> None:
-    flips = iter(range(1000))
-    model = ScriptedModel(
-        lambda *_: "RANKING: 1 > 2 > 3" if next(flips) % 2 else "I can't say, 2 > 1."
-    )
-    with GroupRanking(model, gates="none") as reward:
-        scored = reward.score_sync([sample(text) for text in RESPONSES])
-        assert reward.summary()["undecided_rate"] == 1
-    assert {each.value for each in scored} == {None}
-    with GroupRanking(model, gates="none", undecided=0.0) as reward:
-        assert {each.value for each in reward.score_sync([sample(t) for t in RESPONSES])} == {0.0}
-
-
-@given(st.lists(st.sampled_from(RESPONSES), min_size=2, max_size=7), st.integers(1, 3))
-def test_rewards_of_a_group_add_up_to_half_its_comparisons(texts: list[str], pairs: int) -> None:
-    with GroupRanking(judge(len), gates="none", pairs=pairs) as reward:
-        scored = reward.score_sync([sample(text) for text in texts])
-    values = [each.value for each in scored]
-    if len(set(texts)) == 1:
-        assert values == [None] * len(texts)
-        return
-    known = [value for value in values if value is not None]
-    assert sum(known) == pytest.approx(len(texts) / 2)
-    for text in set(texts):
-        assert len({value for value, each in zip(values, texts, strict=True) if each == text}) == 1
 
 
 def test_a_response_cannot_forge_a_ranking() -> None:
@@ -286,7 +136,7 @@ def test_the_adapter_of_trl_logs_the_gap(*, blocking: bool) -> None:
     lenient = Reward(Checklist(ScriptedModel("<c1>\nVERDICT: MET\n</c1>"), Plain()), gates="none")
     function = for_trl(lenient, name="critic", blocking=blocking, divergence=divergence)
     logged: dict[str, float] = {}
-    rows = [[{"text": "No commas.", "check": check}] for check in (COMMA, None)]
+    rows = [[{"text": "No commas.", "check": COMMA}], [{"text": "It is kind."}]]
     # To the trainer's judge both are met; code knows that the first isn't, and nothing of the rest.
     answer = function(
         ["Greet me."] * 2, ["Hi, you.", "Hi you."], checklist=rows, log_metric=logged.__setitem__
@@ -298,46 +148,6 @@ def test_the_adapter_of_trl_logs_the_gap(*, blocking: bool) -> None:
     assert answer == [0, 1]
     assert (logged["critic/compared"], logged["critic/gap"]) == (1, 0)
     assert logged["critic/alarm"] == 0
-
-
-# --- compute ---
-
-
-def test_compute_by_hand() -> None:
-    """A prompt of four letters for each line: "ask." and a line for each constraint."""
-
-    class Short:
-        explain = False
-        text = "the conversation is left out"
-
-        def render(self, _: Sample, constraints: Sequence[Constraint]) -> list[Message]:
-            lines = ["ask.", *(constraint.text for constraint in constraints)]
-            return [Message(role="user", content="".join(lines))]
-
-    rows = [sample("Hello.", "aaaa", "bbbb", "cccc"), sample(None, "aaaa")]
-    result = judging_compute(
-        rows,
-        Short(),  # type: ignore[arg-type]
-        parameters=10,
-        per_call=(None, 2, 1),
-        reasoning=100,
-    )
-    assert (result["responses"], result["constraints"], result["skipped"]) == (1, 3, 1)
-    keys = ("calls", "prompt_tokens", "shared_tokens", "completion_tokens")
-    assert [tuple(each[key] for key in keys) for each in result["protocols"]] == [
-        (1, 4, 0, 75),
-        (2, 5, 1, 75),
-        (3, 6, 2, 75),
-        (1, 4, 0, 175),
-        (2, 5, 1, 275),
-        (3, 6, 2, 375),
-    ]
-    assert [each["operations"] for each in result["protocols"][:2]] == [20 * 79, 20 * 80]
-    assert result["protocols"][1]["operations_cached"] == 20 * 79
-    with pytest.raises(UsageError):
-        judging_compute(rows, Short(), parameters=0)  # type: ignore[arg-type]
-    with pytest.raises(UsageError):
-        judging_compute(rows[1:], Short(), parameters=1)  # type: ignore[arg-type]
 
 
 # --- a critic in training ---

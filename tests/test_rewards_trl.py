@@ -16,7 +16,6 @@ from heedful.models import ScriptedModel
 from heedful.rewards import (
     Divergence,
     Reward,
-    RubricDropout,
     critic_rows,
     for_trl,
     for_trl_critic,
@@ -297,15 +296,14 @@ def test_sft_trains_on_the_best(model: Path, tmp_path: Path) -> None:
     assert losses[-1] < losses[0]
 
 
-def test_an_alarm_ends_the_training_and_dropout_knows_the_step(model: Path, tmp_path: Path) -> None:
+def test_an_alarm_ends_the_training(model: Path, tmp_path: Path) -> None:
     rows = [{"prompt": "Greet.", "checklist": CHECKLIST[:2]}] * 8
     divergence = Divergence(Reward(gates="none"), stop=True)
-    with Reward(gates="none", dropout=RubricDropout(0.5)) as reward:
+    with Reward(gates="none") as reward:
         function = for_trl(reward, name="critic", divergence=divergence)
         trainer = trained(model, tmp_path, [function], rows)
         assert trainer.state.global_step == trainer.args.max_steps
         assert len(divergence.gaps) == trainer.args.max_steps
-        assert reward.summary()["verdicts"] < 2 * reward.summary()["responses"]
         divergence.alarm = 0
         trainer = trained(model, tmp_path / "again", [function], rows)
     assert trainer.state.global_step == 1 < trainer.args.max_steps

@@ -158,7 +158,7 @@ def test_levels_earn_their_share() -> None:
     critique = said(MET, MET)
     measure = metrics([(row, critique)])["rubric"]["score"]
     assert measure["bounds"] == [pytest.approx(10 / 15), 1]
-    assert measure["coverage"] == pytest.approx(10 / 15)
+    assert measure["value"] is None
 
 
 def test_what_does_not_apply_is_in_no_sum() -> None:
@@ -189,15 +189,14 @@ def test_a_response_to_which_nothing_applies_is_in_no_score() -> None:
             assert (score["denominator"], score["bounds"]) == (1, [1, 1])
 
 
-def test_a_mistake_counts_where_the_merits_are_undecided() -> None:
+def test_a_score_is_from_its_worst_to_its_best() -> None:
     """Of two responses one is perfect; of the other only a mistake of 5 points is known."""
-    found = values(
-        (weighted(5, -1), said(MET, UNMET)), (weighted(1, -5), said(OPEN, MET)), scoring="strict"
-    )
-    assert found["researchrubrics.score"] == pytest.approx((1 - 4) / 2)
-    assert found["rubric.score"] == pytest.approx((1 + 0) / 2)
-    assert found["prbench.score"] == pytest.approx((1 + 0) / 2)
-    assert found["healthbench.score"] == 0
+    found = metrics([(weighted(5, -1), said(MET, UNMET)), (weighted(1, -5), said(OPEN, MET))])
+    bounds = {family: next(iter(rates.values()))["bounds"] for family, rates in found.items()}
+    assert bounds["researchrubrics"] == pytest.approx([(1 - 5) / 2, (1 - 4) / 2])
+    assert bounds["rubric"] == pytest.approx([(1 + 0) / 2, (1 + 0) / 2])
+    assert bounds["prbench"] == pytest.approx([(1 + 0) / 2, (1 + 1 / 6) / 2])
+    assert bounds["healthbench"] == [0, 0]
 
 
 def test_what_does_not_apply_is_in_no_rate_of_a_plain_checklist() -> None:

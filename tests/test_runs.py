@@ -19,8 +19,8 @@ import pytest
 
 from heedful.core.errors import InputError, RunError
 from heedful.engine.progress import Display, line
-from heedful.engine.records import Input
 from heedful.engine.runner import Item, Progress, run
+from heedful.engine.schema import Input
 from heedful.engine.store import Store
 
 if TYPE_CHECKING:

@@ -7,7 +7,8 @@ import shutil
 import sqlite3
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from itertools import product
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -184,9 +185,8 @@ TAKE_NONE = {
     "runs",  # lists any run, a damaged one too; tested below
     "serve",
     "init",
+    "trust",
     "completion",
-    "reward attack",
-    "reward compute",
     "critic select",
     "critic sample",
     "critic filter",
@@ -195,7 +195,6 @@ TAKE_NONE = {
     "critic pairs",
     "critic export",
     "critic train sft",
-    "critic gguf",
     "critic train dpo",
     "bench criticbench build",
     "bench criticbench run",  # takes the files of a build, not its store
@@ -283,26 +282,6 @@ def of_another_run(run: Path) -> None:
     (run / "summary.json").write_text(json.dumps(changed), encoding="utf-8")
 
 
-RATE = {
-    "value": 1.0,
-    "interval": None,
-    "numerator": 1,
-    "denominator": 1,
-    "undecided": 0,
-    "coverage": 1.0,
-    "bounds": [1.0, 1.0],
-}
-
-
-def with_metrics(metrics: object) -> Callable[[Path], object]:
-    def harm(run: Path) -> None:
-        text = (run / "summary.json").read_text(encoding="utf-8")
-        changed = {**json.loads(text), "metrics": metrics}
-        (run / "summary.json").write_text(json.dumps(changed), encoding="utf-8")
-
-    return harm
-
-
 HARMLESS = {
     "finished": lambda _: None,
     "no summary": lambda run: (run / "summary.json").unlink(),
@@ -332,19 +311,15 @@ SUMMARIES = {
     "summary of another run": of_another_run,
 }
 
-BROKEN_RATES = {
-    "rate of nothing": with_metrics({"cfbench": {"isr": {}}}),
-    "rates of nothing": with_metrics({"cfbench": []}),
-    "rate without ends": with_metrics({"cfbench": {"isr": {**RATE, "interval": ["low"]}}}),
-}
-
-STATES: dict[str, Callable[[Path], object]] = {**HARMLESS, **STORE, **SUMMARIES, **BROKEN_RATES}
+STATES: dict[str, Callable[[Path], object]] = {**HARMLESS, **STORE, **SUMMARIES}
 
 QUICK = ("finished", "damaged pages", "broken summary")
-EVERY_STATE = [
-    pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in STATES
-]
-"""The unit suite tries a state of each kind, every other lane all."""
+"""A state of each kind: all are tried once, since all runs are opened in one place."""
+
+
+def slow(*values: str) -> Any:
+    return pytest.param(*values, marks=pytest.mark.slow)
+
 
 COMPLETE = ("rejudge", "compare", "report", "export", "critic audit", *(
     f"reward {name}" for name in ("pairs", "best", "stats")
@@ -365,7 +340,7 @@ def state(run: Path) -> dict[Path, tuple[int, bytes]]:
     }
 
 
-@pytest.mark.parametrize("harm", EVERY_STATE)
+@pytest.mark.parametrize("harm", [*QUICK, *map(slow, ("killed", "broken rows"))])
 @pytest.mark.parametrize("command", TAKE_A_RUN)
 def test_a_command_gives_a_result_or_an_error_and_leaves_the_run_as_it_is(
     command: str, harm: str, runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -407,8 +382,10 @@ def test_a_run_of_another_command_is_refused_with_the_command_that_reads_it(
             assert state(run) == before
 
 
-@pytest.mark.parametrize("harm", EVERY_STATE)
-@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize(
+    ("name", "harm"),
+    [*product(FUNCTIONS, QUICK), *(slow("SavedRun", harm) for harm in STATES.keys() - {*QUICK})],
+)
 def test_a_function_gives_a_result_or_an_error_and_leaves_the_run_as_it_is(
     name: str, harm: str, runs: Path, tmp_path: Path
 ) -> None:
@@ -436,8 +413,13 @@ def test_a_function_refuses_a_run_of_another_command(name: str, runs: Path, tmp_
         FUNCTIONS[name](run)
 
 
-@pytest.mark.parametrize("harm", EVERY_STATE)
-@pytest.mark.parametrize("kind", ["evaluate", "respond", "criticbench", "realcritic"])
+@pytest.mark.parametrize(
+    ("kind", "harm"),
+    [
+        *(slow("evaluate", harm) for harm in STATES),
+        *product(["respond", "criticbench", "realcritic"], QUICK),
+    ],
+)
 def test_the_viewer_shows_a_run_or_says_what_is_wrong(
     kind: str, harm: str, runs: Path, tmp_path: Path
 ) -> None:
@@ -460,8 +442,7 @@ def test_the_viewer_shows_a_run_or_says_what_is_wrong(
             assert "cannot be read" in answer.text
         elif harm in STORE and harm != "no configuration":  # its rows are there to be looked at
             assert answer.status_code in {400, 404, 500}
-        told = {"evaluate": {*SUMMARIES, *BROKEN_RATES}, "criticbench": ()}.get(kind, SUMMARIES)
-        if harm in told:  # its summary is of its kind, or not shown
+        if harm in SUMMARIES and kind != "criticbench":
             assert "the summary" in browser.get(address).text.replace("The", "the")
     viewer.close()
     assert state(run) == before
@@ -504,13 +485,18 @@ def test_a_damaged_run_cannot_go_on(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert "name another --run" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("harm", EVERY_STATE)
+@pytest.mark.slow
 def test_listing_runs_leaves_each_as_it_is(
-    harm: str, runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    runs: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    run = copy(runs, "evaluate", tmp_path)
-    STATES[harm](run)
-    before = state(run)
+    monkeypatch.setenv("COLUMNS", "400")
+    for harm, changed in STATES.items():
+        changed(copy(runs, "evaluate", tmp_path / harm))
+    before = state(tmp_path)
     assert code("runs", str(tmp_path)) == 0
-    assert run.name in capsys.readouterr().out
-    assert state(run) == before
+    listed = capsys.readouterr().out
+    assert not [harm for harm in STATES if harm not in listed and harm != "no store"]
+    assert state(tmp_path) == before

@@ -143,7 +143,7 @@ def test_openrlhf_gets_numbers_and_can_be_given_the_token_in_the_url() -> None:
     assert result == {
         "rewards": [1, 0.25],
         "scores": [1, 0.25],
-        "extra_logs": {"undecided": [0, 1], "coverage": [1, 0]},
+        "extra_logs": {"undecided": [0, 1], "gated": [0, 0], "coverage": [1, 0]},
     }
     shown = model.bodies[0]["messages"][-1]["content"]
     assert "Hi you" in shown

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from heedful.engine.records import Input
+from heedful.engine.schema import Input
 from heedful.engine.store import Store
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def test_a_long_run_keeps_its_log_short_and_loses_nothing(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, value in (("SHORT_S", 0.0), ("PAUSE_S", 0.005), ("MOST_PAGES", 100)):
-        monkeypatch.setattr(f"heedful.engine.store_log.{name}", value)
+        monkeypatch.setattr(f"heedful.engine.store.{name}", value)
     threads = threading.active_count()
     with Store(folder / "run") as store:
         ends = time.monotonic() + 30
@@ -57,7 +57,7 @@ def test_a_long_run_keeps_its_log_short_and_loses_nothing(
 def test_a_store_that_is_forgotten_leaves_no_thread(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("heedful.engine.store_log.SHORT_S", 0.0)
+    monkeypatch.setattr("heedful.engine.store.SHORT_S", 0.0)
     threads = threading.active_count()
     store = Store(tmp_path)
     store.add_inputs([Input(0, 1, "a", "x", None)])

@@ -34,7 +34,8 @@ def openai(calls: list[tuple[str, Any]]) -> list[dict[str, Any]]:
     for number, (name, arguments) in enumerate(calls):
         function = {"name": name, "arguments": json.dumps(arguments)}
         call = {"id": f"c{number}", "type": "function", "function": function}
-        turns.append({"role": "assistant", "content": None, "tool_calls": [call]})
+        said = {"content": None, "reasoning": "hm", "tool_calls": [call]}
+        turns.append({"role": "assistant", **said})
         turns.append({"role": "tool", "tool_call_id": f"c{number}", "content": "done"})
     return [*turns, {"role": "assistant", "content": "It is booked."}]
 

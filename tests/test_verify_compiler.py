@@ -55,7 +55,6 @@ COMPILES = [
     ("The entire response should be in lowercase.", "Write the response in lower case."),
     ("Respond only in Spanish.", "Respond in the language 'es'."),
     ("Present the answer in a table.", "Respond in this form: a table."),
-    ("Dates should be written in YYYY-MM-DD format.", "Write dates as YYYY-MM-DD."),
     ("Limit your response to 280 characters, including spaces.",
      "Write at most 280 characters with spaces."),
     ("100 words max.", "Write at most 100 words."),

@@ -14,8 +14,7 @@ from heedful import Response
 from heedful.core.errors import UndecidedError
 from heedful.core.nouns import Check
 from heedful.verify import check
-from heedful.verify.custom.counting import count_units
-from heedful.verify.custom.units import NOUNS
+from heedful.verify.custom.counting import UNITS, count_units
 from heedful.verify.text.layout import Layout
 
 ABOVE = [
@@ -112,7 +111,7 @@ def test_counts_of_the_docs_are_those_of_the_code() -> None:
     rows = re.findall(r"^\| (.+) \| (\d)(?: to (\d))? (.+?)s? \| .+ \|$", section, re.MULTILINE)
     assert len(rows) > 7
     for texts, low, high, noun in rows:
-        unit = next(unit for unit, names in NOUNS.items() if names[0] == noun)
+        unit = next(unit for unit, named in UNITS.items() if named.one == noun)
         for quoted, plain in re.findall(r"`` (.+?) ``|`([^`]+)`", texts):
             layout = Layout((quoted or plain).replace("⏎", "\n"))
             assert count_units(layout, unit) == (int(low), int(high or low)), texts

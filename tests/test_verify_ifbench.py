@@ -454,6 +454,6 @@ def test_faithful_scoring_agrees_with_all_stored_verdicts_but_those_named(data: 
             strict, loose = readings.read(Check(id=id_, args=args), position)
             if (strict.met, loose) != verdicts:
                 differing.add((key, id_))
-    # docs/agreement.md explains them.
+    # docs/evidence.md explains them.
     tagger = {(key, "words:start_verb") for key in ("257", "258", "260", "261")}
     assert differing - tagger == {("163", "ratio:sentence_type")}

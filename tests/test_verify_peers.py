@@ -14,7 +14,7 @@ from heedful.verify import Readings
 if TYPE_CHECKING:
     from pathlib import Path
 
-# Each with the reason; docs/agreement.md lists them.
+# Each with the reason; docs/evidence.md lists them.
 OTHERWISE = {
     ("strict", "custom:european_capitals_sort"): "Kyiv is missing in the expected list",
     ("strict", "format:parentheses"): "five brackets are opened, and not all closed in order",

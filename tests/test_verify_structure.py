@@ -15,8 +15,7 @@ from adversarial import LIMIT_S, excess, repeated
 from heedful.core.errors import UndecidedError, VerifierError
 from heedful.core.nouns import Check
 from heedful.verify import Readings, Response, check, describe
-from heedful.verify.custom.counting import count_units
-from heedful.verify.custom.units import NOUNS, Unit
+from heedful.verify.custom.counting import UNITS, Unit, count_units
 from heedful.verify.text.layout import Layout
 
 UNDECIDED = "undecided"
@@ -240,7 +239,6 @@ CASES: list[tuple[str, dict[str, Any], str, bool | str]] = [
     ("json", {}, '{"a": "NaN"}', True),
     ("json", {}, '{"a": 1e400}', True),
     ("json", {}, '{"a": ' + "9" * 5000 + "}", True),
-    ("json", {"schema": {"properties": {"a": {"type": "integer"}}}}, '{"a": 1e400}', UNDECIDED),
     ("json", {}, "[" * 100_000 + "]" * 100_000, UNDECIDED),
     ("json", {"keys": ["a"]}, '[{"a": 1}, {"a": 2}]', True),
     ("json", {"keys": ["b"]}, '{"a": {"b": 2}}', UNDECIDED),
@@ -251,10 +249,8 @@ CASES: list[tuple[str, dict[str, Any], str, bool | str]] = [
     ("format", {"format": "numbered_list"}, "1. a\n2. b", True),
     ("format", {"format": "list"}, "Nothing.", False),
     ("format", {"format": "quoted"}, "“Hi.”", True),
-    ("format", {"format": "csv"}, "a,b\n1,2", True),
     ("format", {"format": "html"}, "<p>Hi</p>", True),
     ("format", {"format": "latex"}, "so $x^2$", True),
-    ("format", {"format": "one_paragraph"}, "One.\n\nTwo.", False),
     ("format", {"format": "points"}, "一段话而已。", False),
     ("language", {"language": "zh"}, "今天下雨了。", True),
     ("language", {"language": "en"}, "今天下雨了。", False),
@@ -265,11 +261,6 @@ CASES: list[tuple[str, dict[str, Any], str, bool | str]] = [
     ("case", {"case": "upper"}, "All of it", False),
     ("case", {"case": "lower"}, "1234", UNDECIDED),
     ("case", {"case": "title", "part": "title"}, "# The Rain in Spain\n\nIt fell.", UNDECIDED),
-    ("dates", {"style": "YYYY-MM-DD"}, "On 2024-05-01.", True),
-    ("dates", {"style": "YYYY-MM-DD"}, "On 5/1/2024.", False),
-    ("dates", {"style": "YYYY-MM-DD"}, "Soon.", UNDECIDED),
-    ("no_repetition", {"unit": "sentence"}, "It rains. It pours. It rains.", False),
-    ("no_repetition", {"unit": "word"}, "one two three", True),
 ]  # fmt: skip
 
 
@@ -369,7 +360,7 @@ def test_plain_words_have_one_count(words: list[str]) -> None:
 @given(mixed)
 def test_every_unit_of_every_text_has_an_ordered_count(text: str) -> None:
     layout = Layout(text)
-    for unit in NOUNS:
+    for unit in UNITS:
         count = count_units(layout, unit)
         assert count is None or 0 <= count.low <= count.high
 
@@ -394,10 +385,10 @@ def made(unit: str, number: int) -> str:
     }[unit]
 
 
-UNITS = ["words", "zi", "sentences", "paragraphs", "bullet_points", "emojis", "headings"]
+MADE = ["words", "zi", "sentences", "paragraphs", "bullet_points", "emojis", "headings"]
 
 
-@given(st.sampled_from(UNITS), numbers)
+@given(st.sampled_from(MADE), numbers)
 def test_bounds_hold_where_they_are_and_break_one_further(unit: str, number: int) -> None:
     text = made(unit, number)
     assert verdict("count", text, unit=unit, at_least=number, at_most=number) is True
@@ -537,12 +528,7 @@ def test_hostile_texts_take_time_linear_in_their_length() -> None:
             ("count", {"unit": unit, "at_least": 1})
             for unit in ("numbers", "contractions", "italic_passages", "different_emojis")
         ),
-        ("starts_with_letter", {"letters": ["x"], "part": "line"}),
-        ("starts_with_kind", {"kind": "number", "part": "paragraph"}),
         ("each_word", {"at_most": 3}),
-        ("acrostic", {"text": "rose"}),
-        ("order", {"phrases": ["rain", "wind"]}),
-        ("numbered", {"first": 1, "last": 3}),
         ("separated", {}),
     ],
 )

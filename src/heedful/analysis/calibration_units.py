@@ -121,10 +121,14 @@ def _unit(row: Scored, rate: Rate | None, by: str | None) -> Iterator[DrawUnit]:
 def _rate(sample: Sample, judgments: Sequence[Judgment], rate: Rate) -> float:
     """Compute a row's rate by what is decided; NaN where that is nothing."""
     if rate == "score":
-        outcome = rubric_outcome(sample.checklist, judgments)
+        decided = [
+            (constraint, judgment)
+            for constraint, judgment in zip(sample.checklist, judgments, strict=True)
+            if value(constraint, judgment) is not None
+        ]
+        outcome = rubric_outcome(*zip(*decided, strict=True)) if decided else None
         if outcome is not None:
-            share = family_shares("rubric", outcome, "strict")["score"]
-            return share.numerator if share.denominator else math.nan
+            return family_shares("rubric", outcome, "strict")["score"].low
     elif any(each.is_penalty for each in sample.checklist):
         what = f"{sample.id!r} has criteria with negative points: to meet all isn't asked for"
         raise UsageError(what, hint="--rate score estimates the weighted score")

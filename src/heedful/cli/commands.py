@@ -199,6 +199,17 @@ heedful serve --judge rules,checklist --model critic --base-url http://127.0.0.1
 heedful init
 """,
     ),
+    "trust": Command(
+        "heedful.cli.trust:trust",
+        """Trust the heedful.toml of this folder: its addresses, key variables and headers.
+
+A folder from somebody else could send your prompts and any key in your
+environment anywhere. Read the file first. It needs trust again once one of
+these flags in it changes.
+
+heedful trust
+""",
+    ),
     "completion": Command(
         "heedful.cli.setup:completion",
         """Print the script that completes commands and flags in a shell.

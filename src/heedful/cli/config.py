@@ -6,23 +6,23 @@ table such as ``[evaluate]`` or ``[bench.realcritic.run]`` for one command.
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from heedful.cli.command import Group
 from heedful.cli.commands import COMMANDS
 from heedful.cli.terminal import say
+from heedful.cli.trust import FILE, RISKY, is_trusted, read, remember
 from heedful.core.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
+    from pathlib import Path
 
     from cyclopts import App
     from cyclopts.argument import Argument, ArgumentCollection
 
     from heedful.cli.command import Command
 
-FILE = Path("heedful.toml")
 SAVE = "--save-config"
 
 SECRET = ("api-key", "token")
@@ -71,7 +71,7 @@ class Config:
             self._table = self._new_table(commands, flags, given)
         if not self._path.is_file() or not arguments:
             return
-        content = self._content()
+        content = read(self._path)
         self._check_tables(content, COMMANDS)
         self._check_top(app, content, flags)
         settings = self._settings(content, commands, flags)
@@ -81,11 +81,22 @@ class Config:
             settings = {name: each for name, each in settings.items() if name not in OF_A_MODEL}
         settings = {name: each for name, each in settings.items() if name not in given}
         if settings:
+            self._refuse_untrusted(settings, content)
             from cyclopts.argument import update_argument_collection
 
             say(f"{self._path}: {', '.join(settings)}")
             update_argument_collection(
                 settings, str(self._path), arguments, root_keys=(), allow_unknown=False
+            )
+
+    def _refuse_untrusted(self, settings: Collection[str], content: Mapping[str, Any]) -> None:
+        """Refuse a file, such as one of a cloned folder, that would send keys where it likes."""
+        risky = [name for name in settings if name in RISKY]
+        if risky and not is_trusted(self._path, content):
+            raise UsageError(
+                f"it sets {' and '.join(risky)}, and you haven't trusted it yet",
+                where=str(self._path),
+                hint="your prompts and keys may go where it says: read it, then run heedful trust",
             )
 
     def save(self) -> None:
@@ -96,6 +107,7 @@ class Config:
         """
         if not self._table:
             return
+        trusted = not self._path.is_file() or is_trusted(self._path, read(self._path))
         try:
             before = self._path.read_text(encoding="utf-8") if self._path.is_file() else ""
             with self._path.open("a", encoding="utf-8", newline="\n") as file:
@@ -104,6 +116,8 @@ class Config:
         except OSError as error:
             what = f"cannot be written: {error.strerror}"
             raise UsageError(what, where=str(self._path), hint="leave --save-config out") from error
+        if trusted:  # what is added, the user has given
+            remember(self._path, read(self._path))
         say(f"{self._path}: wrote {self._table.partition(chr(10))[0]}")
 
     def _check_tables(
@@ -169,14 +183,6 @@ class Config:
                 )
         return settings
 
-    def _content(self) -> Mapping[str, Any]:
-        import tomllib
-
-        try:
-            return tomllib.loads(self._path.read_text(encoding="utf-8"))
-        except (OSError, ValueError, RecursionError) as error:
-            raise UsageError(f"cannot be read: {error}", where=str(self._path)) from error
-
     def _new_table(
         self, commands: tuple[str, ...], flags: Mapping[str, Argument], given: Collection[str]
     ) -> str:
@@ -188,7 +194,7 @@ class Config:
         from heedful.engine.sessions import without_secrets
 
         table = ".".join(commands)
-        there: Any = self._content() if self._path.is_file() else {}
+        there: Any = read(self._path) if self._path.is_file() else {}
         for word in commands:
             there = there.get(word, {}) if isinstance(there, dict) else {}
         if there:

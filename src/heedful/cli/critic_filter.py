@@ -15,6 +15,8 @@ from heedful.cli.running import DataFlags, Outcome, Output, RunFlags, carry_out
 from heedful.core.errors import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from heedful.critic.data import Filtering, FilterSettings
     from heedful.models import Model, Sampling
 
@@ -147,7 +149,7 @@ def _outcome(result: Filtering, run: Path, output: Path | None) -> Outcome:
     from heedful.critic.data.funnel_tables import document
 
     reports = (run / name for name in ("dropped.jsonl", "funnel.json", "funnel.md"))
-    return rows.rows_outcome(
+    outcome = rows.rows_outcome(
         result.summary,
         lambda: document(result.summary).terminal(),
         resumed=result.progress.resumed,
@@ -155,6 +157,20 @@ def _outcome(result: Filtering, run: Path, output: Path | None) -> Outcome:
         names=run / "dropped.jsonl",
         written=(output, *reports),
     )
+    if result.summary["funnel"]["rows"]["kept"]:
+        return outcome
+    return replace(outcome, complete=False, hints=(*outcome.hints, _why_empty(result.summary)))
+
+
+def _why_empty(summary: Mapping[str, Any]) -> str:
+    """Name the stage that dropped most of the rows, and its first reason."""
+    stages = summary["funnel"]["stages"]
+    most = max(stages, key=lambda each: each["in"]["rows"] - each["out"]["rows"], default=None)
+    lost = 0 if most is None else most["in"]["rows"] - most["out"]["rows"]
+    if most is None or not lost:
+        return "no row was kept"
+    reason = next(iter(most["reasons"]), "see dropped.jsonl")
+    return f"no row was kept: the stage {most['stage']} dropped {lost:,} ({reason})"
 
 
 def _list(words: str) -> list[str]:

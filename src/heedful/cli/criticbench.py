@@ -346,7 +346,7 @@ def _examined(
     written = write_report(result, output, charts) if output else []
     made = [run / RESULTS, run / SUMMARY] if run else []
     critics = result["critics"].values()
-    decided = critics and all(critic["accuracy"]["value"] is not None for critic in critics)
+    decided = critics and all(critic["accuracy"]["coverage"] for critic in critics)
     rows = result["rows"]
     failed = rows["failed"] or any(critic["failed"] for critic in critics)
     return Outcome(

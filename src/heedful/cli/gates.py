@@ -65,38 +65,18 @@ def _gate(word: str) -> Gate:
 def below(gate: Gate, summary: Mapping[str, Any]) -> str:
     """Say how a run falls short of a gate; nothing if it doesn't.
 
-    A rate of which nothing was decided does, since nothing shows that it is reached.
+    What is undecided may be unmet, so a gate holds against the lower end of a range.
     """
-    from heedful.reporting.notation import percent
+    from heedful.reporting.notation import least, percent, rate, undecided
 
     measure = summary["metrics"].get(gate.family, {}).get(gate.name)
     if measure is None:
         there = ", ".join(f"{f}.{n}" for f, names in summary["metrics"].items() for n in names)
         return f"--fail-under {gate.named}: the run has no such rate, but {there or 'none'}"
-    about = in_words(gate.family, gate.name)
-    if measure["value"] is None:
-        return f"--fail-under: of {about} nothing was decided"
-    if measure["value"] >= gate.least - ROUNDING:
+    if least(measure) >= gate.least - ROUNDING:
         return ""
-    value, least = percent(measure["value"]), percent(gate.least)
-    return f"--fail-under: {about} is {value} %, below {least} %{_partly(measure)}"
-
-
-def unsure(gate: Gate, summary: Mapping[str, Any]) -> str:
-    """Say that a gate is passed only if what was undecided is met; nothing if that is sure."""
-    from heedful.reporting.notation import percent
-
-    measure = summary["metrics"].get(gate.family, {}).get(gate.name)
-    if measure is None or below(gate, summary) or measure["bounds"] is None:
-        return ""
-    if measure["bounds"][0] >= gate.least - ROUNDING:
-        return ""
-    about, value = in_words(gate.family, gate.name), percent(measure["value"])
-    return f"--fail-under: {about} is {value} %, by what was decided{_partly(measure)}"
-
-
-def _partly(measure: Mapping[str, Any]) -> str:
-    from heedful.reporting.notation import bounds, percent
-
-    ends = bounds(measure)
-    return f" (coverage {percent(measure['coverage'], 1)} %, bounds {ends})" if ends else ""
+    about, left = in_words(gate.family, gate.name), undecided(measure)
+    isnt = f"is {rate(measure)} %" + (f" ({left} undecided)" if left else "")
+    may = measure["bounds"] and measure["bounds"][1] >= gate.least
+    failed = "which isn't surely at least" if may else "below"
+    return f"--fail-under: {about} {isnt}, {failed} {percent(gate.least)} %"

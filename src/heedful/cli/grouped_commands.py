@@ -104,16 +104,6 @@ heedful critic train dpo dpo -m critic-sft --evaluation heldout.jsonl -o critic
             ),
         },
     ),
-    "gguf": Command(
-        "heedful.cli.critic_gguf:gguf",
-        """Write a trained critic as a GGUF file, for llama.cpp and what is built on it.
-
-Weights, tokenizer and chat template. What llama.cpp would compute or tokenise
-otherwise is refused.
-
-heedful critic gguf critic -o critic.gguf
-""",
-    ),
     "audit": Command(
         "heedful.cli.critic_audit:audit",
         """Draw samples for a person to check, or read what was checked.
@@ -206,21 +196,6 @@ heedful reward best runs/k8 --to trl -o dataset
         """Describe a reward: its distribution, its signal, best of n, length, agreement.
 
 heedful reward stats runs/k8 --other-aggregate all_or_nothing
-""",
-    ),
-    "compute": Command(
-        "heedful.cli.reward_compute:compute",
-        """Estimate the compute of judging by protocol: calls, tokens, FLOPs.
-
-heedful reward compute responses.jsonl --parameters 14
-""",
-    ),
-    "attack": Command(
-        "heedful.cli.reward_attack:attack",
-        """Try a catalogue of attacks on a judge.
-
-heedful reward attack --judge checklist --model critic
-heedful reward attack good.jsonl --judge checklist --model critic -o attacks
 """,
     ),
 }

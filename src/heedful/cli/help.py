@@ -40,6 +40,7 @@ RARE = frozenset(
         "--quiet",
         "--seed",
         "--map",
+        "--reasoning",
         "--min-coverage",
         "--fail-under",
         "--executor",

@@ -12,7 +12,7 @@ from cyclopts import Parameter
 
 from heedful.cli import running
 from heedful.cli.connection import CallFlags, ConnectionFlags, Names, given_flags, options
-from heedful.cli.gates import below, gates, unsure
+from heedful.cli.gates import below, gates
 from heedful.core.errors import UsageError
 from heedful.core.text import amount
 
@@ -180,7 +180,6 @@ def carry_out(
                 *_unread(result),
                 *_retry(summary, run),
                 *too_little(summary, results.min_coverage),
-                *(said for gate in limits if (said := unsure(gate, summary))),
             ],
             next_step=_next_step(summary, model_flags),
         )

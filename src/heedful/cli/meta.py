@@ -66,9 +66,11 @@ class LabelFlags(FormatFlags):
 
     Attributes:
         responses: A file with the responses, joined on key or prompt, where INPUT has none.
+        reasoning: strip or keep the reasoning before a response's answer, as in evaluate.
     """
 
     responses: Path | None = None
+    reasoning: Literal["strip", "keep"] | None = None
 
 
 @Parameter(name="*")
@@ -191,6 +193,7 @@ def _options(judges: MeasuredFlags, labels: LabelFlags, measure: MeasureFlags) -
     return {
         "responses": labels.responses,
         "format": labels.format,
+        "reasoning": labels.reasoning,
         "seed": measure.seed,
         "probes": [name.strip() for name in judges.probe.split(",")] if judges.probe else (),
         "runs": judges.runs or (),

@@ -43,8 +43,8 @@ class RewardFlags:
             psr, CFBench's by priority; weighted by the field weight of the constraints; gate: the
             fraction met of what has no check, but 0 where code found anything unmet.
         gates: The plain signs of gaming for which a response gets 0: all, none, or names, with
-            commas: empty, near_empty, cut_off, too_long, disguised, repetition, gibberish, echo,
-            self_grading, addresses_judge, refusal, language, too_short.
+            commas: empty, near_empty, cut_off, too_long, repetition, echo, self_grading,
+            addresses_judge, refusal, language, too_short.
         guards: 0 for a response that grades itself or whose text breaks off, as code sees it; the
             gate cut_off goes by the model's finish reason.
         judge_empty: Judge empty and near-empty responses: turns these two gates off.

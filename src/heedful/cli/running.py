@@ -85,10 +85,13 @@ class PartFlags(DataFlags):
     Attributes:
         limit: Take only the first N rows.
         sample: Take N rows at random, by --seed where the command has it.
+        reasoning: strip: set the reasoning before a response's answer apart (the default, but for
+            --scoring faithful). keep: leave it in the response.
     """
 
     limit: int | None = None
     sample: int | None = None
+    reasoning: str | None = None
 
     def reading(self) -> dict[str, Any]:
         """Return the options that say how the input is read."""
@@ -97,11 +100,12 @@ class PartFlags(DataFlags):
             "task": self.task,
             "limit": self.limit,
             "sample": self.sample,
+            "reasoning": self.reasoning,
         }
 
     def part(self) -> list[str]:
-        """Name the part that is taken, as in the name of a run; nothing for all rows."""
-        named = {"limit": self.limit, "sample": self.sample}
+        """Name what is read, as in the name of a run; nothing where all is by default."""
+        named = {"limit": self.limit, "sample": self.sample, "reasoning": self.reasoning}
         return [f"{name} {number}" for name, number in named.items() if number is not None]
 
 

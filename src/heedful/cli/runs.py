@@ -33,7 +33,8 @@ def runs(
     Args:
         folder: The folder whose runs are listed, with those in its folders. Default:
             the current folder.
-        sort: A rate, coverage or cost; the best run comes first. Default: the newest.
+        sort: A rate (of a range, its lower end), coverage or cost; the best run comes first.
+            Default: the newest.
         judge: Only runs with these words in the judge, the command or the name.
         json: Print JSON, a list of runs with all their rates.
 
@@ -68,6 +69,8 @@ def _words(line: RunLine) -> str:
 def _sorted(lines: list[RunLine], name: str) -> list[RunLine]:
     """Sort by a rate, the highest first, or by cost, the lowest first; the rest comes last.
 
+    Of a rate that is a range, its lower end counts.
+
     Raises:
         UsageError: no run has such a rate.
     """
@@ -95,7 +98,7 @@ def _value(line: RunLine, name: str) -> float | None:
     if name == "cost":
         return line.paid
     rate = line.rates.get(name)
-    return None if rate is None else rate.value
+    return None if rate is None else rate.least
 
 
 def _table(lines: list[RunLine], root: Path, sort: str | None) -> Any:
@@ -140,6 +143,7 @@ def _json(lines: list[RunLine]) -> str:
                 "dollars": line.paid,
                 "problem": line.problem or None,
                 "rates": {name: rate.value for name, rate in line.rates.items()},
+                "least": {name: rate.least for name, rate in line.rates.items()},
             }
             for line in lines
         ],

@@ -93,10 +93,12 @@ class ServedJudgeFlags:
         judge: rules (code; goes first in any case), compiled (code, from the constraints' words),
             checklist (a model); with commas, in turn.
         ask_guards: The guards of --guards, and the judge is asked about what code finds nothing in.
+        reasoning: strip: the answer after a response's reasoning is judged. keep: all of it.
     """
 
     judge: Annotated[str, Parameter(name=["--judge", "-j"])] = CODE
     ask_guards: Annotated[bool, Parameter(negative="")] = False
+    reasoning: Literal["strip", "keep"] = "strip"
 
 
 def serve(
@@ -137,6 +139,7 @@ def serve(
         length=terms.length,
         undecided=terms.undecided,
         gates=terms.gates,
+        reasoning=judging_flags.reasoning,
         concurrency=RESPONSES_PER_CALL * model_flags.max_concurrency,
         cache=serving.cache,
     )
@@ -160,14 +163,14 @@ def serve(
     return 0 if whole else CUT_SHORT
 
 
-def _judge(names: str, model_flags: JudgeFlags) -> Judge | None:
-    """Make what judges after code; ``None`` where code is all."""
+def _judge(names: str, model_flags: JudgeFlags) -> Judge | str:
+    """Make what judges after code; its own name where code is all."""
     from heedful.judges import check_names
 
     check_names(names, SERVED)
     rest = [name for name in map(str.strip, names.split(",")) if name != CODE]
     if not rest and not model_flags.model:
-        return None
+        return CODE
     return judging.make(",".join(rest) or CODE, model_flags, scoring="strict", seed=0)
 
 

@@ -186,6 +186,7 @@ class Sample(Noun):
         conversation: system, user and assistant turns; it ends on the turn to answer.
         checklist: the constraints, in order.
         response: the text to judge; ``None`` where the file has none (yet).
+        reasoning: what the model thought before it, which isn't judged.
         tool_calls: the calls of tools that the response makes; others are in the conversation.
         reference: a reference answer, where the benchmark has one.
         tags: what breakdowns go by (benchmark, task, split, model, domain, …).
@@ -223,6 +224,7 @@ class Sample(Noun):
             conversation: Sequence[Message | Mapping[str, Any]] = (),
             checklist: Sequence[Constraint | str | Mapping[str, Any]] = (),
             response: str | None = None,
+            reasoning: str | None = None,
             tool_calls: Sequence[ToolCall | Mapping[str, Any]] = (),
             reference: str | None = None,
             tags: Mapping[str, str | int | float | bool] = ...,
@@ -240,6 +242,7 @@ class Sample(Noun):
     conversation: tuple[Message, ...] = ()
     checklist: tuple[Constraint, ...] = ()
     response: str | None = None
+    reasoning: str | None = None
     tool_calls: tuple[ToolCall, ...] = ()
     reference: str | None = None
     tags: dict[str, str | int | float | bool] = Field(default_factory=dict)

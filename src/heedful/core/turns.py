@@ -96,7 +96,9 @@ def pieces(turn: Message) -> list[tuple[str, str]]:
     calls = [("tool call", each.shown) for each in turn.tool_calls]
     images = [("image", _named(url)) for url in turn.images]
     text = [(turn.role, turn.content)] if turn.content or not (calls or images) else []
-    return [*text, *calls, *images]
+    thought = (turn.model_extra or {}).get("reasoning")
+    thoughts = [("reasoning", thought)] if isinstance(thought, str) else []
+    return [*thoughts, *text, *calls, *images]
 
 
 def calls_by_turn(

@@ -12,26 +12,29 @@ submitted looks for the tag at the provider. So nothing is paid for twice.
 from __future__ import annotations
 
 import asyncio
+import os
+import secrets
+import tempfile
 import time
 from collections import Counter
-from typing import TYPE_CHECKING, Any, NoReturn
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from heedful.core.errors import HeedfulError, StopRunError, UsageError
 from heedful.core.log import logger
 from heedful.core.text import amount
-from heedful.engine.batch_budget import BatchBudget
-from heedful.engine.postponed import OPEN, Postponed
-from heedful.engine.queue_room import QueueRoom
-from heedful.engine.records import LOST, UsageRecord
-from heedful.engine.runner import together
-from heedful.engine.spool import BatchCall, Spool
+from heedful.engine.budget import BatchBudget
+from heedful.engine.runner import Postponed, together
+from heedful.engine.schema import LOST, OPEN, UsageRecord
 from heedful.models.base import Completion, Usage
 from heedful.models.batches import service_of
 from heedful.models.faults import Fault, FaultError, FaultKind
 from heedful.models.pricing import PRICES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from typing import BinaryIO
 
     from heedful.core.nouns import Message
     from heedful.engine.purpose import Purpose
@@ -39,6 +42,92 @@ if TYPE_CHECKING:
     from heedful.models.base import Model, Sampling
     from heedful.models.batches.base import BatchService
     from heedful.models.pricing import Price
+
+__all__ = []
+
+PAUSE_S, LONGEST_S = 60.0, 24 * 3600.0
+"""Seconds until a provider whose queue is full is tried again; and until a run gives up."""
+
+FEWEST = 20
+"""Requests of the smallest batch that a full queue is tried with."""
+
+
+class QueueRoom:
+    """The room in the queues of providers."""
+
+    def __init__(self) -> None:
+        # by model, what fits; such a model gets one batch of no more at a time. Models that
+        # nothing was refused for aren't in it
+        self.requests: dict[str, int] = {}
+        self._refused: list[tuple[str, int]] = []
+        self._answered_s = time.monotonic()
+
+    def refused(self, model: str, count: int) -> None:
+        """Take note of a batch of so many requests that there was no room for."""
+        self._refused.append((model, count))
+
+    async def make(self, tell: Callable[[str], None], *, answered: bool) -> None:
+        """Send fewer requests at a time from now on, and wait where that alone won't help."""
+        if answered:
+            self._answered_s = time.monotonic()
+        wait = bool(self._refused) and not answered
+        for name, count in self._refused:
+            known = self.requests.get(name, count)
+            half = max(FEWEST, min(known, count) // 2)
+            self.requests[name] = half if wait else max(known, count)
+        self._refused.clear()
+        if not wait:
+            return
+        if time.monotonic() - self._answered_s > LONGEST_S:
+            raise StopRunError("the provider's queue of batches had no room for a day")
+        tell("waiting for room in the provider's queue")
+        await asyncio.sleep(PAUSE_S)
+        tell("")
+
+
+class BatchCall(NamedTuple):
+    """One request of a batch: the call's key, and who made it."""
+
+    key: bytes
+    caller: str
+    reask: int
+
+    def billed(self, requested: str, model: str, usage: Usage | None) -> UsageRecord:
+        """Book what a reply was billed; ``None`` where the provider doesn't say."""
+        counted = usage or Usage()
+        return UsageRecord(
+            self.caller,
+            requested,
+            model,
+            tier="batch",
+            reasks=self.reask,
+            uncounted=int(usage is None),
+            prompt_tokens=counted.prompt_tokens,
+            cached_tokens=counted.cached_tokens,
+            completion_tokens=counted.completion_tokens,
+        )
+
+
+@dataclass
+class Spool:
+    """A batch that is being filled."""
+
+    model: Model
+    service: BatchService
+    tag: str = field(default_factory=lambda: secrets.token_hex(8))
+    file: IO[bytes] = field(default_factory=tempfile.TemporaryFile)
+    calls: list[BatchCall] = field(default_factory=list)
+    size: int = 0
+    dollars: float = 0.0
+
+    @contextmanager
+    def requests(self) -> Iterator[BinaryIO]:
+        """Open the file from its beginning; whoever sends it may close what this gives."""
+        self.file.flush()
+        with os.fdopen(os.dup(self.file.fileno()), "rb") as copy:
+            copy.seek(0)
+            yield copy
+
 
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.2, 60.0
 """Seconds between two looks at a batch; they grow by half each time."""

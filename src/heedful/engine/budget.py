@@ -7,19 +7,20 @@ from typing import TYPE_CHECKING
 
 from heedful.core.errors import StopRunError, UsageError
 from heedful.core.text import dollars
-from heedful.engine.cost import TOKENS
-from heedful.engine.records import CACHE_WRITE
+from heedful.engine.cost import TOKENS, CostSummary
+from heedful.engine.runner import Postponed
+from heedful.engine.schema import CACHE_WRITE
+from heedful.models.attempts import METER
 from heedful.models.base import Usage
-from heedful.models.metering import METER
-from heedful.models.prefix import content
 from heedful.models.pricing import BATCH_SHARE, cost, estimate_tokens
+from heedful.models.turns import content
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from heedful.core.nouns import Message
     from heedful.engine.purpose import Purpose
-    from heedful.engine.store import UsageRecord
+    from heedful.engine.store import Store, UsageRecord
     from heedful.models.base import Completion, Model, Sampling
     from heedful.models.pricing import Price
 
@@ -53,10 +54,6 @@ class Budget:
     it. With ``max_tokens`` the longest answer is known, and is assumed. A call that doesn't fit
     waits for those in flight, which may cost less than assumed; the run stops only when none is in
     flight, so that no answer that was paid for is lost.
-
-    Attributes:
-        limit: dollars that the run may spend, over all its sessions.
-        spent: dollars spent so far.
     """
 
     def __init__(
@@ -64,8 +61,8 @@ class Budget:
     ) -> None:
         """Open a budget."""
         check_limit(limit)
-        self.limit = limit
-        self.spent = 0.0
+        self.limit = limit  # dollars that the run may spend, over all its sessions
+        self.spent = 0.0  # dollars spent so far
         self._prices = prices
         self._prompts = _Estimator()
         self._answers = _Estimator()
@@ -249,3 +246,57 @@ def _uncounted(name: str) -> StopRunError:
         where=f"model {name}",
         hint="re-run the same command without --max-cost to resume",
     )
+
+
+MARGIN = 1.5
+"""How far estimated tokens of a prompt in a batch may be exceeded."""
+
+
+class BatchBudget:
+    """What is left for calls in batches."""
+
+    def __init__(self, store: Store, limit: float | None, prices: Mapping[str, Price]) -> None:
+        """Open a budget."""
+        self._store = store
+        self._limit = limit
+        self._prices = prices
+        self._spent: float | None = None
+
+    def recount(self) -> None:
+        """Take note that calls were answered, and so have a cost."""
+        self._spent = None
+
+    def price(
+        self, model: Model, messages: Sequence[Message], sampling: Sampling, promised: float
+    ) -> float:
+        """Return the dollars that a call may cost; 0 without a limit."""
+        if self._limit is None:
+            return 0.0
+        price = _price(model, messages, sampling, self._prices)
+        if self._spent is None:
+            usage = self._store.usage_records()
+            self._spent = CostSummary(usage, self._prices).result()["dollars"] or 0.0
+        if self._spent + promised + price <= self._limit * ROUNDING:
+            return price
+        if promised:
+            raise Postponed
+        raise StopRunError(
+            f"stopped before --max-cost: {dollars(self._spent)} of ${self._limit:g} is spent, and "
+            f"the next call may cost {dollars(price)}",
+            hint="re-run the same command with a higher --max-cost to resume",
+        )
+
+
+def _price(
+    model: Model, messages: Sequence[Message], sampling: Sampling, prices: Mapping[str, Price]
+) -> float:
+    """Return the dollars that a request in a batch may cost."""
+    if sampling.max_tokens is None:
+        raise UsageError(
+            "--max-cost cannot be enforced: answers in a batch may be of any length",
+            hint="give --max-completion-tokens too",
+        )
+    prompt = sum(estimate_tokens(turn.content) for turn in messages)
+    usage = Usage(prompt_tokens=round(MARGIN * prompt), completion_tokens=sampling.max_tokens)
+    refuse_unpriced([model.name], prices)
+    return cost(usage, model.name, prices, "batch") or 0.0

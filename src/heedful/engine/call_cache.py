@@ -12,17 +12,16 @@ import json
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from hashlib import blake2b
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from heedful.core.errors import ModelError, StopRunError
 from heedful.core.log import logger
 from heedful.core.noun import to_text, trusted
 from heedful.core.nouns import Expense
-from heedful.engine.call_protocols import Claims
 from heedful.engine.purpose import Purpose
-from heedful.engine.records import CACHE_WRITE, LOST, UsageRecord
+from heedful.engine.schema import CACHE_WRITE, LOST, UsageRecord
+from heedful.models.attempts import METER
 from heedful.models.base import Completion
-from heedful.models.metering import METER
 from heedful.models.turns import check_parts
 
 if TYPE_CHECKING:
@@ -32,10 +31,51 @@ if TYPE_CHECKING:
     from heedful.engine.batches import BatchQueue
     from heedful.engine.budget import Budget
     from heedful.engine.call_counter import CallCounter
-    from heedful.engine.call_protocols import CallStore
     from heedful.models.base import Model, Sampling, Usage
 
-__all__ = ["cache_calls", "complete", "expense"]
+__all__ = ["attempt", "attempts", "cache_calls", "complete", "expense"]
+
+
+class CallStore(Protocol):
+    """The part of a store that a cache of calls uses."""
+
+    def call(self, key: bytes) -> str | None:
+        """Return the answer stored under a key."""
+        ...
+
+    def add_call(self, key: bytes, value: str, usage: UsageRecord) -> None:
+        """Store the answer to a call, and its usage."""
+        ...
+
+    def add_usage(self, usage: UsageRecord) -> None:
+        """Record the usage of a call."""
+        ...
+
+    def flush_soon(self) -> None:
+        """Commit what is pending, as soon as nothing else is due."""
+        ...
+
+    def meta(self, key: str) -> Any:
+        """Return what was stored under a key."""
+        ...
+
+    def set_meta(self, key: str, value: Any) -> None:
+        """Store a JSON value under a key."""
+        ...
+
+
+@runtime_checkable
+class Claims(Protocol):
+    """Says of calls whether another process makes them."""
+
+    async def claim(self, key: bytes, caller: str, requested: str) -> Completion | None:
+        """Return an answer that is stored or that another process gets; ``None``: make the call."""
+        ...
+
+    def unclaim(self, key: bytes, reason: str | None) -> None:
+        """Say that there will be no answer to a claimed call."""
+        ...
+
 
 PREFIXES_CACHED = 256
 
@@ -356,3 +396,37 @@ def _add(digest: blake2b, text: str) -> None:
     data = text.encode("utf-8", "surrogatepass")  # JSON may hold half a surrogate pair
     digest.update(b"\0%d\0" % len(data))
     digest.update(data)
+
+
+REASKS = 1
+"""How often what a reply leaves out is requested again, where nothing else is said."""
+
+REASK = 1000
+"""Added to the number of a sample each time it is requested again, so that none is used twice."""
+
+
+def attempts(reasks: int = REASKS) -> range:
+    """Number the requests: the first, those made again, and one for each ``retry_failed``.
+
+    Earlier requests are answered from the store, so a retry makes only new ones.
+    """
+    return range(1 + reasks + retries())
+
+
+async def attempt(
+    number: int,
+    model: Model,
+    messages: Sequence[Message],
+    sampling: Sampling,
+    purpose: Purpose,
+    expenses: list[Expense],
+    *,
+    sample: int = 0,
+) -> Completion:
+    """Make one of several requests for the same; see :func:`complete`."""
+    if number:
+        purpose = purpose._replace(reask=True)
+    number = sample + REASK * number
+    completion = await complete(model, messages, sampling, sample=number, purpose=purpose)
+    expenses.append(expense(completion, purpose))
+    return completion

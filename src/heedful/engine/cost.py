@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from heedful.engine.records import CACHE_WRITE, LOST
+from heedful.engine.schema import CACHE_WRITE, LOST
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

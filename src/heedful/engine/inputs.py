@@ -10,10 +10,11 @@ import time
 from collections.abc import Iterator, Mapping, Sized
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypedDict, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypedDict, cast, get_args
 
 from heedful.core.errors import InputError, UsageError
 from heedful.core.files import digest
+from heedful.core.reasoning import ReasoningMode, answered
 from heedful.engine.options import RunOptions, refuse_unknown
 from heedful.engine.runner import Item
 
@@ -22,14 +23,14 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from heedful.core.nouns import Sample
-    from heedful.data.formats import Row, Source, Sources
+    from heedful.data.formats import Format, Row, Source, Sources
     from heedful.data.formats.memory import InMemory
 
 __all__ = [
     "Data",
     "DataOptions",
+    "OpenedData",
     "ReadingOptions",
-    "content",
     "default_run",
     "encode",
     "fingerprint",
@@ -73,6 +74,7 @@ class ReadingOptions(_FormatOptions, total=False):
 
     limit: int | None
     sample: int | None
+    reasoning: ReasoningMode | None
 
 
 class DataOptions(ReadingOptions, RunOptions, total=False):
@@ -85,6 +87,9 @@ class DataOptions(ReadingOptions, RunOptions, total=False):
             are neither judged nor counted.
         limit: take only the first so many rows; the turns of one record count as one.
         sample: take only so many rows at random, by the seed of the job, where it has one.
+        reasoning: ``strip`` (the default but for faithful scoring): the reasoning before a
+            response's answer is set apart, in the sample's field ``reasoning``. ``keep``: it stays
+            in the response, and is judged.
     """
 
 
@@ -185,19 +190,13 @@ def _file(named: str | os.PathLike[str]) -> Path:
 
 
 class Fingerprint(str):
-    """A file's name by its content, which also knows how to see that the file has changed.
-
-    Attributes:
-        path: the file.
-        status: as the operating system had it before it was read.
-        taken_ns: when that was.
-    """
+    """A file's name by its content, which also knows how to see that the file has changed."""
 
     __slots__ = ("path", "status", "taken_ns")
 
-    path: Path
-    status: os.stat_result
-    taken_ns: int
+    path: Path  # the file
+    status: os.stat_result  # as the operating system had it before it was read
+    taken_ns: int  # when that was
 
     def unchanged(self) -> bool:
         """Say whether the file is the one that was read: neither written, touched nor replaced.
@@ -242,30 +241,28 @@ def _marks(status: os.stat_result) -> tuple[int, ...]:
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 
-def items(source: InMemory) -> Iterator[Item[Sample]]:
+def items(source: InMemory, reasoning: ReasoningMode = "strip") -> Iterator[Item[Sample]]:
     """Make rows, of a file or in memory, a run's items; in memory, lines are numbers from 1."""
     from heedful.data.formats.memory import rows
 
-    return map(_item, rows(source))
+    return (_item(row, reasoning) for row in rows(source))
 
 
-def _item(row: Row) -> Item[Sample]:
-    key = row.id if row.sample is None else row.sample.id
-    return Item(line=row.line, id=key, value=row.sample, problem=row.problem)
+def _item(row: Row, reasoning: ReasoningMode) -> Item[Sample]:
+    sample = row.sample
+    key = row.id if sample is None else sample.id
+    if sample is not None and reasoning == "strip":
+        sample = answered(sample)
+    return Item(line=row.line, id=key, value=sample, problem=row.problem)
 
 
 class Selection(NamedTuple):
-    """The part of the rows that is taken; all of them by default.
+    """The part of the rows that is taken; all of them by default."""
 
-    Attributes:
-        limit: how many, from the first on.
-        sample: how many, at random.
-        seed: of the choice.
-    """
-
-    limit: int | None = None
-    sample: int | None = None
-    seed: int = 0
+    limit: int | None = None  # how many, from the first on
+    sample: int | None = None  # how many, at random
+    seed: int = 0  # of the choice
+    reasoning: ReasoningMode = "strip"  # whether responses keep the reasoning before their answers
 
     @classmethod
     def of(cls, reading: ReadingOptions, seed: int = 0) -> Selection:
@@ -276,11 +273,14 @@ class Selection(NamedTuple):
                 raise UsageError(f"--{name} is {number}", hint="give at least 1")
         if limit is not None and sample is not None:
             raise UsageError("--limit and --sample are both given", hint="give one of them")
-        return cls(limit, sample, seed if sample is not None else 0)
+        reasoning = reading.get("reasoning") or "strip"
+        if reasoning not in get_args(ReasoningMode):
+            raise UsageError(f"--reasoning is {reasoning!r:.40}", hint="give strip or keep")
+        return cls(limit, sample, seed if sample is not None else 0, reasoning)
 
     @property
     def config(self) -> dict[str, Any]:
-        """The part of a run's configuration; empty for all rows."""
+        """The part of a run's configuration."""
         return {name: value for name, value in self._asdict().items() if value}
 
     def total(self, source: object) -> int | None:
@@ -309,7 +309,7 @@ class Selection(NamedTuple):
         For a sample the source is read twice.
         """
         if self.limit is None and self.sample is None:
-            yield from items(source)
+            yield from items(source, self.reasoning)
             return
         if self.sample is not None and isinstance(source, Iterator):
             source = list(source)
@@ -320,7 +320,7 @@ class Selection(NamedTuple):
             chosen = frozenset(random.Random(self.seed).sample(range(total), least))
         for number, record in enumerate(_records(source)):
             if number in chosen:
-                yield from map(_item, record)
+                yield from (_item(row, self.reasoning) for row in record)
             elif self.sample is None:
                 return
 
@@ -349,3 +349,55 @@ def content(rows: Iterable[Item[Sample]]) -> str:
 def encode(sample: Sample) -> str:
     """Encode a sample as it is stored."""
     return sample.model_dump_json(exclude_defaults=True)
+
+
+class OpenedData:
+    """The rows of a job's data."""
+
+    def __init__(
+        self,
+        data: Data,
+        reading: ReadingOptions,
+        *,
+        responses: str | os.PathLike[str] | None = None,
+        seed: int = 0,
+    ) -> None:
+        """Open the data."""
+        task = reading.get("task")
+        exclude = reading.get("exclude_generation_failures", False)
+        source = open_data(
+            data,
+            format=reading.get("format"),
+            responses=responses,
+            task=task,
+            exclude_generation_failures=exclude,
+        )
+        self._selection = Selection.of(reading, seed)
+        # all of them; a file's are read as they are needed
+        self.rows: InMemory = source or cast("InMemory", data)
+        # the files that they come from; none for rows in memory
+        self.files: list[Path] = list(source.files) if source else []
+        self.format: Format | None = source.format if source else None  # the files' format
+        name = self.format.name if self.format else None
+        common: dict[str, Any] = {"format": name, "task": task}
+        common |= self._selection.config
+        if exclude:
+            common["exclude_generation_failures"] = True
+        names = [fingerprint(path) for path in self.files] if source else None
+        # all that says which rows they are, for the configuration of a run
+        self.config: dict[str, Any] = {"input": names, **common}
+        # the same in words, for its summary
+        self.about: dict[str, Any] = {"input": [str(path) for path in self.files] or None, **common}
+
+    def total(self) -> int | None:
+        """Count the rows that will be taken, where that costs next to nothing."""
+        return self._selection.total(self.rows)
+
+    def name(self) -> None:
+        """Name rows in memory by their content, so that a run resumes with the same rows only."""
+        if self.config["input"] is None:
+            self.rows, self.config["input"] = self._selection.named(self.rows)
+
+    def items(self) -> Iterator[Item[Sample]]:
+        """Give the samples, and the rows that could not be read."""
+        return self._selection.items(self.rows)

@@ -9,31 +9,34 @@ from __future__ import annotations
 
 import sys
 from abc import ABC, abstractmethod
-from contextlib import nullcontext, suppress
+from contextlib import asynccontextmanager, contextmanager, nullcontext, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
-from heedful.core.errors import HeedfulError, ModelError
+from heedful.core.errors import HeedfulError, InputError, ModelError, RunError, UsageError
 from heedful.core.log import logger
 from heedful.core.text import amount
 from heedful.engine.cost import CostSummary
 from heedful.engine.dry_run import EndOfDryRun, RemainingRows, is_dry_run, opened_for_dry_run
-from heedful.engine.executors import calls_in, in_passes
 from heedful.engine.inputs import fingerprints
-from heedful.engine.integrity import refuse_unusable
+from heedful.engine.integrity import drop_damaged, refuse_incomplete, refuse_unusable, seal, unseal
 from heedful.engine.lock import only_writer
-from heedful.engine.options import CONCURRENCY, executor_of, ignore, refuse_unusable_options
+from heedful.engine.options import (
+    CONCURRENCY,
+    EXECUTOR_PLUGINS,
+    executor_of,
+    ignore,
+    refuse_unusable_options,
+)
 from heedful.engine.progress import by_default
-from heedful.engine.reuse import in_batches, reused_run
 from heedful.engine.runner import Item, Progress, finish
 from heedful.engine.runner import run as run_all
-from heedful.engine.salvage import drop_damaged, refuse_incomplete, seal, unseal
+from heedful.engine.schema import OPEN
 from heedful.engine.sessions import recorded
 from heedful.engine.store import Store
-from heedful.engine.unchanged import unchanged
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
     from contextlib import AbstractAsyncContextManager, AbstractContextManager
     from typing import Unpack
 
@@ -41,10 +44,14 @@ if TYPE_CHECKING:
     from heedful.engine.dry_run import Estimate
     from heedful.engine.inputs import Fingerprint
     from heedful.engine.options import RunOptions
+    from heedful.engine.processes import SentWork, Workers
     from heedful.engine.store import Entry
-    from heedful.models import Price
+    from heedful.models import Model, Price
 
 __all__ = ["Job"]
+
+TRUSTED = "trusted_rows"
+"""Key under which the store counts the first rows that are known to be the input's."""
 
 Row = TypeVar("Row")
 Result = TypeVar("Result")
@@ -156,109 +163,105 @@ class Job(ABC, Generic[Row, Result]):
     async def run_async(self, **options: Unpack[RunOptions]) -> Result:
         """Do the job inside a running event loop; see :meth:`run`."""
         refuse_unusable_options(options, sendable=self.sendable)
-        directory = _directory(options)
         if is_dry_run():
             raise EndOfDryRun(await self.dry_run_async(**options))
-        self.check(directory)
-        if directory is not None:
-            self.name_input()
-        config = self.config
-        with only_writer(directory), refuse_unusable(directory), reused_run(options) as earlier:
-            store = Store(directory)
-            store.reuse(earlier)
-            store.configure(config)
-            refuse_incomplete(store)
-            unseal(store)
-            drop_damaged(store)
-            if _changed(store, self.settings):
-                store.forget(list(store.done()))
-                store.set_meta("settings", self.settings)
-            self.begin(store)
-            if options.get("retry_failed"):
-                store.set_meta("retries", (store.meta("retries") or 0) + 1)
-                store.forget(list(self._unfinished(store)))
-            prices = options.get("prices")
-            files = list(fingerprints(config))
-            with self.follow(store, prices) as follow:
-                progress = await self._carry_out(store, files, options, follow)
-                result = self.result(store, progress, prices)
+        prices = options.get("prices")
+        on_progress = options.get("on_progress") or by_default()
+        with self._opened(options) as store, self.follow(store, prices) as follow:
+            progress = Progress(
+                self.total,
+                spent=lambda: _spent(store, prices),
+                coverage=self.coverage,
+                waiting=_waiting,
+            )
+            async with self._session(store, options) as session:
+                async for trusted in self._passes(session, progress, on_progress):
+                    await run_all(
+                        self.rows(),
+                        session.worker.work,
+                        store,
+                        encode=session.worker.encode,
+                        concurrency=self._rows_at_a_time(options),
+                        progress=progress,
+                        on_progress=on_progress,
+                        trusted=trusted,
+                        follow=follow if session.queue is None else None,
+                    )
+            if session.queue is not None and follow is not None:
+                for entry in store.entries():
+                    follow(entry)
+            done = amount(progress.done, "row")
+            counts = progress.resumed, progress.failed
+            logger.info("%s done, %d of them before, %d failed", done, *counts)
+            result = self.result(store, progress, prices)
             seal(store)
             store.empty_log()
             return result
 
-    async def _carry_out(
-        self,
-        store: Store,
-        files: Sequence[Fingerprint],
-        options: RunOptions,
-        follow: Callable[[Entry], None] | None,
-    ) -> Progress:
-        """Work on what the store has no output for."""
-        prices = options.get("prices")
-        progress = Progress(
-            self.total,
-            spent=lambda: _spent(store, prices),
-            coverage=self.coverage,
-            waiting=_waiting,
-        )
+    @contextmanager
+    def _opened(self, options: RunOptions) -> Iterator[Store]:
+        """Open the run for writing, alone, and drop from it what is to be worked on again."""
+        directory = _directory(options)
+        self.check(directory)
+        if directory is not None:
+            self.name_input()
+        with only_writer(directory), refuse_unusable(directory), _reused_run(options) as earlier:
+            store = Store(directory)
+            store.reuse(earlier)
+            store.configure(self.config)
+            refuse_incomplete(store)
+            unseal(store)
+            drop_damaged(store)
+            if _changed(store, self.settings):
+                store.forget(store.done())
+                store.set_meta("settings", self.settings)
+            self.begin(store)
+            if options.get("retry_failed"):
+                store.set_meta("retries", (store.meta("retries") or 0) + 1)
+                store.forget(self._unfinished(store))
+            yield store
+
+    @asynccontextmanager
+    async def _session(self, store: Store, options: RunOptions) -> AsyncIterator[_Session]:
+        """Prepare for work, wherever its calls are made."""
         try:
             with recorded(store):
-                async with calls_in(store, options) as queue, self.resources(dry=False):
-                    with unchanged(files, store) as trusted:
-                        await self._work_through(store, progress, options, trusted, follow, queue)
+                async with (
+                    _calls(store, options) as queue,
+                    self.resources(dry=False),
+                    _workers(self, store, options) as worker,
+                ):
+                    with _unchanged(self.config, store) as trusted:
+                        yield _Session(worker, queue, trusted)
         except HeedfulError as error:
             logger.critical("stopped: %s", error)
             raise
-        rows = amount(progress.done, "row")
-        logger.info(
-            "%s done, %d of them before, %d failed", rows, progress.resumed, progress.failed
-        )
-        return progress
 
-    async def _work_through(
-        self,
-        store: Store,
-        progress: Progress,
-        options: RunOptions,
-        trusted: int | None,
-        follow: Callable[[Entry], None] | None,
-        queue: BatchQueue | None,
-    ) -> None:
-        """Work on the rows: once, or in passes where calls are put into batches."""
-        on_progress = options.get("on_progress") or by_default()
-        work: Callable[[Row], Awaitable[str]] = self.work
-        encode: Callable[[Row], str] = self.encode
+    async def _passes(
+        self, session: _Session, progress: Progress, on_progress: Callable[[Progress], None]
+    ) -> AsyncIterator[int | None]:
+        """Pass through the rows once, or until the batches that calls were put into answered all.
 
-        async def one_pass(follow: Callable[[Entry], None] | None = None) -> Progress:
-            nonlocal trusted
-            trust, trusted = trusted, None  # what was compared in this session is trusted
-            return await run_all(
-                self.rows(),
-                work,
-                store,
-                encode=encode,
-                concurrency=self._rows_at_a_time(options),
-                progress=progress,
-                on_progress=on_progress,
-                trusted=trust,
-                follow=follow,
-            )
+        Yields how many of the stored rows need no comparison with the input.
+        """
+        yield session.trusted
+        resumed = progress.resumed
+        while session.queue is not None and progress.postponed:
+            if next(iter(self.rows()), None) is None:
+                raise UsageError(
+                    "--executor batch reads the rows several times, and these can be read only "
+                    "once",
+                    hint="give a file or a list",
+                )
 
-        if executor_of(options) == "processes":
-            from heedful.engine.processes import worker_processes
+            def tell(note: str) -> None:
+                progress.note = note
+                on_progress(progress)
 
-            async with worker_processes(self, store) as workers:
-                work, encode = workers.work, workers.encode
-                await one_pass(follow)
-            return
-        if queue is None:
-            await one_pass(follow)
-            return
-        again = lambda: next(iter(self.rows()), None) is not None  # noqa: E731 - one line
-        await in_passes(one_pass, queue, again, on_progress)
-        if follow is not None:
-            for entry in store.entries():
-                follow(entry)
+            await session.queue.exchange(tell)
+            progress.begin_pass()
+            yield None  # what this session compared needs no second comparison
+            progress.resumed = resumed
 
     def _rows_at_a_time(self, options: RunOptions) -> int:
         concurrency = options.get("concurrency", CONCURRENCY)
@@ -284,8 +287,7 @@ class Job(ABC, Generic[Row, Result]):
     async def dry_run_async(self, **options: Unpack[RunOptions]) -> Estimate:
         """Count inside a running event loop; see :meth:`dry_run`."""
         from heedful.engine.call_cache import cache_calls
-        from heedful.engine.call_counter import CallCounter
-        from heedful.engine.prefixes import CACHE_TOKENS
+        from heedful.engine.call_counter import CACHE_TOKENS, CallCounter
 
         refuse_unusable_options(options, sendable=self.sendable)
         prices = options.get("prices")
@@ -293,7 +295,7 @@ class Job(ABC, Generic[Row, Result]):
         if _directory(options) is not None:
             self.name_input()
         with (
-            reused_run(options) as earlier,
+            _reused_run(options) as earlier,
             opened_for_dry_run(_directory(options), self.config) as store,
         ):
             store.reuse(earlier)
@@ -301,7 +303,7 @@ class Job(ABC, Generic[Row, Result]):
             retries = (store.meta("retries") or 0) + retry
             with Store(None) as counted:
                 tokens = options.get("prefix_cache", CACHE_TOKENS)
-                counter = CallCounter(counted, tokens, in_batches(store))
+                counter = CallCounter(counted, tokens, _in_batches(store))
                 async with (
                     cache_calls(store, retries=retries, counter=counter),
                     self.resources(dry=True),
@@ -382,3 +384,151 @@ def _waiting() -> tuple[int, float]:
     """Count the calls that pause before another attempt, where any model was imported."""
     attempts = sys.modules.get("heedful.models.attempts")
     return (0, 0.0) if attempts is None else attempts.waiting()
+
+
+class _Session(NamedTuple):
+    """One session of a run."""
+
+    worker: SentWork | Workers  # works on rows; the job itself, or its processes
+    queue: BatchQueue | None  # of the batches that calls are put into, where they are
+    trusted: int | None  # how many of the stored rows need no comparison with the input
+
+
+@asynccontextmanager
+async def _workers(
+    job: SentWork, store: Store, options: RunOptions
+) -> AsyncIterator[SentWork | Workers]:
+    """Give who works on the rows."""
+    if executor_of(options) != "processes":
+        yield job
+        return
+    from heedful.engine.processes import worker_processes
+
+    async with worker_processes(job, store) as workers:
+        yield workers
+
+
+@contextmanager
+def _unchanged(config: Mapping[str, Any], store: Store) -> Iterator[int | None]:
+    """Hold that the inputs are the same at the end of a session as at its beginning.
+
+    This holds however it ends: rows of a session that could not check are compared in the next.
+    """
+    files = list(fingerprints(config))
+    before = store.count()
+    changed: list[Fingerprint] = []
+    try:
+        yield (store.meta(TRUSTED) or 0) if files else None
+    finally:
+        changed.extend(file for file in files if not file.unchanged())
+        if files and not changed:
+            store.set_meta(TRUSTED, store.count())
+    if changed:
+        read = store.count() - before
+        raise InputError(
+            f"the input changed while it was read; the {amount(read, 'row')} read since then may "
+            "be missing some, or be a mixture, so the run is not finished",
+            where=str(changed[0].path),
+            hint="put the file back and give the same command again: no answer is paid for twice; "
+            "or name another --run for the file as it is now",
+        )
+
+
+@contextmanager
+def _reused_run(options: RunOptions) -> Iterator[Store | None]:
+    """Open the run whose answers are taken, if there is one."""
+    reuse = options.get("reuse")
+    if reuse is None:
+        yield None
+        return
+    from heedful.engine.saved_run import Reader
+
+    with Reader(Path(reuse)) as earlier:
+        if waiting := len(_in_batches(earlier)):
+            raise RunError(
+                f"{amount(waiting, 'request')} of it in batches would be paid for twice",
+                where=str(reuse),
+                hint="fetch them first: re-run the command that submitted them",
+            )
+        yield earlier
+
+
+def _in_batches(store: Store) -> set[bytes]:
+    """Return the keys of the calls that were submitted in batches and have no answer yet."""
+    if not store.meta(OPEN):
+        return set()
+    return {key for (key,) in store.query("SELECT key FROM batch_requests WHERE answered = 0")}
+
+
+@asynccontextmanager
+async def _calls(store: Store, options: RunOptions) -> AsyncIterator[BatchQueue | None]:
+    """Cache calls in a run's store and record their usage.
+
+    A job without models doesn't pay for their import.
+    """
+    max_cost, prices = options.get("max_cost"), options.get("prices")
+    executor = executor_of(options)
+    batched = executor == "batch"
+    if executor == "processes" and max_cost is not None:
+        raise UsageError(
+            "--max-cost cannot be enforced across several processes", hint="use --executor local"
+        )
+    left = store.meta(OPEN)
+    if left and not batched:
+        count = sum(batch["count"] for batch in left.values())
+        raise RunError(
+            f"{amount(count, 'request')} of this run may be in batches that were submitted",
+            where=str(store.directory),
+            hint="--executor batch fetches them; otherwise they would be paid for twice",
+        )
+    if "heedful.models.base" not in sys.modules and max_cost is None:
+        yield None
+        return
+    from heedful.engine.call_cache import cache_calls
+    from heedful.engine.fan_out import first_ahead
+    from heedful.models.pricing import PRICES
+
+    retries = store.meta("retries") or 0
+    if batched:
+        from heedful.engine.batches import BatchQueue
+
+        again = bool(options.get("retry_failed"))
+        queue = BatchQueue(store, max_cost, prices, buys_again=again)
+        try:
+            async with cache_calls(store, retries=retries, queue=queue):
+                yield queue
+        finally:
+            await queue.close()
+        return
+    budget = None
+    if max_cost is not None:
+        from heedful.engine.budget import Budget
+
+        budget = Budget(max_cost, PRICES if prices is None else prices, store.usage_records())
+    async with (
+        _placed(executor, options) as place,
+        cache_calls(store, retries=retries, budget=budget, place=place),
+    ):
+        # In a batch nothing can go ahead.
+        with first_ahead(options.get("concurrency", CONCURRENCY)):
+            yield None
+
+
+@asynccontextmanager
+async def _placed(executor: str, options: RunOptions) -> AsyncIterator[Callable[[Model], Model]]:
+    """Give what returns a model to call in a model's place."""
+    concurrency = options.get("concurrency", CONCURRENCY)
+    if executor in {"local", "processes"}:
+        yield lambda model: model
+    elif executor == "ray":
+        from heedful.engine.ray_calls import ray_calls
+
+        async with ray_calls(concurrency) as place:
+            yield place
+    else:
+        from heedful.core.plugins import make
+
+        needs = ("__aenter__", "__aexit__")
+        plugin = make(EXECUTOR_PLUGINS, executor, needs=needs, concurrency=concurrency)
+        async with plugin as place:
+            yield place

@@ -9,22 +9,115 @@ from contextlib import contextmanager
 from contextvars import copy_context
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Self, TypeVar
 
 from heedful.core.errors import HeedfulError, RowError, StopRunError
 from heedful.core.log import logger
-from heedful.engine.in_order import InOrder
-from heedful.engine.postponed import Postponed
-from heedful.engine.store import FLUSH_SECONDS, Entry, Input
+from heedful.engine.schema import Entry
+from heedful.engine.store import FLUSH_SECONDS, Input
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Sequence
 
     from heedful.engine.store import Store
 
-__all__ = ["Item", "Progress", "finish", "run", "together"]
+__all__ = ["Item", "Progress", "Written", "finish", "run", "together"]
+
+
+class Postponed(BaseException):
+    """Ends the work on a row until the answer that it needs is there.
+
+    It isn't an error, so nothing on the way may handle it.
+    """
+
 
 T = TypeVar("T")
+
+FROM_STORE = 64
+"""Rows read from the store at a time, so that the event loop is never held for long."""
+
+
+class Written(str, Generic[T]):
+    """JSON text that remembers the value that it was written from."""
+
+    __slots__ = ("value",)
+    value: T  # what parsing the text would give
+
+    def __new__(cls, text: str, value: T) -> Self:
+        """Join a text and its value."""
+        written = super().__new__(cls, text)
+        written.value = value
+        return written
+
+
+class InOrder:
+    """Passes finished rows on in input order, each once.
+
+    A row that finishes ahead of its turn is held back. Behind a slow one there is room for so many;
+    the others are read from the store when their turn comes, so memory doesn't grow with the input.
+    """
+
+    def __init__(self, store: Store, take: Callable[[Entry], None] | None, room: int) -> None:
+        """Begin before the first row."""
+        self._store = store
+        self._take = take
+        self._room = room
+        self._next = 0
+        self._held: dict[int, Entry] = {}
+        self._last_stored = -1  # the last of the rows that are only in the store
+        self._in_work = -1  # the row that the others wait for, where the store shows that
+
+    def add(self, entry: Entry) -> None:
+        """Take note of a row that was finished just now."""
+        if self._take is None:
+            return
+        if entry.input is None:
+            self.add_stored(entry.position)
+            return
+        if entry.position == self._next:
+            self._pass(entry, self._take)
+        elif len(self._held) < self._room:
+            self._held[entry.position] = entry
+        else:
+            self._last_stored = max(self._last_stored, entry.position)
+        self._go_on()
+
+    def add_stored(self, position: int) -> None:
+        """Take note of a finished row that is to be read from the store."""
+        self._last_stored = max(self._last_stored, position)
+        if self._take is None:
+            return
+        if position == self._in_work:
+            self._in_work = -1
+        if position - self._next >= FROM_STORE or self._next in self._held:
+            self._go_on()
+
+    def finish(self) -> None:
+        """Pass on what is left; every row is finished."""
+        while self._go_on():
+            pass
+
+    def _go_on(self) -> bool:
+        """Pass on the rows whose turn has come; tell whether there may be more in the store."""
+        if self._take is None:
+            return False
+        while self._next in self._held:
+            self._pass(self._held.pop(self._next), self._take)
+        if self._next > self._last_stored or self._next == self._in_work:
+            return False
+        last = min(self._last_stored, self._next + FROM_STORE - 1)
+        for entry in self._store.entries(self._next, last):
+            if entry.problem is None and entry.output is None and entry.failure is None:
+                self._in_work = entry.position
+                return False
+            self._held.pop(entry.position, None)
+            self._pass(entry, self._take)
+        return True
+
+    def _pass(self, entry: Entry, take: Callable[[Entry], None]) -> None:
+        self._next = entry.position + 1
+        take(entry)
+
 
 COLLECTION_OBJECTS = 50_000
 
@@ -124,18 +217,20 @@ async def run(  # noqa: PLR0913 - the parts of a run, each named by the caller
 
     async def worker() -> None:
         for row, value in pending:
+            output = failure = None
             try:
-                output, failure, hopeless = await outcome(work, value)
+                output = await work(value)
             except Postponed:
                 progress.postponed += 1
                 on_progress(progress)
                 continue
-            if failure is not None:
+            except Exception as error:  # noqa: BLE001 - one row's defect must not end the run
+                failure = failure_of(error)
+                progress.failed += 1
+                progress.hopeless += isinstance(error, RowError)
                 logger.warning("line %d: %s: %s", row.line, row.id, failure)
             store.add_output(row.position, output, failure)
             in_order.add(Entry(*row, output, failure))
-            progress.failed += failure is not None
-            progress.hopeless += hopeless
             progress.done += 1
             store.flush_if_due()
             on_progress(progress)
@@ -148,18 +243,17 @@ async def run(  # noqa: PLR0913 - the parts of a run, each named by the caller
             await asyncio.sleep(FLUSH_SECONDS)
             store.flush_if_due()
 
-    keeper = asyncio.ensure_future(keep())
     try:
         with _rare_collections():
             async with asyncio.TaskGroup() as group:
-                for _ in range(concurrency):
-                    group.create_task(worker())
+                keeper = group.create_task(keep())
+                await asyncio.wait([group.create_task(worker()) for _ in range(concurrency)])
+                keeper.cancel()
             in_order.finish()
     except BaseExceptionGroup as group:
         # Work does not raise; what does is the source or the store, and the first of them says why.
         raise group.exceptions[0] from None
     finally:
-        keeper.cancel()
         store.flush()
         on_progress(progress)
     return progress
@@ -233,19 +327,14 @@ async def together(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
         raise
 
 
-async def outcome(
-    work: Callable[[T], Awaitable[str]], value: T
-) -> tuple[str | None, str | None, bool]:
-    """Do the work on one row."""
-    try:
-        return await work(value), None, False
-    except StopRunError:
-        raise
-    except HeedfulError as error:
-        return None, str(error), isinstance(error, RowError)
-    except Exception as error:  # noqa: BLE001 - one row's defect must not end the run
-        logger.debug("what failed the next row", exc_info=True)
-        return None, f"{type(error).__name__}: {error}", False
+def failure_of(error: Exception) -> str:
+    """Say why the work on a row failed; what stops the run is raised again."""
+    if isinstance(error, StopRunError):
+        raise error
+    if isinstance(error, HeedfulError):
+        return str(error)
+    logger.debug("what failed the next row", exc_info=error)
+    return f"{type(error).__name__}: {error}"
 
 
 def _pending(

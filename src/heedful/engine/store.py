@@ -16,33 +16,212 @@ from __future__ import annotations
 import asyncio
 import json
 import sqlite3
+import threading
 import time
 import weakref
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from heedful.core.closing import closed_on_error
+from heedful.core.closing import Closing, closed_on_error
 from heedful.core.errors import RunError
 from heedful.core.log import logger
 from heedful.engine import schema
-from heedful.engine.configurations import differences, forget_stub
-from heedful.engine.integrity import (
+from heedful.engine.schema import (
+    DAMAGE_HINT,
     DATABASE_ERRORS,
+    OPEN,
+    Digests,
+    Entry,
+    Input,
+    UsageRecord,
+    checksum,
+    raw_checksum,
     refuse_damaged,
     refuse_version,
 )
-from heedful.engine.postponed import OPEN
-from heedful.engine.records import Digests, Entry, Input, UsageRecord
-from heedful.engine.schema import checksum, raw_checksum
-from heedful.engine.store_log import StoreLog
-from heedful.engine.stored_rows import NAME, StoredRows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 __all__ = ["Entry", "Input", "Store", "UsageRecord"]
 
 T = TypeVar("T")
+
+NAME = "run.sqlite"
+"""The file in a run's directory."""
+
+_END = 2**63 - 1
+"""No position is larger."""
+
+
+class StoredRows(Closing):
+    """Queries on a store's rows; each row is compared with its checksum."""
+
+    directory: Path | None  # the run's directory; None for a temporary run
+    _db: sqlite3.Connection
+
+    def flush(self) -> None:
+        """Commit what is pending, where anything is written."""
+
+    def inputs(self, first: int, last: int) -> list[str | None]:
+        """Return what the work is given in the rows from one place to another."""
+        query = "SELECT value FROM inputs WHERE position BETWEEN ? AND ? ORDER BY position"
+        return [value for (value,) in self.query(query, first, last)]
+
+    def done(self, since: int = 0) -> Iterator[int]:
+        """Yield the positions from a place on that have an output, in constant memory."""
+        query = "SELECT position FROM outputs WHERE position >= ? ORDER BY position"
+        for (position,) in self.query(query, since):
+            yield position
+
+    def count(self) -> int:
+        """Return how many rows have been read so far."""
+        ((count,),) = self.query("SELECT count(*) FROM inputs")
+        return int(count)
+
+    def entries(self, since: int = 0, last: int | None = None) -> Iterator[Entry]:
+        """Yield the rows from one place to another, in input order, in constant memory."""
+        self.flush()
+        query = f"{schema.SELECT_ENTRY} WHERE position BETWEEN ? AND ? ORDER BY position"
+        yield from map(self._entry, self.query(query, since, _END if last is None else last))
+
+    def entry(self, position: int) -> Entry:
+        """Return the row at a place in the input that has been read."""
+        return self._entry(next(self.query(f"{schema.SELECT_ENTRY} WHERE position = ?", position)))
+
+    def _entry(self, columns: Sequence[Any]) -> Entry:
+        entry = Entry._make(columns[:7])
+        given, returned = columns[7:]
+        if given != checksum(*entry[:5]) or (
+            returned is not None and returned != checksum(entry.position, *entry[5:])
+        ):
+            raise self.damaged(f"row {entry.position + 1:,} is damaged")
+        return entry
+
+    def rows(self, parse: Callable[[Entry], T]) -> Iterator[T]:
+        """Yield what a function makes of the rows, in input order, in constant memory."""
+        return map(parse, self.entries())
+
+    def query(self, sql: str, *values: object) -> Iterator[tuple[Any, ...]]:
+        """Yield the rows of a query."""
+        try:
+            # "yield from" would close the cursor of a query left early, maybe after the file.
+            for columns in self._db.execute(sql, values):  # noqa: UP028
+                yield columns
+        except DATABASE_ERRORS as error:
+            raise self.damaged(str(error)) from error
+
+    def damaged(self, what: str) -> RunError:
+        """Make the error that says what of the run is damaged."""
+        where = "a temporary run" if self.directory is None else str(self.directory / NAME)
+        return RunError(f"the run cannot be read: {what}", where=where, hint=DAMAGE_HINT)
+
+
+SHORT_S = 1.0
+"""After so many seconds a run is worth a thread."""
+
+PAUSE_S = 0.25
+"""Seconds between two moves."""
+
+MOST_PAGES = 8192
+"""Pages of the log after which the commits wait for a move: 128 MiB."""
+
+MOVE = "PRAGMA wal_checkpoint(PASSIVE)"
+"""Move what nobody reads or writes just then, without waiting for them."""
+
+
+class StoreLog:
+    """The log of a store that is written."""
+
+    def __init__(self, path: Path | None) -> None:
+        """Begin without a thread."""
+        self._path = path
+        self._opened = time.monotonic()
+        self._thread: threading.Thread | None = None
+        self._stopped = threading.Event()
+        self._behind = False
+
+    def committed(self, db: sqlite3.Connection) -> None:
+        """Keep the log short after a commit, by a thread where the run takes more than a moment."""
+        if self._behind:
+            self._behind = False
+            db.execute(MOVE).fetchall()
+            return
+        if self._thread is not None or self._path is None:
+            return
+        if time.monotonic() - self._opened > SHORT_S:
+            self._stopped.clear()
+            self._thread = threading.Thread(target=self._run, args=(self._path,), daemon=True)
+            self._thread.start()
+
+    def stop(self) -> None:
+        """Stop the thread; what it has not moved stays in the log."""
+        thread, self._thread = self._thread, None
+        self._opened = time.monotonic()
+        if thread is not None:
+            self._stopped.set()
+            if thread is not threading.current_thread():
+                thread.join()
+
+    def _run(self, path: Path) -> None:
+        # What goes wrong here goes wrong where it is committed too, and is told there.
+        with suppress(sqlite3.Error), closing(sqlite3.connect(path)) as db:
+            while not self._stopped.wait(PAUSE_S):
+                ((_, pages, _),) = db.execute(MOVE)
+                # Moved or not: only what is whole before the next commit lets it begin anew.
+                self._behind = pages > MOST_PAGES
+
+
+def differences(stored: Mapping[str, Any], config: Mapping[str, Any]) -> list[str]:
+    """Say in which values a run's configuration differs from the one it has now.
+
+    >>> was, now = ([{"judge": "compiled", "grammar": number}] for number in (1, 2))
+    >>> differences({"judges": was}, {"judges": now})
+    ['compiled: grammar was 1, now 2']
+    """
+    return [
+        _difference(key, stored.get(key), config.get(key))
+        for key in sorted({*stored, *config})
+        if stored.get(key) != config.get(key)
+    ]
+
+
+def _difference(key: str, was: Any, now: Any) -> str:
+    """Say in an error how a value of the configuration differs."""
+    if key == "input":
+        return "the input is another one, or was changed"
+    if _show(was) == _show(now):  # what differs is within
+        if isinstance(was, list) and isinstance(now, list) and len(was) == len(now):
+            pairs = zip(was, now, strict=True)
+            return "; ".join(_difference(key, one, other) for one, other in pairs if one != other)
+        if isinstance(was, dict) and isinstance(now, dict):
+            name = was.get("judge", key)
+            within = differences(was, now)
+            return "; ".join(f"{name}: {each}" for each in within)
+    return f"{key} was {_show(was)}, now {_show(now)}"
+
+
+def _show(value: Any) -> str:
+    """Show a value of the configuration: judges by their names, the rest as JSON."""
+    if value is None:
+        return "unset"
+    if isinstance(value, dict) and "judge" in value:
+        return str(value["judge"])
+    if isinstance(value, list) and value:
+        return ", ".join(map(_show, value))
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def forget_stub(db: sqlite3.Connection) -> bool:
+    """Forget a run in which nothing was ever done, as where its first call was refused."""
+    done = ("outputs", "calls", "usage", "batch_requests")
+    if any(db.execute(f"SELECT 1 FROM {table} LIMIT 1").fetchone() for table in done):  # noqa: S608
+        return False
+    db.execute("DELETE FROM inputs")
+    db.execute("DELETE FROM meta WHERE key != 'sessions'")
+    return True
+
 
 FLUSH_SECONDS = 0.05
 """Seconds that a finished row may wait for its commit; answers are committed as they come."""
@@ -78,6 +257,7 @@ class Store(StoredRows):
         self._earlier: Store | None = None
         self._flushed = time.monotonic()
         self._due = False
+        self._broken: Exception | None = None
         self._log = StoreLog(None if directory is None else directory / NAME)
         weakref.finalize(self, self._log.stop)
         # A store that is forgotten rather than closed must not leave the file open.
@@ -102,9 +282,11 @@ class Store(StoredRows):
 
     def close(self) -> None:
         """Commit what is pending and close the file."""
-        self.flush()
-        self._log.stop()
-        self._db.close()
+        try:
+            self.flush()
+        finally:
+            self._log.stop()
+            self._db.close()
 
     def configure(self, config: Mapping[str, Any]) -> None:
         """Record the configuration of a new run, or check that a resumed run has the same."""
@@ -145,13 +327,13 @@ class Store(StoredRows):
         """
         if not rows:  # nothing would commit the transaction, and the file would stay locked
             return []
-        self._begin(len(rows))
-        before = self._db.total_changes
         summed = [(*row, checksum(*row)) for row in rows]
-        self._db.executemany(f"INSERT OR IGNORE {schema.INTO_INPUTS}", summed)
-        if self._db.total_changes - before == len(rows):
-            return [row.problem for row in rows]
-        return [self._settle(row) for row in rows]
+        with self._writing(len(rows)):
+            before = self._db.total_changes
+            self._db.executemany(f"INSERT OR IGNORE {schema.INTO_INPUTS}", summed)
+            if self._db.total_changes - before == len(rows):
+                return [row.problem for row in rows]
+            return [self._settle(row) for row in rows]
 
     def _settle(self, row: Input) -> str | None:
         """Record a row that may have been left out because an earlier one has its id."""
@@ -246,9 +428,22 @@ class Store(StoredRows):
                 raise self.damaged("an answer is damaged")
             yield value
 
-    def _begin(self, changes: int) -> None:
-        if not self._db.in_transaction:
-            self._db.execute("BEGIN IMMEDIATE")
+    @contextmanager
+    def _writing(self, changes: int = 0) -> Iterator[None]:
+        """Change the file with what is committed next.
+
+        A failure may have undone what was written since the last commit, so after one nothing is
+        written any more: outputs would be there without their inputs.
+        """
+        if self._broken is not None:
+            raise self._broken
+        try:
+            if not self._db.in_transaction:
+                self._db.execute("BEGIN IMMEDIATE")
+            yield
+        except DATABASE_ERRORS as error:
+            self._broken = error
+            raise
         self._waiting += changes
 
     def flush_if_due(self) -> None:
@@ -260,22 +455,27 @@ class Store(StoredRows):
     def flush_soon(self) -> None:
         """Commit what is pending before the event loop does anything else that isn't due yet.
 
-        What came together is committed together.
+        What came together is committed together. If that fails, whoever commits next is told.
         """
+
+        def flush() -> None:
+            with suppress(*DATABASE_ERRORS):
+                self.flush()
+
         if not self._due:
             self._due = True
-            asyncio.get_running_loop().call_soon(self.flush)
+            asyncio.get_running_loop().call_soon(flush)
 
     def flush(self) -> None:
         """Commit what is pending."""
         self._due = False
         if self._waiting:
-            self._begin(0)
             calls = ((*call, _call_checksum(*call)) for call in self._calls.items())
-            self._db.executemany(schema.INSERT_CALL, calls)
-            self._db.executemany(schema.INSERT_USAGE, [*self._usage_sums()])
-            self._db.executemany(schema.INSERT_OUTPUT, self._outputs)
-            self._db.execute("COMMIT")
+            with self._writing():
+                self._db.executemany(schema.INSERT_CALL, calls)
+                self._db.executemany(schema.INSERT_USAGE, [*self._usage_sums()])
+                self._db.executemany(schema.INSERT_OUTPUT, self._outputs)
+                self._db.execute("COMMIT")
             if self._digests is not None:
                 for key in self._calls:
                     self._digests.add(key)
@@ -299,29 +499,26 @@ class Store(StoredRows):
     def change(self, statement: str, rows: Sequence[Sequence[object]]) -> None:
         """Execute a statement for each of some rows, with what is committed next."""
         if rows:
-            self._begin(len(rows))
-            self._db.executemany(statement, rows)
+            with self._writing(len(rows)):
+                self._db.executemany(statement, rows)
 
     def forget(self, positions: Iterable[int]) -> None:
         """Drop the outputs of rows that are to be worked on again."""
         self.flush()
-        self._begin(1)
-        self._db.executemany(
-            "DELETE FROM outputs WHERE position = ?", ((position,) for position in positions)
+        self.change(
+            "DELETE FROM outputs WHERE position = ?", [(position,) for position in positions]
         )
 
     def forget_calls(self, keys: Iterable[bytes]) -> None:
         """Drop answers, so that they are requested again."""
         self.flush()
-        self._begin(1)
-        self._db.executemany("DELETE FROM calls WHERE key = ?", ((key,) for key in keys))
+        self.change("DELETE FROM calls WHERE key = ?", [(key,) for key in keys])
 
     def truncate(self, position: int) -> None:
         """Drop the rows from a place on, with their outputs; answers are kept."""
         self.flush()
-        self._begin(1)
         for table in ("inputs", "outputs"):
-            self._db.execute(f"DELETE FROM {table} WHERE position >= ?", (position,))  # noqa: S608
+            self.change(f"DELETE FROM {table} WHERE position >= ?", [(position,)])  # noqa: S608
         self.flush()
 
     def empty_log(self) -> None:

@@ -13,11 +13,11 @@ from heedful.core.log import logger
 from heedful.core.nouns import Sample
 from heedful.core.version import __version__
 from heedful.data.formats import Source, Sources
-from heedful.engine.inputs import DataOptions, split_options
+from heedful.engine.inputs import DataOptions, OpenedData, split_options
 from heedful.engine.job import Job
-from heedful.engine.opened_data import OpenedData
 from heedful.engine.options import refuse_unknown
 from heedful.engine.purpose import EXPLAINED_TOKENS, VERDICT_TOKENS
+from heedful.engine.runner import finish
 from heedful.engine.saved_run import SavedRun
 from heedful.jobs.evaluation import Evaluation
 from heedful.jobs.results import (
@@ -98,6 +98,8 @@ class EvaluationJob(Job[Sample, Evaluation]):
         self._seed = seed
         self._output = None if output is None else Path(output)
         self._replies = replies
+        if reading.get("reasoning") is None:
+            reading["reasoning"] = "keep" if scoring == "faithful" else "strip"
         self._data = OpenedData(data, reading, responses=responses, seed=seed)
         if isinstance(data, SavedRun):
             data.require("evaluate")
@@ -249,7 +251,7 @@ def evaluate(
         UsageError: the judge or an option is unknown.
     """
     job, running = _opened(data, judge, options, scoring=scoring, seed=seed)
-    return job.run(**running)
+    return finish(job.run_async(**running))
 
 
 async def evaluate_async(

@@ -8,7 +8,7 @@ from heedful.core import taxonomy
 from heedful.core.errors import UsageError
 from heedful.reporting.chart import Chart
 from heedful.reporting.metric_names import label, ranked
-from heedful.reporting.notation import counted, share_decided
+from heedful.reporting.notation import counted
 from heedful.reporting.row_charts import Estimate, estimates_chart
 
 if TYPE_CHECKING:
@@ -27,15 +27,10 @@ def rates_chart(summary: Mapping[str, Any], by: str | None = None) -> Chart:
     else:
         raise UsageError(f"no rates by {by!r}", hint=f"there are {', '.join(summary['by'])}")
     estimates = [
-        Estimate(name, measure["value"], measure["interval"], _told(measure))
+        Estimate(name, measure["value"], measure["interval"], counted(measure))
         for name, measure in named
     ]
     return Chart("rates", f"{title}, with 95 % intervals", estimates_chart(estimates))
-
-
-def _told(measure: Mapping[str, Any]) -> str:
-    """Write what a rate rests on."""
-    return f"{counted(measure)}{share_decided(measure)}"
 
 
 def _metrics(families: Mapping[str, Mapping[str, Any]]) -> Iterator[Named]:

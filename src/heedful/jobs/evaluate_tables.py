@@ -14,12 +14,13 @@ from heedful.reporting.notation import (
     INTERVAL,
     MEASURED,
     NOTHING,
-    bounded,
     cells,
     cost_line,
     interval,
+    least,
     percent,
-    share_decided,
+    rate,
+    undecided,
     without_interval,
 )
 from heedful.reporting.table import Table
@@ -59,13 +60,14 @@ GROUPS_SHOWN = 12
 """Of a breakdown in a terminal: those that went worst; all are in summary.json."""
 
 READ = (
-    "Intervals: 95 %, Wilson's; samples of one instruction or conversation count together. "
-    "Coverage is the share of the rate that rests on what was decided; bounds: the rate if the "
-    "rest were unmet, and if it were met. Compare rates only under the same judge, protocol and "
-    "scoring."
+    "Intervals: 95 %, Wilson's; samples of one instruction or conversation count together. Compare "
+    "rates only under the same judge, protocol and scoring."
 )
 
-PARTLY = "Intervals don't count what was undecided; bounds do."
+RANGES = (
+    "A range is from the rate if all that is undecided were unmet to the rate if it were met; its "
+    "interval is from the lower limit of the one to the upper limit of the other."
+)
 
 
 def view(summary: Mapping[str, Any], unmet: Table | None = None) -> RenderableType:
@@ -162,8 +164,8 @@ def _metrics(
         if measure["denominator"]
     ]
     shown = [measure for rates in families.values() for measure in rates.values()]
-    if any(measure["coverage"] < 1 and measure["value"] is not None for measure in shown):
-        note = f"{note} {PARTLY}"
+    if any(measure["value"] is None and measure["bounds"] for measure in shown):
+        note = f"{note} {RANGES}"
     note = f"{note} {without_interval(shown)}".strip()
     return Table("Metrics", ("metric", *MEASURED), rows, note).filled()
 
@@ -178,7 +180,7 @@ def _votes(votes: Mapping[str, Any]) -> Table:
     split = votes["disagreement"]
     note = ""
     if split["denominator"]:
-        note = f"{percent(split['value'])} % of verdicts not unanimous{share_decided(split)}"
+        note = f"{_said(split, 2)} of verdicts not unanimous"
     return Table("Votes", ("judge", "met", "unmet", "undecided", "% majority"), rows, note)
 
 
@@ -189,21 +191,11 @@ def _by_turn(by: Mapping[str, Any]) -> Table:
     for language, group in by["language"].items():
         by_turn = [by["language and turn"].get(f"{language} {turn}") for turn in turns]
         means = [cell and cell["multiif"]["mean"] for cell in by_turn]
-        shown = [_partly(mean) if mean else NOTHING for mean in means]
+        shown = [rate(mean) if mean else NOTHING for mean in means]
         mean = group["multiif"]["mean"]
-        rows.append((language, *shown, _partly(mean), interval(mean["interval"])))
+        rows.append((language, *shown, rate(mean), interval(mean["interval"])))
     columns = ("language", *(f"turn {turn}" for turn in turns), "mean", INTERVAL)
-    below = any("\n" in cell for row in rows for cell in row)
-    note = "Below a rate: its coverage [and its bounds]." if below else ""
-    return Table("Multi-IF by language and turn, %", columns, rows, note)
-
-
-def _partly(measure: Measure) -> str:
-    """Write a rate, with its coverage and bounds below it if something is undecided."""
-    shown = percent(measure["value"])
-    if measure["coverage"] < 1:
-        shown += f"\n{percent(measure['coverage'], 1)} %"
-    return bounded(shown, measure)
+    return Table("Multi-IF by language and turn, %", columns, rows)
 
 
 def _by_tag(dimension: str, groups: Mapping[str, Any], shown: int | None) -> Iterator[Table]:
@@ -223,12 +215,9 @@ def _by_tag(dimension: str, groups: Mapping[str, Any], shown: int | None) -> Ite
 def _breakdown(
     title: str, column: str, measures: list[tuple[str, Measure]], shown: int | None
 ) -> Table:
-    """Lay out a rate by group: all, or the worst first and those with nothing decided last."""
+    """Lay out a rate by group: all, or the worst first, by what is known of them."""
     if shown is not None:
-        measures = sorted(
-            measures,
-            key=lambda item: (item[1]["value"] is None, item[1]["value"] or 0.0, item[0]),
-        )
+        measures = sorted(measures, key=lambda item: (least(item[1]), item[0]))
     left = 0 if shown is None else max(0, len(measures) - shown)
     bare = without_interval(measure for _, measure in measures[:shown])
     note = " ".join(filter(None, [f"{left:,} more in summary.json." if left else "", bare]))
@@ -247,8 +236,7 @@ def _paragraphs(summary: Mapping[str, Any]) -> list[str]:
     )
     failed = summary["rows"]["failed"]
     if failed:
-        text += f" {amount(failed, 'row')} could not be read or judged; every coverage counts them "
-        text += "as undecided."
+        text += f" {amount(failed, 'row')} could not be read or judged; they count as undecided."
     if summary.get("excluded"):
         text += f" {_excluded(summary)}."
     files = " with ".join(path.replace("\\", "/").split("/")[-1] for path in summary["input"] or ())
@@ -273,14 +261,15 @@ def _headline(summary: Mapping[str, Any]) -> Text:
     text = Text()
     shown = [f"{words} {_said(measure)}" for words, measure in rates(summary)]
     if decided and shown:
-        between = " · " if summary["coverage"] == 1 else "\n  "
+        whole = all(measure["value"] is not None for _, measure in rates(summary))
+        between = " · " if whole else "\n  "
         text.append(f"\n  {between.join(shown)}", style="bold")
     _append_counts(text, summary)
     failed = summary["rows"]["failed"]
     if failed:
         text.append("\n  ")
         text.append(f"{amount(failed, 'row')} could not be read or judged", style="bold red")
-        text.append("; every coverage counts them as undecided")
+        text.append("; they count as undecided")
     if summary.get("excluded"):
         text.append(f"\n  {_excluded(summary)}", style="yellow")
     for line in _reasons(summary):
@@ -351,20 +340,18 @@ def rates(summary: Mapping[str, Any]) -> list[tuple[str, Measure]]:
     return [(words, each) for words, each in measures if each and each["bounds"]]
 
 
-def _said(measure: Measure) -> str:
-    """Write a rate; where verdicts are missing, with what it may still become."""
-    said = percent(measure["value"], 1)
-    said += "" if measure["value"] is None else " %"
-    if measure["coverage"] < 1:
-        said += f" ({interval(measure['bounds'])} with the undecided)"
-    return said
+def _said(measure: Measure, digits: int = 1) -> str:
+    """Write a rate; a range with how much is undecided."""
+    left = undecided(measure)
+    why = f": {left} undecided" if left and measure["value"] is None else ""
+    return f"{rate(measure, digits)} %{why}"
 
 
 def sentence(summary: Mapping[str, Any]) -> str:
     """Sum a run up in a sentence, as for a pull request."""
     said = []
     for words, measure in rates(summary):
-        between = measure.get("interval")
+        between = measure["value"] is not None and measure.get("interval")
         bounds = f" ({INTERVAL} {interval(between)})" if between else ""
         said.append(f"{words} {_said(measure)}{bounds}")
     rows = amount(summary["samples"], "response")

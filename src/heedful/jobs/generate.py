@@ -17,9 +17,8 @@ from heedful.core.log import logger
 from heedful.core.nouns import Sample
 from heedful.core.version import __version__
 from heedful.data.formats import native
-from heedful.engine.inputs import DataOptions, encode
+from heedful.engine.inputs import DataOptions, OpenedData, encode
 from heedful.engine.job import Job
-from heedful.engine.opened_data import OpenedData
 from heedful.engine.options import refuse_unknown
 from heedful.engine.runner import Item
 from heedful.jobs.results import check_folder, check_run

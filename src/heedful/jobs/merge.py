@@ -16,13 +16,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from heedful.core.errors import RunError, UsageError
 from heedful.core.nouns import Sample
 from heedful.core.version import __version__
-from heedful.data.formats.several import file_names, id_in_file, in_file
-from heedful.engine.configurations import differences
+from heedful.data.formats.source import file_names, id_in_file, in_file
+from heedful.engine.integrity import seal
 from heedful.engine.lock import only_writer
-from heedful.engine.records import Entry, Input
-from heedful.engine.salvage import seal
 from heedful.engine.saved_run import SavedRun
-from heedful.engine.store import Store
+from heedful.engine.schema import Entry, Input
+from heedful.engine.store import Store, differences
 from heedful.jobs.results import StoredSample
 from heedful.jobs.run_counts import RunCounts
 

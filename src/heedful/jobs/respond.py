@@ -14,7 +14,7 @@ from heedful.engine.purpose import RESPONSE_TOKENS, Purpose
 from heedful.jobs.generate import Recipe, RowsJob, Task, called, keep, refuse_unanswerable
 from heedful.jobs.rows import Addition
 from heedful.models.base import Sampling
-from heedful.models.replies import without_thinking
+from heedful.models.replies import without_reasoning
 
 if TYPE_CHECKING:
     import os
@@ -171,6 +171,7 @@ def _row(sample: Sample, model: str, sample_index: int, *, alone: bool, single: 
     """Make the row that a response will complete, without what was said of an earlier one."""
     update: dict[str, Any] = {
         "response": None,
+        "reasoning": None,
         "labels": None,
         "recording": None,
         "tags": {**sample.tags, "model": model},
@@ -191,13 +192,14 @@ def _task(row: Sample, model: Model, sampling: Sampling, sample_index: int) -> T
         completion = await complete(
             model, row.conversation, sampling, sample=sample_index, purpose=purpose
         )
-        completion = without_thinking(completion)
-        about = completion.model_dump(
-            mode="json", exclude_defaults=True, exclude={"text", "attempts", "latency_s"}
-        )
+        completion = without_reasoning(completion)
+        beside = {"text", "reasoning", "attempts", "latency_s"}
+        about = completion.model_dump(mode="json", exclude_defaults=True, exclude=beside)
+        thought = {} if completion.reasoning is None else {"reasoning": completion.reasoning}
         return Addition(
             fields={
                 "response": completion.text,
+                **thought,
                 "completion": {**about, "sample_index": sample_index + 1},
             },
             expenses=(expense(completion, purpose),),

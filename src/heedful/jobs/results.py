@@ -12,7 +12,7 @@ from heedful.core.errors import UsageError
 from heedful.core.noun import to_text
 from heedful.core.nouns import Critique, Sample, Status
 from heedful.data.formats.base import atomically, refuse_inputs, refuse_run_files
-from heedful.engine.in_order import Written
+from heedful.engine.runner import Written
 
 if TYPE_CHECKING:
     import os

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from heedful.core.closing import Closing
 from heedful.core.errors import UsageError
 from heedful.core.nouns import Status
+from heedful.core.reasoning import answered, has_no_answer
 from heedful.core.text import amount
 from heedful.data.formats.base import replacing, write_json
 from heedful.engine.cost import CostSummary
@@ -80,6 +81,7 @@ class RunCounts(Closing):
         self._waiting: list[Entry] = []
         self._needs_model = 0
         self._contradicted = 0
+        self._reasoning: Counter[str] = Counter()
         self._deciders = Deciders()
         self._account = CostSummary(prices=prices)
         self._file: TextIO | None = None
@@ -128,9 +130,18 @@ class RunCounts(Closing):
             return None
         scores = self._summary.add(row.sample, row.critique)
         self._count_reasons(row.sample, row.critique)
+        self._count_reasoning(row.sample)
         self._deciders.add(row.critique)
         self._account.add(row.critique.expenses)
         return scores
+
+    def _count_reasoning(self, sample: Sample) -> None:
+        """Count the responses whose reasoning was removed, or judged as a part of them."""
+        if sample.reasoning is not None:
+            self._reasoning["removed"] += 1
+            self._reasoning["no_answer"] += has_no_answer(sample)
+        elif answered(sample).reasoning is not None:
+            self._reasoning["kept"] += 1
 
     def _count_reasons(self, sample: Sample, critique: Critique) -> None:
         """Count why verdicts were not reached, and those that their own explanations contradict."""
@@ -167,6 +178,10 @@ class RunCounts(Closing):
             said = f"{amount(self._contradicted, 'verdict')} contradicted by the judge's own"
             note = f"{said} explanation (--reject-contradictions leaves such verdicts undecided)"
             result["notes"] = [*result["notes"], note]
+        if self._reasoning:
+            result["responses_with_reasoning"] = dict(self._reasoning)
+            notes = _on_reasoning(self._reasoning, self._scoring)
+            result["notes"] = [*result["notes"], *notes]
         result["decided_by"] = dict(self._deciders.verdicts.most_common())
         self._account.record(store.usage_records())
         if self._account:
@@ -183,6 +198,18 @@ class RunCounts(Closing):
                 _move(self._directory / PART, self._directory / RESULTS)
             write_json(self._directory / SUMMARY, result)
         return result
+
+
+def _on_reasoning(counts: Mapping[str, int], scoring: Scoring) -> Iterator[str]:
+    """Say what became of the responses that hold reasoning."""
+    if counts.get("removed"):
+        yield f"reasoning removed from {amount(counts['removed'], 'response')}"
+    if counts.get("no_answer"):
+        yield f"no answer after the reasoning in {amount(counts['no_answer'], 'response')}: unmet"
+    if counts.get("kept"):
+        judged = f"reasoning judged as part of {amount(counts['kept'], 'response')}"
+        published = ", as the published code does" if scoring == "faithful" else ""
+        yield f"{judged}{published} (--reasoning strip removes it)"
 
 
 def summarise(

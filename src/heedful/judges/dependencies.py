@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from heedful.core.nouns import Critique, Judgment, Status
+from heedful.core.reasoning import NO_ANSWER, has_no_answer
 from heedful.engine.dry_run import is_dry_run
 
 if TYPE_CHECKING:
@@ -17,6 +18,9 @@ __all__ = ["DEPENDENCY", "judge_in_order"]
 
 DEPENDENCY = "dependency"
 """The judge in judgments that follow from others."""
+
+REASONING = "reasoning"
+"""The judge in judgments on responses without an answer."""
 
 _MET = Judgment(status=Status.MET)
 
@@ -31,10 +35,13 @@ async def judge_in_order(
     """Judge a checklist, a constraint only after those that it depends on.
 
     Where one of these is unmet, it is unmet; where one is not applicable, so is it; where one is
-    undecided, it is undecided for the same reason. In none of these cases is the judge asked.
+    undecided, it is undecided for the same reason. In none of these cases is the judge asked, nor
+    where the response is reasoning without an answer: that meets nothing.
     """
     checklist = sample.checklist
     positions = list(range(len(checklist))) if requested is None else list(requested)
+    if has_no_answer(sample):
+        return Critique(judgments=tuple(_unanswered(checklist[at]) for at in positions))
     if not any(checklist[position].depends_on for position in positions):
         return await judge.judge(sample, requested)
     if scoring == "faithful" and sample.tags.get("benchmark") == "complexbench":
@@ -50,6 +57,12 @@ async def judge_in_order(
             judgments |= dict(zip(open_now, part.judgments, strict=True))
             parts.append(part)
     return _together(parts, [judgments[at] for at in positions])
+
+
+def _unanswered(constraint: Constraint) -> Judgment:
+    """Judge a response without an answer; verifiers give a loose verdict too."""
+    loose = None if constraint.check is None else Status.UNMET
+    return Judgment(status=Status.UNMET, explanation=NO_ANSWER, judge=REASONING, loose=loose)
 
 
 def _rounds(checklist: Sequence[Constraint], positions: Sequence[int]) -> Iterator[list[int]]:

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 from heedful.core.errors import ModelError, UsageError
 from heedful.core.noun import trusted, updated
 from heedful.core.nouns import Critique, Judgment, Status
+from heedful.engine.call_cache import attempt, attempts
 from heedful.engine.fan_out import fan_out
 from heedful.engine.purpose import EXPLAINED_TOKENS, VERDICT_TOKENS, Purpose
-from heedful.engine.reasks import attempt, attempts
+from heedful.judges import prompts
 from heedful.judges.base import facts
 from heedful.judges.images import unshown
 from heedful.judges.prompts.base import CUT_OFF, lacking, undecided
-from heedful.judges.quotations import without_quotations
 from heedful.models.base import Sampling
 
 if TYPE_CHECKING:
@@ -169,6 +169,7 @@ class Checklist:
         texts: list[str] = []
         expenses: list[Expense] = []
         checklist = sample.checklist
+        declared: dict[str, Any] = {}
         for number in attempts(self.reasks):
             constraints = [checklist[position] for position in left]
             messages = self._messages(sample, left) if number or not prompt else prompt
@@ -187,6 +188,8 @@ class Checklist:
                 verdicts |= {at: failed for at in left if at not in verdicts}
                 break
             texts.append(completion.text)
+            if not number and len(positions) == len(checklist):
+                declared = prompts.declared(self.prompt.name, completion.text, checklist)
             read = self._read(completion, constraints, sample)
             verdicts |= {
                 at: updated(each, {"judge": name}) for at, each in zip(left, read, strict=True)
@@ -197,6 +200,7 @@ class Checklist:
         critique = {
             "judgments": tuple([verdicts[position] for position in positions]),
             "text": "\n\n".join(texts) if texts else None,
+            "declared": declared,
             "expenses": tuple(expenses),
         }
         return trusted(Critique, critique)
@@ -212,5 +216,5 @@ class Checklist:
         """Read a reply; one that was cut off may hold another's verdicts and not yet its own."""
         if completion.cut_off:
             return undecided(constraints, CUT_OFF)
-        judgments = self.prompt.parse(completion.text, constraints)
-        return without_quotations(judgments, completion.text, constraints, sample, self.prompt)
+        shown = prompts.Shown.of(sample)
+        return prompts.parse(self.prompt, completion.text, constraints, shown)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from heedful.core.nouns import Critique, Judgment, Status
-from heedful.judges.quotations import read_recording
+from heedful.judges import prompts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -47,31 +47,17 @@ class Recorded:
                 for position in positions
             ),
             text=recording.text,
-            declared=_declared(recording, sample),
+            declared=prompts.declared(recording.prompt, recording.text, sample.checklist)
+            or recording.declared,
         )
 
     def _read(self, recording: Recording, sample: Sample) -> list[Judgment]:
         """Read a recording; criteria that depend on others ask for it in as many rounds."""
         if self._last is None or self._last[0] is not sample:
-            self._last = sample, read_recording(recording, sample, self.scoring)
+            self._last = sample, prompts.read_recording(recording, sample, self.scoring)
         return self._last[1]
 
 
 def _signed(judgment: Judgment, judge: str) -> Judgment:
     """Name who decided; a results file of heedful already does."""
     return judgment if judgment.judge else judgment.model_copy(update={"judge": judge})
-
-
-def _declared(recording: Recording, sample: Sample) -> dict[str, Any]:
-    """Work out what the published code makes of the whole row; faithful scoring reads it."""
-    if recording.prompt == "cfbench" and recording.text is not None:
-        from heedful.judges.prompts import cfbench
-
-        texts = [constraint.text for constraint in sample.checklist]
-        scores, parsing = cfbench.faithful_scores(recording.text, texts)
-        return {"cfbench": {"scores": scores, "parsing": parsing}}
-    if recording.prompt == "advancedif" and recording.text is not None:
-        from heedful.judges.prompts import advancedif
-
-        return {"advancedif": advancedif.declared(recording.text)}
-    return recording.declared

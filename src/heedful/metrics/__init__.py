@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from heedful.metrics.rates import RateEstimate
 from heedful.metrics.satisfaction import cfbench_scores, scores
-from heedful.metrics.statistics import RateEstimate
 from heedful.metrics.summary import Summary
 
 __all__ = ["RateEstimate", "Summary", "cfbench_scores", "scores"]

@@ -12,14 +12,13 @@ from hashlib import blake2b
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from heedful.metrics.proportions import Spread
+from heedful.metrics.rates import EndSpreads
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from heedful.core.nouns import Sample
-    from heedful.metrics.proportions import Pair
-    from heedful.metrics.statistics import ClusterShare
+    from heedful.metrics.rates import Share
 
 __all__ = ["Cell", "ClusterStore", "Spreads", "cluster_digest", "cluster_of", "instruction_of"]
 
@@ -34,7 +33,7 @@ CACHED = 4000
 """Clusters whose changes are cached, for others that contribute the same."""
 
 Cell: TypeAlias = tuple[str, ...]
-Spreads: TypeAlias = "dict[tuple[Cell, Any], Spread]"
+Spreads: TypeAlias = "dict[tuple[Cell, Any], EndSpreads]"
 """By cell and rate, what changes because rows go together."""
 
 REPEATED = """
@@ -111,12 +110,12 @@ class ClusterStore:
         if len(self._waiting) >= WAITING:
             self._flush()
 
-    def spreads(self, shares: Callable[[str, int], Mapping[Any, ClusterShare]]) -> Spreads:
+    def spreads(self, shares: Callable[[str, int], Mapping[Any, Share]]) -> Spreads:
         """Add up what changes in each cell's rates because rows go together."""
         self._flush()
         names = list(self._cells)
         spreads: Spreads = {}
-        known: dict[tuple[str, tuple[int, ...]], dict[Any, Spread]] = {}
+        known: dict[tuple[str, tuple[int, ...]], dict[Any, EndSpreads]] = {}
         for members in self._together():
             if len(known) > CACHED:
                 known.clear()
@@ -149,14 +148,15 @@ class ClusterStore:
         self._waiting.clear()
 
 
-def _changes(rows: Sequence[Mapping[Any, ClusterShare]]) -> dict[Any, Spread]:
+def _changes(rows: Sequence[Mapping[Any, Share]]) -> dict[Any, EndSpreads]:
     """Compute the change in each rate when rows are a single cluster."""
-    pairs: dict[Any, list[Pair]] = {}
+    by_rate: dict[Any, list[Share]] = {}
     for row in rows:
         for rate, share in row.items():
-            if share.denominator:
-                pairs.setdefault(rate, []).append(share[:2])
-    return {rate: Spread.together(spreads) for rate, spreads in pairs.items() if len(spreads) > 1}
+            by_rate.setdefault(rate, []).append(share)
+    return {
+        rate: EndSpreads.together(shares) for rate, shares in by_rate.items() if len(shares) > 1
+    }
 
 
 def _digest(*texts: str) -> bytes:

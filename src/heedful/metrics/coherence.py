@@ -15,13 +15,15 @@ from typing import TYPE_CHECKING, Any
 from heedful.core.rubric import constraint_tags
 from heedful.metrics.clusters import cluster_digest
 from heedful.metrics.outcomes import VerdictCounts
+from heedful.metrics.rates import measure
 from heedful.metrics.reliability import Reliability
-from heedful.metrics.statistics import RateEstimate, measure
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from heedful.core.nouns import Sample, Scoring
-    from heedful.metrics.expectation import Prediction
     from heedful.metrics.outcomes import RowOutcome
+    from heedful.metrics.reliability import Passes
 
 SELECTION = ("composition", "Selection")
 
@@ -60,7 +62,7 @@ class Coherence:
             verdicts = VerdictCounts(verdicts.met, verdicts.unmet + verdicts.undecided, 0)
         group.items.append(verdicts)
 
-    def metrics(self, verdicts: Prediction | None, *, readable: float) -> dict[str, Any]:
+    def metrics(self, *, readable: float) -> dict[str, Any]:
         """Measure; nothing where no group has a selection."""
         measured: dict[str, Any] = {}
         for kind, depths in (("single", range(1, 2)), ("multiple", range(2, 1 << 30))):
@@ -73,24 +75,34 @@ class Coherence:
             if groups.most:
                 origin, coherent = (
                     measure(counts, readable=readable, together=together)
-                    for counts, together in (groups.each(verdicts), groups.all_of_all(verdicts))
+                    for counts, together in (groups.each(), groups.all_of_all())
                 )
                 measured |= {f"{kind}_origin": origin, f"{kind}_coherent": coherent}
-                measured[f"{kind}_drop"] = _drop(origin, coherent)
+                measured[f"{kind}_drop"] = {**coherent, "interval": None, **_drop(groups.passes)}
         return measured
 
 
-def _drop(origin: RateEstimate, coherent: RateEstimate) -> RateEstimate:
-    """Compute by how much coherent is below origin, as a share of it."""
+def _drop(groups: Sequence[Passes]) -> dict[str, Any]:
+    """Compute by how much coherent is below origin, as a share of it.
 
-    def share(whole: float | None, part: float | None) -> float | None:
-        return None if not whole or part is None else 1 - part / whole
+    The drop is least where the open items of a group are met that make all of it met, of the groups
+    that lack fewest; it is greatest where all open items are met but one in each such group.
+    """
+    items = sum(map(sum, groups))
+    all_met = sum(not failed and not left for _, failed, left in groups)
+    met = sum(passed for passed, _, _ in groups)
+    lacking = sorted(left for _, failed, left in groups if left and not failed)
+    most = met + sum(left for _, _, left in groups) - len(lacking)
 
-    wholes, parts = origin["bounds"] or [0.0, 1.0], coherent["bounds"] or [0.0, 1.0]
-    ends = share(wholes[0], parts[1]), share(wholes[1], parts[0])
-    return {
-        **coherent,
-        "value": share(origin["value"], coherent["value"]),
-        "interval": None,
-        "bounds": [end for end in ends if end is not None] if None not in ends else None,
-    }
+    def drop(coherent: int, origin: int) -> float:
+        return 1 - coherent * items / (len(groups) * origin)
+
+    least = [
+        drop(all_met + number, met + sum(lacking[:number]))
+        for number in range(len(lacking) + 1)
+        if met + sum(lacking[:number])
+    ]
+    if not least or not most:
+        return {"value": None, "bounds": None}
+    bounds = [min(least), drop(all_met, most)]
+    return {"value": bounds[0] if bounds[0] == bounds[1] else None, "bounds": bounds}

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from array import array
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from heedful.core.nouns import Status
-from heedful.metrics.expectation import OpenOutcome, Prediction, Units
 from heedful.metrics.outcomes import MET, NOT_APPLICABLE, UNDECIDED, UNMET
-from heedful.metrics.proportions import Spread
-from heedful.metrics.statistics import ClusterShare, measure, spearman
+from heedful.metrics.rates import EndSpreads, Share, measure
+from heedful.metrics.statistics import spearman
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -20,7 +18,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from heedful.core.nouns import Critique, Sample, Scoring
-    from heedful.metrics.statistics import Correlation, RateEstimate
+    from heedful.metrics.rates import RateEstimate
+    from heedful.metrics.statistics import Correlation
 
     Ints = NDArray[np.integer[Any]]
 
@@ -82,10 +81,8 @@ class SessionStability:
 
     SSR (session stability rate) is the mean over systems (a model and a system prompt) of the
     number of leading turns that are all met, divided by the five turns of a conversation (arXiv
-    2408.10943). Strict scoring takes a turn that is undecided, or missing, at the probability that
-    all of it is met (see :mod:`heedful.metrics.satisfaction`), and leaves out a system of which no
-    turn was decided: to leave out others would leave out more of the better ones. Faithful scoring
-    goes by the shipped flags and takes a missing turn as one that fails.
+    2408.10943). A turn that is undecided, or missing, can be met or not. Faithful scoring goes by
+    the shipped flags and takes a missing turn as one that fails.
 
     FollowBench's CSL (arXiv 2310.20410), the mean over examples of the number of leading levels
     that are all met, is this rate times its five levels.
@@ -98,9 +95,6 @@ class SessionStability:
         self._turns: dict[tuple[str, str], bytes] = {}
         self._contradicting: list[dict[str, Any]] = []
         self._contradictions = 0
-        self._states: Counter[int] = Counter()
-        self._verdicts: Counter[Units] = Counter()
-        self._left: Counter[OpenOutcome] = Counter()
         self.unplaced = 0
 
     def add(self, sample: Sample, states: Sequence[int], all_ok: bool | None) -> None:  # noqa: FBT001
@@ -117,11 +111,6 @@ class SessionStability:
             self.unplaced += 1
             return
         state = turn_state(states, all_ok, faithful=self._faithful)
-        self._states[state] += 1
-        met, unmet, left = (list(states).count(each) for each in (MET, UNMET, UNDECIDED))
-        self._verdicts[Units(met, met + unmet, left)] += 1
-        if state == UNDECIDED:
-            self._left[OpenOutcome(met, unmet, left)] += 1
         key = (str(tags.get("model", "")), str(system))
         self._turns[key] = with_turn(self._turns.get(key, NO_TURNS), turn, state)
 
@@ -130,17 +119,15 @@ class SessionStability:
 
         The systems of one system prompt, each of a model, are one cluster.
         """
-        prediction, chances = self._predictions()
-        prompts: dict[str, list[ClusterShare]] = {}
+        prompts: dict[str, list[Share]] = {}
         for (_, prompt), turns in self._turns.items():
-            prompts.setdefault(prompt, []).append(self._share(turns, prediction, chances))
+            prompts.setdefault(prompt, []).append(self._share(turns))
         if not prompts:
             return None
-        together = Spread()
+        together = EndSpreads()
         for shares in prompts.values():
-            known = [share[:2] for share in shares if share.denominator]
-            if len(known) > 1:
-                together = together.plus(Spread.together(known))
+            if len(shares) > 1:
+                together = together.plus(EndSpreads.together(shares))
         counts = Counter(share for shares in prompts.values() for share in shares)
         return measure(counts, readable=readable, together=together)
 
@@ -152,50 +139,17 @@ class SessionStability:
         """Return how many turns have a flag that contradicts the verdicts, and the first ones."""
         return {"count": self._contradictions, "turns": self._contradicting}
 
-    def _predictions(self) -> tuple[Prediction, Mapping[int, float]]:
-        """Tell how turns are predicted by the others, and by themselves, by their state."""
-        verdicts = Prediction.of(self._verdicts.items())
-        expected = (
-            math.fsum(verdicts.chance(left) * count for left, count in self._left.items())
-            if verdicts
-            else 0.0
-        )
-        left = self._left.total()
-        rate = (self._states[MET] + expected) / max(1, self._states.total())
-        settled = Counter(
-            (turns.count(MET), turns.count(MET) + turns.count(UNMET))
-            for turns in self._turns.values()
-        )
-        among = Prediction.of((Units(*known, 0), count) for known, count in settled.items())
-        correlation = among.correlation if among else 0.0
-        chances = {UNDECIDED: expected / left if left else 0.0, MISSING: rate}
-        return Prediction(rate, correlation), chances
-
-    def _share(
-        self, turns: bytes, prediction: Prediction, chances: Mapping[int, float]
-    ) -> ClusterShare:
+    def _share(self, turns: bytes) -> Share:
         certain = leading(turns, {MET})
         possible = certain if self._faithful else leading(turns, {MET, UNDECIDED, MISSING})
-        low, high = certain / TURNS, possible / TURNS
-        if certain == possible:
-            return ClusterShare(low, 1, low, high, 1, 1)
-        met, unmet = turns.count(MET), turns.count(UNMET)
-        if not met + unmet:
-            return ClusterShare(0.0, 0, low, high, 1, 0)
-        expected, passed = 0.0, 1.0
-        for turn in turns[:possible]:
-            if turn != MET:
-                passed *= prediction.beside(chances[turn], met, unmet)
-                met += 1
-            expected += passed / TURNS
-        return ClusterShare(expected, 1, low, high, 1, 0)
+        return Share(certain / TURNS, possible / TURNS, 1)
 
 
 class Labels:
     """Agreement of verdicts with known ones."""
 
     def __init__(self) -> None:
-        self._agreement: dict[str, Counter[ClusterShare]] = {
+        self._agreement: dict[str, Counter[Share]] = {
             "strict": Counter(),
             "loose": Counter(),
         }
@@ -203,7 +157,7 @@ class Labels:
 
     def add(
         self, sample: Sample, critique: Critique, states: Sequence[int]
-    ) -> list[tuple[str, ClusterShare]]:
+    ) -> list[tuple[str, Share]]:
         """Compare one row's verdicts with its labels; a label of ``None`` is not compared."""
         known = [
             (position, MET if label else UNMET)
@@ -233,7 +187,7 @@ class Labels:
                 self._disagree(sample, position, label)
         return readings
 
-    def result(self, together: Mapping[str, Spread], *, readable: float) -> dict[str, Any]:
+    def result(self, together: Mapping[str, EndSpreads], *, readable: float) -> dict[str, Any]:
         """Sum up."""
         if not self._agreement["strict"]:
             return {}
@@ -359,10 +313,10 @@ def _worst(states: Sequence[int]) -> int:
     return max(states, key=WORSE.index, default=UNDECIDED)
 
 
-def agreement(equal: Sequence[bool], decided: Sequence[bool]) -> ClusterShare:
-    """Contribute a row's verdicts to their agreement with known ones, the undecided left out."""
-    agreed, compared, known = sum(equal), sum(decided), len(equal)
-    return ClusterShare(agreed, compared, agreed, agreed + known - compared, known, compared)
+def agreement(equal: Sequence[bool], decided: Sequence[bool]) -> Share:
+    """Contribute a row's verdicts to their agreement with known ones."""
+    agreed = sum(equal)
+    return Share(agreed, agreed + len(decided) - sum(decided), len(decided))
 
 
 def _prompt_length(sample: Sample) -> int:

@@ -8,25 +8,25 @@ and loose) and their mean, which is the number that the paper reports.
 from __future__ import annotations
 
 from collections import Counter
+from operator import add
 from typing import TYPE_CHECKING, Any
 
-from heedful.metrics.satisfaction import BASES, ifeval
-from heedful.metrics.shares import predicted
-from heedful.metrics.statistics import ClusterShare, mean_measure, measure
+from heedful.metrics.rates import Share, mean_measure, measure
+from heedful.metrics.satisfaction import ifeval
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from heedful.core.nouns import Sample, Scoring
-    from heedful.metrics.expectation import Prediction
     from heedful.metrics.outcomes import RowOutcome
-    from heedful.metrics.statistics import RateEstimate
+    from heedful.metrics.rates import RateEstimate
 
-    Shares = tuple[ClusterShare, ...]
+    Shares = tuple[Share, ...]
     """A conversation's part of each of some rates."""
 
 ACCURACIES = ("prompt_strict", "instruction_strict", "prompt_loose", "instruction_loose")
-NOTHING = (ClusterShare(0, 0, 0, 0, 0, 0),) * len(ACCURACIES)
+NO_UNITS = Share.known(0, 0)
+NOTHING = (NO_UNITS,) * len(ACCURACIES)
 """Contribution of a conversation without a turn to that turn's accuracies."""
 
 
@@ -41,7 +41,6 @@ class Conversations:
         self._turns: dict[tuple[str, str], dict[int, Shares]] = {}
         self._languages: dict[tuple[str, str], str] = {}
         self._distinct: dict[Shares, Shares] = {}
-        self._predicted: tuple[Prediction | None, ...] | None = None
 
     def __bool__(self) -> bool:
         """Check whether any turn was taken in."""
@@ -114,50 +113,20 @@ class Conversations:
         turns = self._numbers()
         return [("turns", turns), *((f"turn_{turn}", (turn,)) for turn in turns)]
 
-    def _predictions(self) -> tuple[Prediction | None, ...]:
-        """Tell how undecided verdicts are predicted, by accuracy."""
-        if self._predicted is None:
-            counts: dict[str, Counter[ClusterShare]] = {name: Counter() for name in ACCURACIES}
-            for turns in self._turns.values():
-                for shares in turns.values():
-                    for name, share in zip(ACCURACIES, shares, strict=True):
-                        counts[name][share] += 1
-            self._predicted = tuple(
-                predicted(counts[BASES.get(("ifeval", name), ("ifeval", name))[1]])
-                for name in ACCURACIES
-            )
-        return self._predicted
-
     def _in(self, language: str | None) -> Iterable[tuple[str, str]]:
         return (key for key in self._turns if language in {None, self._languages[key]})
 
     def _clusters(self, turns: Iterable[int], language: str | None) -> Counter[Shares]:
         """Count the conversations by what they contribute: four shares for each turn."""
         turns = tuple(turns)
-        predictions = self._predictions()
         by_cluster: dict[str, Shares] = {}
         for key in self._in(language):
             had = self._turns[key]
             if any(turn in had for turn in turns):
-                shares = tuple(
-                    share.settled(prediction)
-                    for turn in turns
-                    for share, prediction in zip(had.get(turn, NOTHING), predictions, strict=True)
-                )
+                shares = tuple(share for turn in turns for share in had.get(turn, NOTHING))
                 before = by_cluster.get(key[1])
-                by_cluster[key[1]] = shares if before is None else tuple(map(_sum, before, shares))
+                by_cluster[key[1]] = shares if before is None else tuple(map(add, before, shares))
         return Counter(by_cluster.values())
-
-
-def _sum(*shares: ClusterShare) -> ClusterShare:
-    return ClusterShare(
-        numerator=sum(share.numerator for share in shares),
-        denominator=sum(share.denominator for share in shares),
-        low=sum(share.low for share in shares),
-        high=sum(share.high for share in shares),
-        units=sum(share.units for share in shares),
-        covered=sum(share.covered for share in shares),
-    )
 
 
 def _cell(clusters: Mapping[Shares, int], *, readable: float) -> dict[str, Any]:
@@ -170,9 +139,9 @@ def _cell(clusters: Mapping[Shares, int], *, readable: float) -> dict[str, Any]:
     return {"samples": turns, "multiif": {"mean": mean}, "ifeval": four}
 
 
-def _summed(clusters: Mapping[Shares, int], place: int) -> Counter[ClusterShare]:
+def _summed(clusters: Mapping[Shares, int], place: int) -> Counter[Share]:
     """Add up each conversation's turns for one of the accuracies."""
-    counts: Counter[ClusterShare] = Counter()
+    counts: Counter[Share] = Counter()
     for shares, count in clusters.items():
-        counts[_sum(*shares[place :: len(ACCURACIES)])] += count
+        counts[sum(shares[place :: len(ACCURACIES)], NO_UNITS)] += count
     return counts

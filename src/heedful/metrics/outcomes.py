@@ -109,11 +109,13 @@ class AdvancedIFReply(NamedTuple):
         satisfied_all: ``YES``, ``NO``, or ``None`` where it said neither.
         yes: answers that contain "yes".
         answers: all answers.
+        passes: those of ``yes`` whose numbers the checklist has.
     """
 
     satisfied_all: str | None
     yes: int
     answers: int
+    passes: int
 
 
 class RowOutcome(NamedTuple):
@@ -237,7 +239,9 @@ def outcome(sample: Sample, critique: Critique, verdicts: Verdicts, scoring: Sco
         unpack(verdicts.loose),
         str(benchmark) if benchmark in _BENCHMARKS else "",
         _cfbench_reply(declared, sample.checklist) if declared and scoring == "faithful" else None,
-        _advancedif_reply(declared) if declared and benchmark == "advancedif" else None,
+        _advancedif_reply(declared, len(states))
+        if declared and benchmark == "advancedif"
+        else None,
         _all_ok(declared) if declared and benchmark == "sysbench" else None,
         rubric,
         rubric is not None and any(each.is_penalty for each in sample.checklist),
@@ -280,15 +284,25 @@ def _cfbench_reply(
     return CFBenchReply(parsing, VerdictCounts(*primary), VerdictCounts(*other))
 
 
-def _advancedif_reply(declared: Mapping[str, Any]) -> AdvancedIFReply | None:
+def _advancedif_reply(declared: Mapping[str, Any], rubrics: int) -> AdvancedIFReply | None:
     reply = declared.get("advancedif")
     if not isinstance(reply, dict):
         return None
     answers = reply.get("answers")
-    texts = list(answers.values()) if isinstance(answers, dict) else []
+    answers = answers if isinstance(answers, dict) else {}
     word = str(reply.get("satisfied_all")).strip().upper()
-    yes = sum("yes" in str(text).lower() for text in texts)
-    return AdvancedIFReply(word if word in {"YES", "NO"} else None, yes, len(texts))
+    yes = [key for key, text in answers.items() if "yes" in str(text).lower()]
+    passes = sum(_answers_a_rubric(key, rubrics) for key in yes)
+    declared_word = word if word in {"YES", "NO"} else None
+    return AdvancedIFReply(declared_word, len(yes), len(answers), min(passes, rubrics))
+
+
+def _answers_a_rubric(key: str, rubrics: int) -> bool:
+    """Tell whether a key has a number (``question_1``) that the published code counts."""
+    try:
+        return int(key.split("_")[1]) <= rubrics
+    except (IndexError, ValueError):
+        return False
 
 
 def _asked(declared: Mapping[str, Any]) -> int | None:

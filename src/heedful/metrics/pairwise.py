@@ -10,13 +10,13 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from heedful.metrics.agreement import Confusion, kappa, number
-from heedful.metrics.statistics import ClusterShare, measure
+from heedful.metrics.rates import Share, measure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from heedful.core.nouns import Scoring
-    from heedful.metrics.statistics import RateEstimate
+    from heedful.metrics.rates import RateEstimate
 
 __all__ = ["TIE", "Choice", "choices"]
 
@@ -69,7 +69,7 @@ def choices(given: Sequence[Choice], scoring: Scoring) -> dict[str, Any]:
     return {"pairs": len(given), "ties": ties, **rates, "kappa": kappas}
 
 
-def _measure(given: Sequence[Choice], of: Callable[[Choice], ClusterShare]) -> RateEstimate:
+def _measure(given: Sequence[Choice], of: Callable[[Choice], Share]) -> RateEstimate:
     return measure(Counter(map(of, given)))
 
 
@@ -83,18 +83,14 @@ def _both(choice: Choice) -> bool | None:
     return False if False in right else None if None in right else True
 
 
-def _share(right: Sequence[bool | None], faithful: bool) -> ClusterShare:  # noqa: FBT001
-    known = sum(each is not None for each in right)
-    hits = sum(each is True for each in right)
-    most = hits + len(right) - known
-    return ClusterShare(hits, len(right) if faithful else known, hits, most, len(right), known)
+def _share(right: Sequence[bool | None], faithful: bool) -> Share:  # noqa: FBT001
+    return Share.known(right.count(True), len(right)) if faithful else Share.of(right)
 
 
-def _agreement(choice: Choice, faithful: bool) -> ClusterShare:  # noqa: FBT001
+def _agreement(choice: Choice, faithful: bool) -> Share:  # noqa: FBT001
     unswapped, swapped = choice.winners
     if faithful:
-        equal = int(unswapped == swapped)
-        return ClusterShare(equal, 1, equal, equal, 1, int(None not in choice.winners))
+        return Share.known(int(unswapped == swapped))
     return _share([None if None in choice.winners else unswapped == swapped], faithful=False)
 
 

@@ -134,7 +134,7 @@ def wilson(hits: float, trials: float, quantile: float = NORMAL_QUANTILE) -> Int
     return low, high
 
 
-def rate_interval(spread: Spread, *, values: bool = False, known: float = 1.0) -> Interval | None:
+def rate_interval(spread: Spread, *, values: bool = False) -> Interval | None:
     """Compute the 95 % interval of a rate over clusters.
 
     Where each cluster is one unit that counts or doesn't, it is Wilson's. Otherwise it is Wilson's
@@ -148,29 +148,22 @@ def rate_interval(spread: Spread, *, values: bool = False, known: float = 1.0) -
     if spread.clusters < MIN_CLUSTERS:
         return None
     if spread.simple:
-        trials = max(1.0, spread.clusters * known)
-        return wilson(spread.rate * trials, trials)
+        return wilson(spread.rate * spread.clusters, spread.clusters)
     variance = _variance(spread)
-    return effective([(variance.of_values() if values else variance).known(known)]).interval
+    return effective([variance.of_values() if values else variance]).interval
 
 
-def stratified_interval(
-    strata: Sequence[Spread], known_shares: Sequence[float] = ()
-) -> Interval | None:
+def stratified_interval(strata: Sequence[Spread]) -> Interval | None:
     """Compute the 95 % interval of a rate averaged over strata with equal weights.
 
     Strata are given, not sampled, and independent: their variances add up.
     """
-    known = [
-        (spread, share)
-        for spread, share in zip(strata, known_shares or [1.0] * len(strata), strict=True)
-        if spread.m
-    ]
-    if all(spread.clusters < MIN_CLUSTERS for spread, _ in known):
+    known = [spread for spread in strata if spread.m]
+    if all(spread.clusters < MIN_CLUSTERS for spread in known):
         return None
     if len(known) == 1:
-        return rate_interval(known[0][0], known=known[0][1])
-    return effective([_variance(spread).known(share) for spread, share in known]).interval
+        return rate_interval(known[0])
+    return effective(list(map(_variance, known))).interval
 
 
 def mean_interval(strata: Sequence[Mapping[tuple[Pair, ...], int]]) -> Interval | None:
@@ -214,12 +207,6 @@ class Variance(NamedTuple):
             return self
         seen = self.clusters * self.observed / binomial
         return self._replace(expected=(seen + 2 * self.expected) / (self.clusters + 2))
-
-    def known(self, share: float) -> Variance:
-        """Return the variance where only a share of the units was observed."""
-        share = max(share, 1 / self.clusters)
-        observed = None if self.observed is None else self.observed / share
-        return self._replace(expected=self.expected / share, observed=observed)
 
 
 class EffectiveTrials(NamedTuple):

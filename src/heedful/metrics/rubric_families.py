@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from heedful.metrics.outcomes import RATED
+from heedful.metrics.rates import Share
 from heedful.metrics.rubrics import FAMILY_SCORES, family_shares
 from heedful.metrics.shares import all_met, csr_share, pooled
-from heedful.metrics.statistics import ClusterShare
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from heedful.metrics.outcomes import RowOutcome
 
 
-def structflow(row: RowOutcome, scoring: Scoring) -> dict[str, ClusterShare]:
+def structflow(row: RowOutcome, scoring: Scoring) -> dict[str, Share]:
     """Compute a turn's part of StructFlowBench's CSR, ISR, WCSR and DRFR (arXiv 2502.14494).
 
     CSR and WCSR are means over turns of the share of constraints met, for WCSR weighted by their
@@ -28,31 +28,26 @@ def structflow(row: RowOutcome, scoring: Scoring) -> dict[str, ClusterShare]:
         return {}
     weighted = family_shares("profbench", row.rubric, scoring).get("score")
     if scoring == "faithful":
-        csr, covered = verdicts.met / verdicts.total, verdicts.decided / verdicts.total
-        high = csr + verdicts.undecided / verdicts.total
-        passed = int(verdicts.met == verdicts.total)
-        shares = {
-            "csr": ClusterShare(csr, 1, csr, high, 1, covered),
-            "isr": ClusterShare(passed, 1, passed, int(not verdicts.unmet), 1, int(covered == 1)),
-            "wcsr": weighted or ClusterShare(0, 1, 0, 0, 1, 1),
-            "drfr": pooled(verdicts)._replace(denominator=verdicts.total),
+        return {
+            "csr": Share.known(verdicts.met / verdicts.total),
+            "isr": Share.known(int(verdicts.met == verdicts.total)),
+            "wcsr": weighted or Share.known(0),
+            "drfr": Share.known(verdicts.met, verdicts.total),
         }
-    else:
-        shares = {"csr": csr_share(verdicts, rounded=False), "isr": all_met(verdicts)}
-        if weighted is not None:
-            shares["wcsr"] = weighted
-        shares["drfr"] = pooled(verdicts)
-    return shares
+    shares = {"csr": csr_share(verdicts), "isr": all_met(verdicts)}
+    if weighted is not None:
+        shares["wcsr"] = weighted
+    return shares | {"drfr": pooled(verdicts)}
 
 
-def multichallenge(row: RowOutcome, _scoring: Scoring) -> dict[str, ClusterShare]:
+def multichallenge(row: RowOutcome, _scoring: Scoring) -> dict[str, Share]:
     """Compute an attempt's part of MultiChallenge's pass rate (arXiv 2501.17399)."""
     if row.benchmark != "multichallenge" or not row.verdicts.total:
         return {}
     return {"passed": all_met(row.verdicts)}
 
 
-def followbench(row: RowOutcome, _scoring: Scoring) -> dict[str, ClusterShare]:
+def followbench(row: RowOutcome, _scoring: Scoring) -> dict[str, Share]:
     """Compute a response's part of FollowBench's HSR and SSR (arXiv 2310.20410).
 
     HSR (hard satisfaction rate) is the share of responses with all constraints met, SSR (soft) the
@@ -60,7 +55,7 @@ def followbench(row: RowOutcome, _scoring: Scoring) -> dict[str, ClusterShare]:
     """
     if row.benchmark != "followbench" or not row.verdicts.total:
         return {}
-    return {"hsr": all_met(row.verdicts), "ssr": csr_share(row.verdicts, rounded=False)}
+    return {"hsr": all_met(row.verdicts), "ssr": csr_share(row.verdicts)}
 
 
 OF_ITS_FORMAT = frozenset({"ruverbench"})
@@ -69,13 +64,13 @@ OF_ITS_FORMAT = frozenset({"ruverbench"})
 RuVerBench's points are above 0. With others its recall would be above 100 %."""
 
 
-def rubric_family(family: str) -> Callable[[RowOutcome, Scoring], dict[str, ClusterShare]]:
+def rubric_family(family: str) -> Callable[[RowOutcome, Scoring], dict[str, Share]]:
     """Make the function that computes a row's part of a weighted score.
 
     A row of a benchmark with a score of its own has only that one, and whether its gates hold.
     """
 
-    def contribute(row: RowOutcome, scoring: Scoring) -> dict[str, ClusterShare]:
+    def contribute(row: RowOutcome, scoring: Scoring) -> dict[str, Share]:
         if row.benchmark in RATED:
             return {}  # of one criterion; its response's score is gathered in units
         if row.benchmark == "structflow" or (family == "profbench" and row.penalised):

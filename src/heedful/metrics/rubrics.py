@@ -15,10 +15,9 @@ profbench.score    S/P; only positive points   left out                      dom
 ruverbench.recall  S/(P + N)                   0 where P + N is 0 or less    not clipped
 =================  ==========================  ============================  =====================
 
-Criteria that don't apply are in none of the sums. Strict scoring takes the sums over the decided
-criteria, and where the score would then lie outside what the undecided ones leave possible, the
-nearest possible value. Faithful scoring lets an undecided criterion earn nothing, as the published
-codes do: for negative points that is a gift, which the bounds show.
+Criteria that don't apply are in none of the sums. Under strict scoring a score with an undecided
+criterion is a range. Faithful scoring lets an undecided criterion earn nothing, as the published
+codes do: for negative points that is a gift.
 """
 
 from __future__ import annotations
@@ -29,13 +28,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from heedful.core.nouns import Status
 from heedful.core.rubric import constraint_tags, is_scored, value
-from heedful.metrics.proportions import Spread, rate_interval
-from heedful.metrics.statistics import ClusterShare, RateEstimate, measure
+from heedful.metrics.rates import Share, measure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from heedful.core.nouns import Constraint, Critique, Judgment, Sample, Scoring
+    from heedful.metrics.rates import EndSpreads, RateEstimate
 
 
 class Points(NamedTuple):
@@ -56,18 +55,16 @@ class RubricOutcome(NamedTuple):
     """Contributions of a response's verdicts on a rubric to its scores.
 
     Attributes:
-        decided: sums over the decided criteria.
         low: sums over all criteria, with the undecided ones at their worst.
         high: the same at their best.
-        covered: share of the points (without sign) that were decided.
+        earned: what the decided ones earn.
         gates: whether all must-haves hold: ``None`` where that is open or there are none.
         has_gates: whether there are any.
     """
 
-    decided: Points
     low: Points
     high: Points
-    covered: float
+    earned: float
     gates: bool | None
     has_gates: bool
 
@@ -98,14 +95,12 @@ def rubric_outcome(
     if not points and not undecided:
         return None
     worst, best = _part(undecided, -1), _part(undecided, 1)
-    decided = Points(math.fsum(earned), _part(points, 1), _part(points, -1))
-    positive, negative = decided.positive + best, decided.negative + worst
-    weights = positive - negative
+    scored = math.fsum(earned)
+    positive, negative = _part(points, 1) + best, _part(points, -1) + worst
     return RubricOutcome(
-        decided,
-        Points(decided.scored + worst, positive, negative),
-        Points(decided.scored + best, positive, negative),
-        (decided.positive - decided.negative) / weights if weights else float(bool(points)),
+        Points(scored + worst, positive, negative),
+        Points(scored + best, positive, negative),
+        scored,
         False if False in gates else None if None in gates or not gates else True,
         bool(gates),
     )
@@ -156,86 +151,40 @@ FAMILY_SCORES: Mapping[str, tuple[str, Callable[[Points], float | None]]] = {
 }
 """For each family the name of its score, and the score of one response."""
 
-_WITHOUT_POSITIVE = (_clipped, _normalized)
-"""Scores that say something of mistakes alone."""
-
 _MEAN_CLIPPED = ("healthbench",)
 
 
-def family_shares(
-    family: str, outcome: RubricOutcome | None, scoring: Scoring
-) -> dict[str, ClusterShare]:
+def family_shares(family: str, outcome: RubricOutcome | None, scoring: Scoring) -> dict[str, Share]:
     """Compute a response's part of a family's score, and for ``rubric`` of its gates' rate."""
     if outcome is None:
         return {}
     name, score = FAMILY_SCORES[family]
     shares = {}
-    sides = [side for side in map(score, (outcome.low, outcome.high)) if side is not None]
-    if sides:
-        share = _share(score, outcome, scoring, min(sides), max(sides))
-        if family == "rubric" and outcome.has_gates and outcome.gates is not True:
-            # A response that fails a gate scores 0 whatever else is decided.
-            failed = outcome.gates is False
-            share = share._replace(numerator=0.0, denominator=int(failed), low=0.0)
-            share = share._replace(high=0.0, covered=1.0) if failed else share
-        shares[name] = share
-    if family == "rubric" and outcome.has_gates:
-        known, passed = int(outcome.gates is not None), int(outcome.gates is True)
-        shares["gates"] = ClusterShare(passed, known, passed, 1 if not known else passed, 1, known)
-    return shares
-
-
-def _share(
-    score: Callable[[Points], float | None],
-    outcome: RubricOutcome,
-    scoring: Scoring,
-    low: float,
-    high: float,
-) -> ClusterShare:
-    """Compute a response's part of a score that lies between two values."""
-    decided = outcome.decided
+    scored = outcome.low, outcome.high
     if scoring == "faithful":
-        reached = score(outcome.low._replace(scored=decided.scored))
-    elif not outcome.covered:
-        reached = None
-    elif bool(decided.positive) == bool(outcome.low.positive) or score in _WITHOUT_POSITIVE:
-        reached = score(decided)
-    else:  # what it earns isn't known, but maybe what its mistakes cost
-        reached = 0.0 if decided.scored else None
-    if reached is None:
-        return ClusterShare(0.0, 0, low, high, 1, outcome.covered)
-    return ClusterShare(min(high, max(low, reached)), 1, low, high, 1, outcome.covered)
+        scored = (outcome.low._replace(scored=outcome.earned),) * 2
+    ends = [end for end in map(score, scored) if end is not None]
+    if ends:
+        low, high = min(ends), max(ends)
+        if family == "rubric" and outcome.has_gates and outcome.gates is not True:
+            low, high = 0.0, 0.0 if outcome.gates is False else high  # a failed gate costs all
+        shares[name] = Share(low, high, 1)
+    if family == "rubric" and outcome.has_gates:
+        shares["gates"] = Share.of([outcome.gates])
+    return shares
 
 
 def score_measure(
     family: str,
-    shares: Mapping[ClusterShare, int],
+    shares: Mapping[Share, int],
     outcomes: Iterable[RubricOutcome],
     *,
     readable: float = 1.0,
-    together: Spread | None = None,
+    together: EndSpreads | None = None,
 ) -> RateEstimate:
-    """Turn contributions to a score into its estimate.
-
-    A score that can be negative, or above 1, is first brought into [0, 1] by whole numbers between
-    which all of the run's rubrics keep it. Its interval is then that of any rate.
-    """
-    least, most = _range(family, outcomes)
-    estimate = measure(shares, readable=readable, together=together)
-    if (least, most) == (0, 1):
-        return _possible(estimate)
-    spread = Spread.of((share[:2], count) for share, count in shares.items())
-    scaled = _scaled(spread.plus(together or Spread()), least, most)
-    interval = rate_interval(scaled, values=True)
-    units = sum(share.units * count for share, count in shares.items())
-    low, high = (
-        math.fsum(getattr(share, side) * count for share, count in shares.items()) / units
-        for side in ("low", "high")
-    )
-    unread = 1 - readable
-    estimate["bounds"] = [low * readable + least * unread, high * readable + most * unread]
-    if interval is not None:
-        estimate["interval"] = [least + end * (most - least) for end in interval]
+    """Turn contributions to a score into its estimate; HealthBench's mean is clipped."""
+    span = _range(family, outcomes)
+    estimate = measure(shares, readable=readable, together=together, span=span)
     if family in _MEAN_CLIPPED:
         for field in ("interval", "bounds"):
             ends = estimate[field]
@@ -243,18 +192,6 @@ def score_measure(
                 estimate[field] = [min(1.0, max(0.0, end)) for end in ends]
         if estimate["value"] is not None:
             estimate["value"] = min(1.0, max(0.0, estimate["value"]))
-    return _possible(estimate)
-
-
-def _possible(estimate: RateEstimate) -> RateEstimate:
-    """Bring a score between its bounds: rows of which nothing is known are in these alone."""
-    value, bounds, interval = estimate["value"], estimate["bounds"], estimate["interval"]
-    if value is not None and bounds is not None:
-        low, high = bounds
-        if not low <= value <= high:
-            value = estimate["value"] = min(high, max(low, value))
-            if interval is not None:
-                estimate["interval"] = [min(interval[0], value), max(interval[1], value)]
     return estimate
 
 
@@ -295,7 +232,7 @@ class ScoresByType:
         """Return the breakdowns, laid out as those by tags; empty without types."""
         by: dict[str, Any] = {}
         for (family, dimension, kind), outcomes in sorted(self._outcomes.items()):
-            shares: Counter[ClusterShare] = Counter()
+            shares: Counter[Share] = Counter()
             name = FAMILY_SCORES[family][0]
             for outcome, count in outcomes.items():
                 if not outcome.low.positive:
@@ -326,13 +263,3 @@ def _range(family: str, outcomes: Iterable[RubricOutcome]) -> tuple[int, int]:
             if end is not None:
                 least, most = min(least, math.floor(end)), max(most, math.ceil(end))
     return least, most
-
-
-def _scaled(spread: Spread, least: int, most: int) -> Spread:
-    """Return the sums of (numerator - least x denominator) / (most - least)."""
-    width = most - least
-    return spread._replace(
-        y=(spread.y - least * spread.m) // width,
-        yy=(spread.yy - 2 * least * spread.ym + least**2 * spread.mm) // width**2,
-        ym=(spread.ym - least * spread.mm) // width,
-    )

@@ -4,14 +4,9 @@ A row (a sample and its critique) is first boiled down to an outcome (see
 :mod:`heedful.metrics.outcomes`). Each family turns an outcome into its part of each of its rates;
 nothing here adds rows up.
 
-Rules for what was not decided, the same for all families under ``strict`` scoring:
-
-- An undecided verdict is never met, unmet or one half.
-- A rate over verdicts, and CSR, use the decided ones; a row with none is left out.
-- A rate over rows in which *all* must be met takes a row as failed that has an unmet constraint,
-  whatever its undecided verdicts would have been. A row that can still pass counts with the
-  probability that it does, if undecided verdicts are met as often as decided ones (:data:`BASES`).
-  A row of which nothing was decided is left out.
+Undecided verdicts are left out of what a row is known to contribute. A rate that depends on one is
+a range: from all of them unmet to all of them met. The same for all families under ``strict``
+scoring.
 
 ``faithful`` scoring computes what the published code computes.
 """
@@ -21,8 +16,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from heedful.metrics.expectation import OpenOutcome
 from heedful.metrics.outcomes import outcome, sort_verdicts
+from heedful.metrics.rates import Share, known_value
 from heedful.metrics.rubric_families import (
     followbench,
     multichallenge,
@@ -30,8 +25,7 @@ from heedful.metrics.rubric_families import (
     structflow,
 )
 from heedful.metrics.rubrics import FAMILY_SCORES, family_shares
-from heedful.metrics.shares import all_met, csr_share, mean, passing, pooled
-from heedful.metrics.statistics import ClusterShare
+from heedful.metrics.shares import all_met, csr_share, mean, pooled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -39,7 +33,7 @@ if TYPE_CHECKING:
     from heedful.core.nouns import Critique, Sample, Scoring
     from heedful.metrics.outcomes import AdvancedIFReply, CFBenchReply, RowOutcome, VerdictCounts
 
-__all__ = ["BASES", "FAMILIES", "advancedif", "cfbench", "cfbench_scores", "infobench"]
+__all__ = ["FAMILIES", "OVER_ROWS", "advancedif", "cfbench", "cfbench_scores", "infobench"]
 
 
 def scores(sample: Sample, critique: Critique, scoring: Scoring) -> dict[str, float | None]:
@@ -51,14 +45,14 @@ def scores(sample: Sample, critique: Critique, scoring: Scoring) -> dict[str, fl
 @lru_cache(maxsize=4096)
 def scores_of(row: RowOutcome, scoring: Scoring) -> Mapping[str, float | None]:
     """Score all rows that came out alike."""
-    rates = {name: _rate(share) for name, share in cfbench(row, scoring).items()}
+    rates = {name: known_value(share) for name, share in cfbench(row, scoring).items()}
     rates = rates or {"csr": None, "isr": None}
     if row.rubric is not None:
         score = family_shares("rubric", row.rubric, scoring).get("score")
-        rates["score"] = None if score is None else _rate(score)
+        rates["score"] = None if score is None else known_value(score)
     levels = ifeval(row, scoring)
     if levels and row.loose.decided:
-        rates |= {name: _rate(levels[f"prompt_{name}"]) for name in ("strict", "loose")}
+        rates |= {name: known_value(levels[f"prompt_{name}"]) for name in ("strict", "loose")}
     return rates
 
 
@@ -66,10 +60,11 @@ def cfbench_scores(sample: Sample, critique: Critique, scoring: Scoring) -> dict
     """Compute CFBench's three scores of one row."""
     row = outcome(sample, critique, sort_verdicts(sample, critique), scoring)
     shares = cfbench(row, scoring)
-    return {name: _rate(shares[name]) if name in shares else None for name in ("csr", "isr", "psr")}
+    names = ("csr", "isr", "psr")
+    return {name: known_value(shares[name]) if name in shares else None for name in names}
 
 
-def cfbench(row: RowOutcome, scoring: Scoring) -> dict[str, ClusterShare]:
+def cfbench(row: RowOutcome, scoring: Scoring) -> dict[str, Share]:
     """Compute a row's part of CFBench's CSR, ISR and PSR (arXiv 2408.01122).
 
     CSR is the mean over rows of the share of constraints met, ISR the share of rows with all met,
@@ -78,19 +73,15 @@ def cfbench(row: RowOutcome, scoring: Scoring) -> dict[str, ClusterShare]:
     judge's reply, where the critique declares them. A constraint without priority in a checklist
     that has priorities counts as secondary.
 
-    CSR's ``covered`` is the share of the row's verdicts that were decided. Rows with penalties
-    are in no rate of constraints met: their scores are those of :mod:`.rubrics`.
+    Rows with penalties are in no rate of constraints met: their scores are those of
+    :mod:`.rubrics`.
     """
     verdicts = row.verdicts
     if not verdicts.total or row.penalised:
         return {}
     if row.cfbench is not None:
-        covered = verdicts.decided / verdicts.total
         published = _published_scores(row.cfbench)
-        shares = {
-            name: ClusterShare(value, 1, value, value, 1, covered)
-            for name, value in published.items()
-        }
+        shares = {name: Share.known(value) for name, value in published.items()}
     else:
         rounded = scoring == "faithful"
         shares = {
@@ -103,7 +94,7 @@ def cfbench(row: RowOutcome, scoring: Scoring) -> dict[str, ClusterShare]:
     return shares
 
 
-def infobench(row: RowOutcome, scoring: Scoring) -> dict[str, ClusterShare]:
+def infobench(row: RowOutcome, scoring: Scoring) -> dict[str, Share]:
     """Compute a row's part of the Decomposed Requirements Following Ratio: met / decided, pooled.
 
     Source: InFoBench (arXiv 2401.03601). Faithful scoring of its own files counts as unmet what was
@@ -112,13 +103,12 @@ def infobench(row: RowOutcome, scoring: Scoring) -> dict[str, ClusterShare]:
     verdicts = row.verdicts
     if not verdicts.total or row.penalised:
         return {}
-    share = pooled(verdicts)
     if scoring == "faithful" and row.asked is not None:
-        share = share._replace(denominator=row.asked)
-    return {"drfr": share}
+        return {"drfr": Share.known(verdicts.met, row.asked)}
+    return {"drfr": pooled(verdicts)}
 
 
-def ifeval(row: RowOutcome, _scoring: Scoring) -> dict[str, ClusterShare]:
+def ifeval(row: RowOutcome, _scoring: Scoring) -> dict[str, Share]:
     """Compute a row's part of IFEval's four accuracies (arXiv 2311.07911).
 
     Prompt level: the row's constraints are all met; instruction level: pooled over constraints.
@@ -135,7 +125,7 @@ def ifeval(row: RowOutcome, _scoring: Scoring) -> dict[str, ClusterShare]:
     }
 
 
-def sysbench(row: RowOutcome, scoring: Scoring) -> dict[str, ClusterShare]:
+def sysbench(row: RowOutcome, scoring: Scoring) -> dict[str, Share]:
     """Compute a turn's part of SysBench's CSR and ISR (arXiv 2408.10943).
 
     CSR is the share of verdicts that are met; faithful scoring counts an undecided one as unmet.
@@ -145,17 +135,13 @@ def sysbench(row: RowOutcome, scoring: Scoring) -> dict[str, ClusterShare]:
     verdicts = row.verdicts
     if row.benchmark != "sysbench" or not verdicts.total:
         return {}
-    csr, isr = pooled(verdicts), all_met(verdicts)
-    if scoring == "faithful":
-        csr = csr._replace(denominator=verdicts.total)
-        passed = int(verdicts.met == verdicts.total) if row.all_ok is None else int(row.all_ok)
-        isr = isr._replace(numerator=passed, denominator=1, open=None)
-        if row.all_ok is not None:
-            isr = isr._replace(low=passed, high=passed)
-    return {"csr": csr, "isr": isr}
+    if scoring == "strict":
+        return {"csr": pooled(verdicts), "isr": all_met(verdicts)}
+    passed = verdicts.met == verdicts.total if row.all_ok is None else row.all_ok
+    return {"csr": Share.known(verdicts.met, verdicts.total), "isr": Share.known(int(passed))}
 
 
-def advancedif(row: RowOutcome, scoring: Scoring) -> dict[str, ClusterShare]:
+def advancedif(row: RowOutcome, scoring: Scoring) -> dict[str, Share]:
     """Compute a row's part of AdvancedIF's rates (arXiv 2511.10507 and its code).
 
     ``success``: the judge's result was usable. ``overall``: the row passes. ``micro``: rubrics
@@ -175,30 +161,30 @@ def advancedif(row: RowOutcome, scoring: Scoring) -> dict[str, ClusterShare]:
         if reply is None
         else reply.satisfied_all is not None or reply.answers > 0
     )
-    shares = {"success": ClusterShare(usable, 1, usable, usable, 1, 1)}
+    shares = {"success": Share.known(usable)}
     if scoring == "strict":
         shares["overall"] = all_met(verdicts)
         shares["micro"] = pooled(verdicts)
-        shares["row_rate"] = csr_share(verdicts, rounded=False)
+        shares["row_rate"] = csr_share(verdicts)
     else:
         shares |= _advancedif_declared(verdicts, reply, usable)
-    if reply is not None:
+    if reply is not None and reply.satisfied_all is not None:
         shares["declared_disagreement"] = _disagreement(verdicts, reply)
     return shares
 
 
-def advancedif_unreadable(scoring: Scoring) -> dict[str, ClusterShare]:
+def advancedif_unreadable(scoring: Scoring) -> dict[str, Share]:
     """Compute what a row that could not be read contributes to AdvancedIF's rates.
 
     Its judge had no usable result; faithful scoring therefore counts it as not passed.
     """
-    shares = {"success": ClusterShare(0, 1, 0, 0, 1, 1)}
+    shares = {"success": Share.known(0)}
     if scoring == "faithful":
-        shares["overall"] = ClusterShare(0, 1, 0, 1, 1, 0)
+        shares["overall"] = Share.known(0)
     return shares
 
 
-FAMILIES: Mapping[str, Callable[[RowOutcome, Scoring], dict[str, ClusterShare]]] = {
+FAMILIES: Mapping[str, Callable[[RowOutcome, Scoring], dict[str, Share]]] = {
     "ifeval": ifeval,
     "advancedif": advancedif,
     "sysbench": sysbench,
@@ -212,33 +198,31 @@ FAMILIES: Mapping[str, Callable[[RowOutcome, Scoring], dict[str, ClusterShare]]]
 """Each family's rates; a row of another benchmark contributes to none."""
 
 
-BASES = {
-    ("cfbench", "isr"): ("infobench", "drfr"),
-    ("cfbench", "psr"): ("infobench", "drfr"),
-    ("ifeval", "prompt_strict"): ("ifeval", "instruction_strict"),
-    ("ifeval", "prompt_loose"): ("ifeval", "instruction_loose"),
-    ("advancedif", "overall"): ("advancedif", "micro"),
-    ("sysbench", "isr"): ("sysbench", "csr"),
-    ("structflow", "isr"): ("structflow", "drfr"),
-    ("multichallenge", "passed"): ("infobench", "drfr"),
-    ("followbench", "hsr"): ("infobench", "drfr"),
-}
-"""For each rate over rows, the rate at which an undecided verdict in a row is taken to be met."""
+OVER_ROWS = frozenset(
+    {
+        ("cfbench", "isr"),
+        ("cfbench", "psr"),
+        ("ifeval", "prompt_strict"),
+        ("ifeval", "prompt_loose"),
+        ("advancedif", "overall"),
+        ("sysbench", "isr"),
+        ("structflow", "isr"),
+        ("multichallenge", "passed"),
+        ("followbench", "hsr"),
+    }
+)
+"""Rates over rows that pass or fail as a whole."""
 
 
-def _rate(share: ClusterShare) -> float | None:
-    return share.numerator / share.denominator if share.denominator else None
-
-
-def _isr_share(counts: VerdictCounts, *, rounded: bool) -> ClusterShare:
+def _isr_share(counts: VerdictCounts, *, rounded: bool) -> Share:
     if not rounded:
         return all_met(counts)
     low = int(mean(counts.met, counts.total, rounded=True) == 1)
     high = int(mean(counts.met + counts.undecided, counts.total, rounded=True) == 1)
-    return passing(low, high, None)
+    return Share(low, high, 1)
 
 
-def _psr_share(primary: VerdictCounts, other: VerdictCounts, *, rounded: bool) -> ClusterShare:
+def _psr_share(primary: VerdictCounts, other: VerdictCounts, *, rounded: bool) -> Share:
     low = _psr(primary.met, primary.total, other.met, other.total, rounded=rounded)
     high = _psr(
         primary.met + primary.undecided,
@@ -247,21 +231,7 @@ def _psr_share(primary: VerdictCounts, other: VerdictCounts, *, rounded: bool) -
         other.total,
         rounded=rounded,
     )
-    if rounded or not primary.decided + other.decided:
-        return passing(low, high, None)
-    enough = (
-        met
-        for met in range(other.undecided + 1)
-        if _psr(primary.total, primary.total, other.met + met, other.total, rounded=False)
-    )
-    left = OpenOutcome(
-        met=primary.met + other.met,
-        unmet=primary.unmet + other.unmet,
-        all_of=primary.undecided,
-        some_of=other.undecided,
-        at_least=next(enough, other.undecided + 1),
-    )
-    return passing(low, high, left)
+    return Share(low, high, 1)
 
 
 def _psr(primary_met: int, primary: int, other_met: int, other: int, *, rounded: bool) -> int:
@@ -290,28 +260,25 @@ def _published_scores(reply: CFBenchReply) -> dict[str, float]:
 
 def _advancedif_declared(
     verdicts: VerdictCounts, reply: AdvancedIFReply | None, usable: int
-) -> dict[str, ClusterShare]:
-    total = verdicts.total
+) -> dict[str, Share]:
     if not usable:
-        left_out = ClusterShare(0, 0, 0, 1, 1, 0)
-        micro = ClusterShare(0, 0, 0, total, total, 0)
-        return {"overall": ClusterShare(0, 1, 0, 1, 1, 0), "micro": micro, "row_rate": left_out}
+        return {"overall": Share.known(0)}
     if reply is None:
-        passed, yes, answers = int(verdicts.met == total), verdicts.met, verdicts.decided
+        passed, yes, answers = int(verdicts.met == verdicts.total), verdicts.met, verdicts.decided
+        rate = yes / verdicts.total
     else:
         passed, yes, answers = int(reply.satisfied_all == "YES"), reply.yes, reply.answers
-    rate = yes / total
+        rate = reply.passes / verdicts.total
     return {
-        "overall": ClusterShare(passed, 1, passed, passed, 1, 1),
-        "micro": ClusterShare(yes, answers, yes, yes, answers, answers),
-        "row_rate": ClusterShare(rate, 1, rate, rate, 1, 1),
+        "overall": Share.known(passed),
+        "micro": Share.known(yes, answers),
+        "row_rate": Share.known(rate),
     }
 
 
-def _disagreement(verdicts: VerdictCounts, reply: AdvancedIFReply) -> ClusterShare:
-    """Compare the declaration with the verdicts, where these settle the row."""
-    settled = verdicts.unmet > 0 or not verdicts.undecided
-    if reply.satisfied_all is None or not settled:
-        return ClusterShare(0, 0, 0, 1, 1, 0)
-    differs = int((reply.satisfied_all == "YES") == (verdicts.unmet > 0))
-    return ClusterShare(differs, 1, differs, differs, 1, 1)
+def _disagreement(verdicts: VerdictCounts, reply: AdvancedIFReply) -> Share:
+    """Compare the declaration with the verdicts, which may not settle the row."""
+    passed = all_met(verdicts)
+    if reply.satisfied_all == "YES":
+        return Share(1 - passed.high, 1 - passed.low, 1)
+    return passed

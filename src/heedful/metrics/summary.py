@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from heedful.core.nouns import Status
 from heedful.metrics.clusters import ClusterStore, cluster_of
-from heedful.metrics.contributions import collect, contributions, open_contributions
+from heedful.metrics.contributions import collect, contributions
 from heedful.metrics.gathering import Factors, GroupCounts, Labels
 from heedful.metrics.multiif import Conversations
 from heedful.metrics.notes import DROPPED, notes
@@ -19,16 +19,11 @@ from heedful.metrics.outcomes import (
     sort_verdicts,
     unpack,
 )
-from heedful.metrics.proportions import Spread
+from heedful.metrics.rates import EndSpreads, Share, known_value, macro_measure, measure
 from heedful.metrics.reliability import Reliability
 from heedful.metrics.rubrics import FAMILY_SCORES, ScoresByType, score_measure
-from heedful.metrics.satisfaction import (
-    BASES,
-    advancedif_unreadable,
-    scores_of,
-)
-from heedful.metrics.shares import pooled, predicted
-from heedful.metrics.statistics import ClusterShare, macro_measure, measure
+from heedful.metrics.satisfaction import advancedif_unreadable, scores_of
+from heedful.metrics.shares import pooled
 from heedful.metrics.tagged import ConstraintTags, tags_of
 from heedful.metrics.units import RowUnits
 from heedful.metrics.votes import Votes
@@ -40,7 +35,7 @@ if TYPE_CHECKING:
     from heedful.metrics.clusters import Cell, Spreads
     from heedful.metrics.contributions import Rate, Shares
     from heedful.metrics.outcomes import Verdicts
-    from heedful.metrics.statistics import RateEstimate
+    from heedful.metrics.rates import RateEstimate
 
 
 DIMENSIONS = ("type", "subtype", "priority", "verifier")
@@ -62,7 +57,7 @@ class Summary:
         self._scoring = scoring
         self._clusters = ClusterStore()
         self._together: Spreads = {}
-        self._shares: dict[ClusterShare, int] = {}
+        self._shares: dict[Share, int] = {}
         self._outcomes: dict[RowOutcome, int] = {}
         self._counts: Counter[int] = Counter()
         self._undecided: Counter[Status] = Counter()
@@ -157,7 +152,7 @@ class Summary:
         constraints = sum(verdicts.values())
         applicable = constraints - verdicts.get("not_applicable", 0)
         decided = verdicts["met"] + verdicts["unmet"]
-        parts = contributions(self._outcomes, self._counts, self._scoring)
+        parts = contributions(self._outcomes, self._scoring)
         self._together = together = self._clusters.spreads(self._contributions(parts))
         by = self._by_constraint() | self._by_tag(parts)
         self._conversations.into(by, readable=self._readable)
@@ -196,32 +191,30 @@ class Summary:
         read = self._counts.total()
         return read / (read + self._failed) if read else 0.0
 
-    def _pooled(self, packed: int) -> ClusterShare:
+    def _pooled(self, packed: int) -> Share:
         """Turn packed counts into its part of a rate over verdicts."""
         share = pooled(unpack(packed))
         if self._scoring == "strict" or any(r.benchmark != "structflow" for r in self._outcomes):
             return share
-        return share._replace(denominator=share.units)
+        return Share.known(share.low, share.units)
 
-    def _number(self, share: ClusterShare) -> int:
+    def _number(self, share: Share) -> int:
         return self._shares.setdefault(share, len(self._shares))
 
     def _contributions(
-        self, parts: Sequence[Mapping[Rate, ClusterShare]]
-    ) -> Callable[[str, int], Mapping[Any, ClusterShare]]:
+        self, parts: Sequence[Mapping[Rate, Share]]
+    ) -> Callable[[str, int], Mapping[Any, Share]]:
         """Tell what the numbers mean that rows contribute to cells."""
         listed = list(self._shares)
 
-        def shares(kind: str, number: int) -> Mapping[Any, ClusterShare]:
+        def shares(kind: str, number: int) -> Mapping[Any, Share]:
             if kind == "share":
                 return {None: listed[number]}
             return {None: self._pooled(number)} if kind == "constraint" else parts[number]
 
         return shares
 
-    def _measure(
-        self, shares: Mapping[ClusterShare, int], cell: Cell, rate: Rate | None
-    ) -> RateEstimate:
+    def _measure(self, shares: Mapping[Share, int], cell: Cell, rate: Rate | None) -> RateEstimate:
         together = self._together.get((cell, rate))
         if rate is not None and rate[0] in FAMILY_SCORES and rate[1] != "gates":
             rubrics = [row.rubric for row in self._outcomes if row.rubric is not None]
@@ -247,9 +240,7 @@ class Summary:
             rates.setdefault(family, {})[name] = measured
         return rates
 
-    def _metrics(
-        self, parts: Sequence[Mapping[Rate, ClusterShare]]
-    ) -> dict[str, dict[str, RateEstimate]]:
+    def _metrics(self, parts: Sequence[Mapping[Rate, Share]]) -> dict[str, dict[str, RateEstimate]]:
         shares = collect(self._counts, parts)
         metrics = self._measures(shares)
         if "advancedif" in metrics:
@@ -259,16 +250,15 @@ class Summary:
             )
         if "profbench" in metrics:
             metrics["profbench"] |= self._macro(parts, "overall", ("profbench", "score"), "domain")
-        prediction = predicted(shares.get(BASES["cfbench", "isr"], {}))
         if "multichallenge" in metrics:
             rate = "multichallenge", "passed"
             metrics["multichallenge"] |= self._macro(parts, "overall", rate, "axis")
-        reliability = self._reliability.metrics(prediction, readable=self._readable)
+        reliability = self._reliability.metrics(readable=self._readable)
         if reliability:
             metrics["reliability"] = reliability
         if self._conversations:
             metrics["multiif"] = self._conversations.metrics(readable=self._readable)
-        for family, rates in self._units.metrics(prediction, readable=self._readable).items():
+        for family, rates in self._units.metrics(readable=self._readable).items():
             metrics.setdefault(family, {}).update(rates)
         return metrics
 
@@ -286,7 +276,7 @@ class Summary:
 
     def _macro(
         self,
-        parts: Sequence[Mapping[Rate, ClusterShare]],
+        parts: Sequence[Mapping[Rate, Share]],
         name: str,
         rate: Rate,
         tag: str,
@@ -298,15 +288,15 @@ class Summary:
             overall = collect(counts, parts).get(rate)
             if overall:
                 strata[task] = overall
-                together[task] = self._together.get((("tag", tag, task), rate), Spread())
+                together[task] = self._together.get((("tag", tag, task), rate), EndSpreads())
         if not strata:
             return {}
         mean = macro_measure(strata, readable=self._readable, together=together, digits=digits)
         return {name: mean}
 
-    def _pool(self, by_type: Mapping[int, int]) -> Counter[ClusterShare]:
+    def _pool(self, by_type: Mapping[int, int]) -> Counter[Share]:
         """Turn packed counts into contributions to a rate over verdicts."""
-        shares: Counter[ClusterShare] = Counter()
+        shares: Counter[Share] = Counter()
         for packed, count in by_type.items():
             shares[self._pooled(packed)] += count
         return shares
@@ -326,14 +316,14 @@ class Summary:
                 }
         return by_dimension
 
-    def _by_tag(self, parts: Sequence[Mapping[Rate, ClusterShare]]) -> dict[str, Any]:
+    def _by_tag(self, parts: Sequence[Mapping[Rate, Share]]) -> dict[str, Any]:
         read = self._counts.total()
         by_name: dict[str, Any] = {}
         for tag, groups in sorted(self._tags.items()):
             name = f"tag {tag}" if tag in DIMENSIONS else tag
             if groups.dropped:
                 by_name[name] = dict(DROPPED)
-            elif groups.tells_apart(read):
+            elif groups.tells_apart(read) or tag == "split":  # rates are published by split
                 by_name[name] = {
                     value: {"samples": counts.total()}
                     | self._measures(collect(counts, parts), ("tag", tag, value))
@@ -341,12 +331,10 @@ class Summary:
                 }
         return by_name
 
-    def _factor_analysis(self, parts: Sequence[Mapping[Rate, ClusterShare]]) -> dict[str, Any]:
+    def _factor_analysis(self, parts: Sequence[Mapping[Rate, Share]]) -> dict[str, Any]:
         rates = {
             name: [
-                share.numerator / share.denominator
-                if (share := shares.get(("cfbench", name))) and share.denominator
-                else None
+                known_value(share) if (share := shares.get(("cfbench", name))) else None
                 for shares in parts
             ]
             for name in ("isr", "psr")
@@ -360,7 +348,7 @@ class Summary:
     def _notes(self, by: Mapping[str, Any]) -> list[str]:
         rated = [
             ("ifeval", "prompt_strict") in part
-            for part in open_contributions(self._outcomes, self._scoring)
+            for part in contributions(self._outcomes, self._scoring)
         ]
         rows = [
             (row, self._counts[number], rated[number]) for row, number in self._outcomes.items()

@@ -9,18 +9,17 @@ from typing import TYPE_CHECKING, Any
 from heedful.metrics.coherence import Coherence
 from heedful.metrics.gathering import SessionStability
 from heedful.metrics.outcomes import NOT_APPLICABLE, RATED
+from heedful.metrics.rates import macro_measure
 from heedful.metrics.reliability import Reliability, any_attempt
 from heedful.metrics.rubrics import family_shares, rubric_outcome, score_measure
-from heedful.metrics.statistics import macro_measure
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from heedful.core.nouns import Constraint, Critique, Judgment, Sample, Scoring
-    from heedful.metrics.expectation import Prediction
     from heedful.metrics.outcomes import RowOutcome
+    from heedful.metrics.rates import Share
     from heedful.metrics.rubrics import RubricOutcome
-    from heedful.metrics.statistics import ClusterShare
 
 
 class CriterionRows:
@@ -49,7 +48,7 @@ class CriterionRows:
     def metrics(self, *, readable: float) -> dict[str, dict[str, Any]]:
         """Measure, by family."""
         outcomes: dict[str, list[RubricOutcome]] = {}
-        domains: dict[str, dict[str, Counter[ClusterShare]]] = {}
+        domains: dict[str, dict[str, Counter[Share]]] = {}
         for (family, domain, *_), judged in self._responses.items():
             outcome = rubric_outcome(*judged)
             share = family_shares(family, outcome, self._scoring).get("score")
@@ -59,7 +58,7 @@ class CriterionRows:
                 of_family.setdefault(domain, Counter())[share] += 1
         measured: dict[str, dict[str, Any]] = {}
         for family, of_family in domains.items():
-            shares: Counter[ClusterShare] = Counter()
+            shares: Counter[Share] = Counter()
             for counts in of_family.values():
                 shares.update(counts)
             score = score_measure(family, shares, outcomes[family], readable=readable)
@@ -103,15 +102,15 @@ class RowUnits:
         elif sample.tags.get("benchmark") == "complexbench":
             self._coherence.add(sample, row)
 
-    def metrics(self, verdicts: Prediction | None, *, readable: float) -> dict[str, dict[str, Any]]:
+    def metrics(self, *, readable: float) -> dict[str, dict[str, Any]]:
         """Measure, by family; families without rows have no rates."""
         ssr = self.systems.ssr(readable=readable)
         csl = self._examples.ssr(readable=readable)
         families = {
             "sysbench": {} if ssr is None else {"ssr": ssr},
             "followbench": {} if csl is None else {"csl": csl},
-            "multichallenge": any_attempt(self._axes, verdicts, readable=readable),
-            "complexbench": self._coherence.metrics(verdicts, readable=readable),
+            "multichallenge": any_attempt(self._axes, readable=readable),
+            "complexbench": self._coherence.metrics(readable=readable),
             **self._criteria.metrics(readable=readable),
         }
         return {family: rates for family, rates in families.items() if rates}

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from heedful.core.nouns import Status
 from heedful.metrics.gathering import agreement
-from heedful.metrics.statistics import ClusterShare, measure
+from heedful.metrics.rates import Share, measure
 
 if TYPE_CHECKING:
     from heedful.core.nouns import Critique, Judgment
-    from heedful.metrics.proportions import Spread
+    from heedful.metrics.rates import EndSpreads
 
 _STATUSES = tuple(status.value for status in Status)
 
@@ -20,10 +20,10 @@ class Votes:
     """Accumulator of votes. Several samples of one judge count together, under its name."""
 
     def __init__(self) -> None:
-        self._split: Counter[ClusterShare] = Counter()
+        self._split: Counter[Share] = Counter()
         self._judges: dict[str, Counter[str]] = {}
 
-    def add(self, critique: Critique) -> ClusterShare | None:
+    def add(self, critique: Critique) -> Share | None:
         """Take in one row; judgments without votes are passed over."""
         split, comparable = [], []
         for judgment in critique.judgments:
@@ -48,7 +48,7 @@ class Votes:
                 counts["compared"] += 1
                 counts["with the majority"] += vote["status"] == judgment.status
 
-    def result(self, together: Spread | None, *, readable: float) -> dict[str, Any]:
+    def result(self, together: EndSpreads | None, *, readable: float) -> dict[str, Any]:
         """Sum up."""
         if not self._split:
             return {}

@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, Any
 from heedful.core.errors import UsageError
 from heedful.models.attempts import Attempts, failure
 from heedful.models.faults import Fault, FaultError, FaultKind, fault_of, refused_parameter
-from heedful.models.prefix import content
 from heedful.models.redaction import Redactor
 from heedful.models.replies import read_completion
-from heedful.models.turns import openai_turn
+from heedful.models.turns import content, openai_turn
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -151,7 +150,7 @@ class AnyLLMModel:
             # Refused by the package before anything is sent, or an answer it cannot read.
             what = f"{type(error).__name__}: {error}"
             raise FaultError(Fault(FaultKind.INVALID, what)) from None
-        completion = read_completion(_body(answer))
+        completion = read_completion(self._redact.body(_body(answer)))
         return completion, time.perf_counter() - started
 
     def _open(self) -> Any:

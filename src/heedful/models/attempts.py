@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import random
 import time
+from contextvars import ContextVar
 from itertools import count
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from heedful.core.errors import HeedfulError, ModelError, UsageError
 from heedful.core.log import logger
@@ -14,21 +15,58 @@ from heedful.core.noun import updated
 from heedful.core.text import amount
 from heedful.models.base import AuthError, ModelNotFound, QuotaError, Unreachable
 from heedful.models.faults import Fault, FaultError, FaultKind
-from heedful.models.metering import affordable, charge
 from heedful.models.pricing import estimate_tokens
-
-T = TypeVar("T")
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
     from heedful.core.nouns import Message
-    from heedful.models.base import Completion
+    from heedful.models.base import Completion, Usage
     from heedful.models.limiter import AdaptiveLimiter
     from heedful.models.redaction import Redactor
 
+__all__ = ["METER"]
+
+T = TypeVar("T")
+
+if TYPE_CHECKING:
     Request = Callable[[T], Awaitable[tuple[Completion, float]]]
     """Sends a body; returns the answer and the seconds that it took."""
+
+
+class Meter(Protocol):
+    """Receiver of usage that a call is billed beside its completion."""
+
+    def charge(self, model: str, usage: Usage) -> None:
+        """Book a reply without an answer."""
+        ...
+
+    def lose(self) -> None:
+        """Book a call that was lost with the worker that made it: nobody knows what it cost."""
+        ...
+
+    async def affordable(self) -> None:
+        """Wait until another attempt at the call fits into what may be spent."""
+        ...
+
+
+METER: ContextVar[Meter | None] = ContextVar("heedful_meter", default=None)
+"""Usage of the current call; unset where nothing records it."""
+
+
+def charge(model: str, usage: Usage) -> None:
+    """Record the usage of a reply without an answer, where usage is recorded."""
+    meter = METER.get()
+    if meter is not None and usage.prompt_tokens + usage.completion_tokens:
+        meter.charge(model, usage)
+
+
+async def affordable() -> None:
+    """Wait until another attempt at the call that is under way fits into what may be spent."""
+    meter = METER.get()
+    if meter is not None:
+        await meter.affordable()
+
 
 BACKOFF_CAP_S = 60.0
 

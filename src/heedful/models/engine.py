@@ -7,20 +7,21 @@ runs it in a thread.
 from __future__ import annotations
 
 import copy
+import random
 import re
 import threading
 import warnings
+from dataclasses import dataclass
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 from heedful.core.errors import HeedfulWarning, ModelError, StopRunError
+from heedful.core.reasoning import separate
 from heedful.models.base import Completion, ModelNotFound, Usage
-from heedful.models.replies import split_thinking
 from heedful.models.roles import fitting
-from heedful.models.token_sampling import Draft, RowLimits, TokenSampler
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from torch import Tensor
 
@@ -28,7 +29,105 @@ if TYPE_CHECKING:
     from heedful.models.base import Sampling
     from heedful.models.folder import ModelFolder
 
-__all__ = ["Engine"]
+
+__all__ = ["Draft", "Engine"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Draft:
+    """An answer that is still to be written.
+
+    Attributes:
+        prompt: the prompt's tokens.
+        thinking: the template has opened a block of thinking, which the answer only closes.
+        limit: tokens that may be generated.
+        temperature: 0 takes the likeliest token.
+        top_p: sample from the smallest set of likeliest tokens with this share.
+        seed: of this answer's own random numbers.
+        stopped: whether the caller was cancelled.
+        top: of how many first tokens the log-probabilities are wanted.
+    """
+
+    prompt: list[int]
+    thinking: bool
+    limit: int
+    temperature: float
+    top_p: float
+    seed: bytes
+    stopped: Callable[[], bool]
+    top: int = 0
+
+    def numbers(self) -> Iterator[float]:
+        """Yield random numbers in [0, 1), the same at each call."""
+        generator = random.Random(self.seed)
+        while True:
+            yield generator.random()
+
+
+class TokenSampler:
+    """Samples the next token of each row that is sampled, as a logits processor of transformers.
+
+    A row's random numbers are its own, one for each token, so what it draws does not depend on
+    which rows share its batch. The scores themselves are computed in batches of other shapes and
+    differ in their last bits: a draw within that distance of the border between two tokens can
+    fall to either side.
+    """
+
+    def __init__(self, drafts: Sequence[Draft]) -> None:
+        self._rows = [row for row, draft in enumerate(drafts) if draft.temperature > 0]
+        sampled = [drafts[row] for row in self._rows]
+        self._numbers = [draft.numbers() for draft in sampled]
+        self._temperatures = [[draft.temperature] for draft in sampled]
+        self._top_ps = [[draft.top_p] for draft in sampled]
+        self._nucleus = any(draft.top_p < 1 for draft in sampled)
+
+    def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:  # noqa: ARG002 - their seam
+        """Leave one token to each sampled row; ``scores`` has the shape (rows, vocabulary)."""
+        import torch
+
+        if not self._rows:
+            return scores
+        logits = scores[self._rows].float()
+        share = (logits / logits.new_tensor(self._temperatures)).softmax(dim=-1)
+        if self._nucleus:
+            share = _nucleus(share, share.new_tensor(self._top_ps))
+        # In the order of the vocabulary: sorted by share, near ties would change places.
+        reach = share.cumsum(dim=-1)
+        total = reach[:, -1:]
+        point = total * total.new_tensor([[next(numbers)] for numbers in self._numbers])
+        point = torch.minimum(point, total.nextafter(torch.zeros_like(total)))
+        token = torch.searchsorted(reach, point, right=True)
+        chosen = torch.full_like(scores[self._rows], -torch.inf).scatter(-1, token, 0.0)
+        scores = scores.clone()
+        scores[self._rows] = chosen
+        return scores
+
+
+def _nucleus(share: Tensor, top_p: Tensor) -> Tensor:
+    """Set to 0 what is not in the smallest set of likeliest tokens with the share ``top_p``."""
+    import torch
+
+    ordered, order = share.sort(dim=-1, descending=True, stable=True)
+    before = ordered.cumsum(dim=-1) - ordered
+    ordered = ordered.masked_fill((before >= top_p) & (before > 0), 0.0)
+    return torch.zeros_like(share).scatter(-1, order, ordered)
+
+
+class RowLimits:
+    """Stopping criterion: ends a row at its own limit, or when its caller was cancelled."""
+
+    def __init__(self, drafts: Sequence[Draft], width: int) -> None:
+        self._drafts = drafts
+        self._width = width
+
+    def __call__(self, input_ids: Tensor, *_: object, **__: object) -> Tensor:
+        """Say which rows are done; ``input_ids`` has the shape (rows, tokens)."""
+        import torch
+
+        written = input_ids.shape[1] - self._width
+        done = [written >= draft.limit or draft.stopped() for draft in self._drafts]
+        return torch.tensor(done, device=input_ids.device)
+
 
 MAX_TOKENS = 8192
 """The default limit of generated tokens: IF-Critic's published one (arXiv 2511.01014)."""
@@ -259,8 +358,8 @@ class Engine:
         ended = bool(ids) and ids[-1] in self._ends
         written = str(self._tokenizer.decode(ids, skip_special_tokens=True))
         text = _THINK + written if draft.thinking else written
-        text, thought = split_thinking(text, cut=not ended)
-        thoughts = self._tokenizer(thought, add_special_tokens=False)["input_ids"]
+        text, thought = separate(text, lost_opening=False)
+        thoughts = self._tokenizer(thought or "", add_special_tokens=False)["input_ids"]
         return Completion(
             text=text,
             reasoning=thought or None,

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 
     from heedful.core.nouns import Message
     from heedful.models.base import Completion, Sampling
-    from heedful.models.engine import Engine
-    from heedful.models.token_sampling import Draft
+    from heedful.models.engine import Draft, Engine
 
 GATHERING_S = 0.01
 """Seconds that a batch waits to fill: negligible next to generating."""

@@ -16,9 +16,8 @@ from heedful.core.errors import UsageError
 from heedful.core.log import logger
 from heedful.models.attempts import Attempts, failure
 from heedful.models.base import AuthError
-from heedful.models.connections import connections, reason
+from heedful.models.connections import ConnectError, LongReplyError, connections, reason
 from heedful.models.faults import OK, Fault, FaultError, FaultKind, fault_of, refused_parameter
-from heedful.models.plain_connection import ConnectError, LongReplyError
 from heedful.models.redaction import Redactor
 from heedful.models.replies import read_completion
 from heedful.models.turns import openai_turn
@@ -57,6 +56,7 @@ class OpenAIModel:
     Attributes:
         address: what stands before ``/chat/completions``, without a query.
         headers: of every request; the key among them.
+        redact: takes the secrets out of what the server says.
         sends_parts: images and tool calls of messages are sent.
     """
 
@@ -87,9 +87,9 @@ class OpenAIModel:
             source = "api_key" if self._key_env is None else self._key_env
             raise UsageError(f"the key in {source} holds characters that no key has")
         self.headers = _headers(key, headers or {})
-        query = (value for _, value in parse_qsl(urlsplit(self._url).query))
-        self._redact = Redactor([key, *(headers or {}).values(), *query])
-        self._attempts = Attempts(name, max_attempts, backoff_s, limiter, self._redact, timeout_s)
+        query = parse_qsl(urlsplit(self._url).query)
+        self.redact = Redactor([key], [*(headers or {}).items(), *query])
+        self._attempts = Attempts(name, max_attempts, backoff_s, limiter, self.redact, timeout_s)
         self._timeout_s = timeout_s
         self._asked_tokens_field = completion_tokens_field
         self._tokens_field: str = completion_tokens_field
@@ -154,7 +154,7 @@ class OpenAIModel:
             where=f"model {self.name} at {self.address}",
             key_hint=self._key_hint(),
             name_hint="check the model's name and the base URL, which often ends in /v1",
-            redact=self._redact,
+            redact=self.redact,
         )
 
     async def close(self) -> None:
@@ -183,9 +183,10 @@ class OpenAIModel:
                     kind = FaultKind.UNREACHABLE
             raise FaultError(Fault(kind, what)) from None
         self._reached = True
+        content = self.redact.body(reply.content)
         if reply.status != OK:
-            raise FaultError(fault_of(*reply))
-        return read_completion(reply.content), time.perf_counter() - started
+            raise FaultError(fault_of(reply.status, reply.headers, content))
+        return read_completion(content), time.perf_counter() - started
 
     async def _open(self) -> Connections:
         """Return the connections of the running loop; those of an earlier one are of no use."""

@@ -11,8 +11,12 @@ import base64
 import json
 import re
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
+
+from pydantic_core import to_json
+
+from heedful.models.untrusted import parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -29,19 +33,31 @@ QUOTED_CHARACTERS = 500
 READ_CHARACTERS = 20 * QUOTED_CHARACTERS
 """Characters that are looked through: pieces make what is quoted shorter."""
 
+SURELY_SECRET = 16
+"""Characters from which any value is taken for a secret in a reply too. Of shorter ones only those
+with a digit are, down to :data:`PIECE`: "lm-studio" is what servers on this machine want to be
+given, and answers may well be about it."""
+
+_NAMES = re.compile(r"auth|cookie|credential|key|password|secret|token", re.IGNORECASE)
+"""Names of headers and parameters that hold secrets; the others are sent as openly as the text."""
+
+_ESCAPED = re.compile(rb"\\u00(?:3\d|[4-7])")
+
 _MASKED = re.compile(r"(?<!\S)(?=\S*\*{3})\S+")  # a key as servers quote it, its ends in clear
 
 
 class Redactor:
     """Takes secrets out of what servers say."""
 
-    def __init__(self, values: Iterable[str]) -> None:
-        """Learn the secrets."""
-        words = {word for value in values for word in (value, *value.split())}
-        words = {word for word in words if len(word) >= SECRET_CHARACTERS}
-        forms = {form for word in words for form in (word, *_forms(word))}
-        long = (form for form in forms if len(form) >= SECRET_CHARACTERS)
-        self._exact = sorted(long, key=len, reverse=True)
+    def __init__(self, keys: Iterable[str], named: Iterable[tuple[str, str]] = ()) -> None:
+        """Learn the secrets: keys, and the values of headers and parameters by their names."""
+        named = list(named)
+        keys = [*keys, *(value for name, value in named if _NAMES.search(name))]
+        words = _words([*keys, *(value for _, value in named)])
+        self._exact = _spelled(words)
+        sure = {word for word in _words(keys) if _is_surely_secret(word)}
+        self._sure = _spelled(sure)
+        self._needles = {max(re.findall(r"[^\W_]*", form), key=len).encode() for form in self._sure}
         self._pieces: dict[int, set[str]] = {}
         for word in words:
             length = min(PIECE, max(SECRET_CHARACTERS, len(_letters(word)) // 2))
@@ -64,6 +80,40 @@ class Redactor:
         more |= len(text) > QUOTED_CHARACTERS
         return f"{text[:QUOTED_CHARACTERS]} …" if more else text
 
+    def body(self, data: bytes) -> bytes:
+        """Take the secrets out of a reply before anything of it is read.
+
+        Only whole secrets are taken out here, in the forms that programs write them in: a reply is
+        what a model says, and pieces of a key are words too.
+        """
+        if not self._sure or not self._may_hold_any(data):
+            return data
+        try:
+            value = parse(data)
+        except (ValueError, RecursionError):
+            for secret in self._sure:
+                data = data.replace(secret.encode(), b"[key]")
+            return data
+        hidden = self._hidden(value)
+        return data if hidden == value else to_json(hidden, inf_nan_mode="constants")
+
+    def _may_hold_any(self, data: bytes) -> bool:
+        """Look for letters and digits, which nobody escapes in JSON but to hide them."""
+        if any(needle in data for needle in self._needles):
+            return True
+        return b"\\u00" in data and _ESCAPED.search(data) is not None
+
+    def _hidden(self, value: Any) -> Any:
+        if isinstance(value, str):
+            for secret in self._sure:
+                value = value.replace(secret, "[key]")
+            return value
+        if isinstance(value, list):
+            return [self._hidden(item) for item in value]
+        if isinstance(value, dict):
+            return {self._hidden(key): self._hidden(item) for key, item in value.items()}
+        return value
+
     def _without_pieces(self, text: str) -> str:
         places = [at for at, char in enumerate(text) if char.isalnum()]
         letters = _letters(text)
@@ -79,6 +129,23 @@ class Redactor:
             if length:
                 end = first = max(end, places[at + length - 1] + 1)
         return "".join([*kept, text[first:]])
+
+
+def _words(values: Iterable[str]) -> set[str]:
+    """Return the values and their words, but for those too short to be secrets."""
+    words = {word for value in values for word in (value, *value.split())}
+    return {word for word in words if len(word) >= SECRET_CHARACTERS}
+
+
+def _is_surely_secret(word: str) -> bool:
+    return len(word) >= SURELY_SECRET or (len(word) >= PIECE and any(map(str.isdigit, word)))
+
+
+def _spelled(words: Iterable[str]) -> list[str]:
+    """Return all forms of words, the longest first."""
+    forms = {form for word in words for form in _forms(word)}
+    long = (form for form in forms if len(form) >= SECRET_CHARACTERS)
+    return sorted(long, key=len, reverse=True)
 
 
 def _letters(text: str) -> str:

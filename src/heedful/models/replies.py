@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from typing import Any
 
 from heedful.core.noun import trusted
-from heedful.models.base import Completion, Usage, is_cut_off
+from heedful.core.reasoning import THOUGHTS, beside, separate
+from heedful.models.base import Completion, Usage
 from heedful.models.faults import Fault, FaultError, FaultKind, fault_of
 from heedful.models.untrusted import label, log_probabilities, parse, usage
 
-__all__ = ["without_thinking"]
-
-_THOUGHTS = frozenset({"thinking", "reasoning"})
-_OPEN, _CLOSE = "<think>", "</think>"
-_CLOSED = re.compile(rf"^[ \t]*{_CLOSE}[ \t]*$", re.MULTILINE)
-"""The end of thinking on a line of its own."""
+__all__ = ["without_reasoning"]
 
 _STREAMED = (b"data:", b"event:")
 """The beginning of server-sent events."""
@@ -30,11 +25,10 @@ _STATUSES = frozenset(map(str, range(400, 600)))
 def read_completion(body: bytes) -> Completion:
     """Read the answer to a request for one completion.
 
-    Reasoning comes apart from the answer: from a field of its own (``reasoning_content``,
-    ``reasoning``, or a part of the content), and from a ``<think>`` block that the text begins
-    with.
-    The rest of the text is as the model wrote it, but for halves of surrogate pairs, which no
-    file could hold. A fault says what it cost, as far as the server does.
+    Reasoning comes apart from the answer (:mod:`heedful.core.reasoning`), but for a closing tag
+    that nothing opened: a judge that quotes a response may have written it. The rest of the text is
+    as the model wrote it, but for halves of surrogate pairs, which no file could hold. A fault says
+    what it cost, as far as the server does.
     """
     if body.lstrip().startswith(_STREAMED):
         what = "the server sends its answers as a stream, although none was requested"
@@ -70,10 +64,8 @@ def _completion(content: dict[str, Any]) -> Completion:
         what = "the provider's content filter cut the answer (finish_reason content_filter)"
         raise FaultError(Fault(FaultKind.FILTERED, what))
 
-    text, thoughts = _parts(message.get("content"))
-    reasoning = [_string(message.get(key)) or "" for key in ("reasoning_content", "reasoning")]
-    text, thought = split_thinking(text, cut=is_cut_off(finish_reason))
-    thoughts = [reasoning[0] or reasoning[1], *thoughts, thought]
+    text, thought = separate(_text(message.get("content")), lost_opening=False)
+    thoughts = [beside(message), thought]
     refusal = _string(message.get("refusal"))
     if refusal and not text:
         text, finish_reason = refusal, "refusal"
@@ -98,51 +90,29 @@ def _reported(content: dict[str, Any]) -> Fault:
     return fault_of(status, {}, content)
 
 
-def _parts(content: Any) -> tuple[str, list[str]]:
-    """Join the text parts of a message's content, and gather the thinking parts."""
+def _text(content: Any) -> str:
+    """Join the text parts of a message's content."""
     if isinstance(content, str):
-        return content, []
-    texts, thoughts = [], []
+        return content
+    texts = []
     for part in content if isinstance(content, list) else []:
         if isinstance(part, str):
             texts.append(part)
-        elif isinstance(part, dict) and _string(part.get("type")) in _THOUGHTS:
-            thought = part.get("thinking") or part.get("text")
-            thoughts.append(_parts(thought)[0])
-        elif isinstance(part, dict):
+        elif isinstance(part, dict) and part.get("type") not in THOUGHTS:
             texts.append(_string(part.get("text")) or _string(part.get("refusal")) or "")
-    return "".join(texts), thoughts
+    return "".join(texts)
 
 
-def split_thinking(text: str, *, cut: bool) -> tuple[str, str]:
-    """Split off the block of thinking that a text begins with; one that was cut may be open.
-
-    A closing tag that nothing opened is left in the text: a judge that quotes a response may have
-    written it, and its verdicts stand before it. Whoever knows the format of the reply decides
-    (:func:`heedful.judges.prompts.base.answer`); for text without verdicts see
-    :func:`without_thinking`.
-    """
-    begun = text.lstrip()
-    if not begun.startswith(_OPEN):
-        return text, ""
-    thought, close, rest = begun.removeprefix(_OPEN).partition(_CLOSE)
-    if not close:
-        return ("", thought.strip()) if cut else (text, "")
-    return rest.lstrip(), thought.strip()
-
-
-def without_thinking(completion: Completion) -> Completion:
-    """Split off thinking that the chat template opened, so that the text only closes it.
+def without_reasoning(completion: Completion) -> Completion:
+    """Set reasoning apart whose opening tag the chat template wrote.
 
     For responses and solutions. Never for a reply with verdicts, where the closing tag may be a
     quotation behind them.
     """
-    closing = None if completion.reasoning else _CLOSED.search(completion.text)
-    if closing is None or _OPEN in completion.text[: closing.start()]:
+    text, thought = separate(completion.text) if completion.reasoning is None else ("", None)
+    if thought is None:
         return completion
-    text = completion.text[closing.end() :].lstrip()
-    thought = completion.text[: closing.start()].strip()
-    return completion.model_copy(update={"text": text, "reasoning": thought or None})
+    return completion.model_copy(update={"text": text, "reasoning": thought})
 
 
 def _first(choices: Any) -> dict[str, Any]:

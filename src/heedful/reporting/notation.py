@@ -25,11 +25,14 @@ __all__ = [
     "decimal",
     "estimate",
     "interval",
+    "least",
     "p_value",
     "percent",
     "price",
+    "rate",
     "share_decided",
     "signed",
+    "undecided",
     "without_interval",
 ]
 
@@ -45,7 +48,7 @@ INTERVAL = "95 % CI"
 COVERAGE = "coverage"
 """Heading of a column of coverages."""
 
-MEASURED = ("%", INTERVAL, "counts", COVERAGE, "bounds")
+MEASURED = ("%", INTERVAL, "counts", "undecided")
 """Headings of the columns of :func:`cells`."""
 
 
@@ -136,19 +139,53 @@ def p_value(value: float) -> str:
     return next((number for number in shown if (float(number) < LEVEL) == below), f"{value:.3f}")
 
 
+def rate(measure: Measure, digits: int = 2) -> str:
+    """Write a rate in per cent; where it isn't known, from where to where it can be.
+
+    >>> rate({"value": 0.5, "bounds": [0.5, 0.5]}), rate({"value": None, "bounds": [0, 0.65]}, 1)
+    ('50.00', '0.0 to 65.0')
+
+    Ends that differ aren't written alike:
+
+    >>> rate({"value": None, "bounds": [0.7496, 0.7498]}, 1)
+    '74.96 to 74.98'
+    """
+    if measure["value"] is not None or not measure["bounds"]:
+        return percent(measure["value"], digits)
+    for more in range(digits, digits + 3):
+        low, high = (percent(end, more) for end in measure["bounds"])
+        if low != high:
+            break
+    return f"{low} to {high}"
+
+
+def least(measure: Measure) -> float:
+    """Return what is known of a rate, its lower end, by which rates are ranked."""
+    return measure["bounds"][0] if measure["bounds"] else -1.0
+
+
 def counts(measure: Measure) -> str:
     """Write what a rate was computed from.
 
     >>> counts({"numerator": 1200, "denominator": 2400})
     '1,200 / 2,400'
-    >>> counts({"numerator": 3.5, "denominator": 4, "rates": 4})
+    >>> counts({"numerator": 3.5, "denominator": 4})
     'mean of 4'
     """
-    if "rates" in measure:
-        return f"mean of {measure['rates']:,}"
-    numerator = measure["numerator"]
-    shown = f"{numerator:,}" if isinstance(numerator, int) else f"{numerator:,.1f}"
-    return f"{shown} / {measure['denominator']:,}"
+    if "rates" in measure or not isinstance(measure["numerator"], int):
+        return f"mean of {measure['denominator']:,}"
+    return f"{measure['numerator']:,} / {measure['denominator']:,}"
+
+
+def undecided(measure: Measure) -> str:
+    """Write how much of a rate isn't decided; nothing if all is.
+
+    >>> undecided({"undecided": 13, "denominator": 20}), undecided({"undecided": 0})
+    ('13 of 20', '')
+    """
+    if not measure["undecided"]:
+        return ""
+    return f"{measure['undecided']:,} of {measure['denominator']:,}"
 
 
 def bounds(measure: Measure, write: Any = percent, digits: int = 1) -> str:
@@ -164,12 +201,13 @@ def bounds(measure: Measure, write: Any = percent, digits: int = 1) -> str:
 def counted(measure: Measure) -> str:
     """Write what a rate was computed from, within a sentence.
 
-    >>> counted({"numerator": 1200.5, "denominator": 2400})
-    '1,200.5 of 2,400'
+    >>> counted({"numerator": 1200, "denominator": 2400, "undecided": 7})
+    '1,200 of 2,400; 7 undecided'
     """
-    if "rates" in measure:
-        return f"the mean of {amount(measure['rates'], 'rate')}"
-    return f"{round(measure['numerator'], 2):,.10g} of {measure['denominator']:,}"
+    left = f"; {measure['undecided']:,} undecided" if measure["undecided"] else ""
+    if "rates" in measure or not isinstance(measure["numerator"], int):
+        return f"the mean of {measure['denominator']:,}{left}"
+    return f"{measure['numerator']:,} of {measure['denominator']:,}{left}"
 
 
 def share_decided(measure: Measure) -> str:
@@ -193,19 +231,18 @@ def bounded(shown: str, measure: Measure, write: Any = percent, digits: int = 1)
 
 
 def cells(measure: Measure, digits: int = 2) -> tuple[str, ...]:
-    """Write a measure in the columns :data:`MEASURED`; bounds only if something is undecided."""
+    """Write a rate in the columns :data:`MEASURED`."""
     return (
-        percent(measure["value"], digits),
+        rate(measure, digits),
         interval(measure.get("interval")),
         counts(measure),
-        percent(measure["coverage"], 1),
-        bounds(measure),
+        undecided(measure),
     )
 
 
 def without_interval(measures: Iterable[Measure]) -> str:
     """Say why rates have no interval, if any rate has none."""
-    bare = any(m["value"] is not None and not m["interval"] for m in measures)
+    bare = any((m["value"] is not None or m.get("bounds")) and not m["interval"] for m in measures)
     return f"No interval ({NOTHING}): a single instruction or conversation." if bare else ""
 
 

@@ -6,8 +6,6 @@ from heedful.rewards.adapters import for_openrlhf, for_verifiers, for_verl
 from heedful.rewards.aggregates import AGGREGATES, Aggregate
 from heedful.rewards.agreement import critic_rows, for_trl_critic
 from heedful.rewards.divergence import Divergence
-from heedful.rewards.dropout import RubricDropout
-from heedful.rewards.group_ranking import GroupRanking
 from heedful.rewards.reward import Reward
 from heedful.rewards.terms import LengthPenalty, Rewarded, Terms
 from heedful.rewards.trl_functions import for_trl, trl_rewards
@@ -16,11 +14,9 @@ __all__ = [
     "AGGREGATES",
     "Aggregate",
     "Divergence",
-    "GroupRanking",
     "LengthPenalty",
     "Reward",
     "Rewarded",
-    "RubricDropout",
     "Terms",
     "critic_rows",
     "for_openrlhf",

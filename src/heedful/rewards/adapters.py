@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from heedful.core.errors import RowError, UsageError
 from heedful.data.formats.files import shown
 from heedful.rewards import rows, verl_prompts
-from heedful.rewards.visible import CONTROLS
+from heedful.rewards.gates import CONTROLS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Sequence
@@ -44,7 +44,8 @@ def for_verl(
     is a model refuses a row without an instruction, whose reward is then the fallback. A
     ``finish_reason`` in ``extra_info`` says whether the response was cut off.
 
-    The result holds ``score``, and ``undecided`` and ``coverage``, which verl logs.
+    The result holds ``score``, and ``undecided``, ``gated`` (stopped by a gate) and ``coverage``,
+    which verl logs.
 
     Args:
         reward: judges the responses.
@@ -73,6 +74,7 @@ def for_verl(
         return {
             "score": _number(scored),
             "undecided": float(not scored.decided),
+            "gated": float(scored.gate is not None),
             "coverage": scored.coverage or 0.0,
         }
 
@@ -99,6 +101,7 @@ def for_openrlhf(reward: Reward) -> Callable[..., dict[str, Any]]:
         rewards = torch.tensor([_number(each) for each in scored])
         logs = {
             "undecided": torch.tensor([float(not each.decided) for each in scored]),
+            "gated": torch.tensor([float(each.gate is not None) for each in scored]),
             "coverage": torch.tensor([each.coverage or 0.0 for each in scored]),
         }
         return {"rewards": rewards, "scores": rewards, "extra_logs": logs}
@@ -185,11 +188,6 @@ def _number(scored: Rewarded) -> float:
 
 
 def _refuse_undecided(reward: Reward, trainer: str) -> None:
-    if reward.dropout is not None:
-        raise UsageError(
-            f"{trainer} doesn't say the step of the training, which dropout depends on",
-            hint="call reward.score(samples, step=...) in a function of your own",
-        )
     if reward.terms.undecided is None:
         raise UsageError(
             f"{trainer} takes numbers only, and the reward may be undecided",

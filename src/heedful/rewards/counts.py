@@ -10,6 +10,8 @@ from heedful.core.nouns import Status
 from heedful.rewards.gates import GATES
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from heedful.engine.cost import CostSummary
     from heedful.rewards.terms import Rewarded, Terms
 
@@ -25,6 +27,7 @@ class RewardCounts:
         self._counts: Counter[str] = Counter()
         self._gated: Counter[str] = Counter()
         self._explained: set[str] = set()
+        self._gates_logged: set[str] = set()
         self._sum = 0.0
 
     def add(self, reward: Rewarded) -> None:
@@ -48,6 +51,20 @@ class RewardCounts:
             self._gated[reward.gate.gate] += 1
         if reward.decided and reward.value is not None:
             self._sum += reward.value
+
+    def log_gates(self, rewards: Sequence[Rewarded]) -> None:
+        """Log which gates stopped responses of a batch, each gate once."""
+        stopped = [reward.gate for reward in rewards if reward.gate is not None]
+        for name in {gate.gate for gate in stopped} - self._gates_logged:
+            self._gates_logged.add(name)
+            reasons = [gate.reason for gate in stopped if gate.gate == name]
+            logger.warning(
+                "the gate %s stopped %d of %d responses, whose reward is 0: %s",
+                name,
+                len(reasons),
+                len(rewards),
+                reasons[0],
+            )
 
     def result(self, terms: Terms, account: CostSummary) -> dict[str, Any]:
         """Sum up; see :meth:`heedful.rewards.reward.Reward.summary`."""

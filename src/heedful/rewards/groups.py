@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from heedful.core.nouns import Status
+from heedful.core.reasoning import answered
 from heedful.data import formats
 from heedful.engine.saved_run import SavedRun
 from heedful.jobs.results import scored_entry
@@ -159,8 +160,8 @@ def _of_file(path: Path) -> Iterator[JudgedRow]:
                 problem = "no judgments; judge it with heedful evaluate"
                 yield JudgedRow(name, row.sample, None, problem)
             else:
-                critique = runner.run(recorded.judge(row.sample))
-                yield JudgedRow(row.sample.id, row.sample, critique)
+                sample = answered(row.sample)
+                yield JudgedRow(sample.id, sample, runner.run(recorded.judge(sample)))
 
 
 def _instruction(sample: Sample) -> bytes:

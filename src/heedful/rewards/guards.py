@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Literal
 from heedful.core.nouns import Constraint, Judgment, Status
 from heedful.judges.prompts import block_layout as layout
 from heedful.models.base import is_cut_off
-from heedful.rewards.gate_patterns import self_grading
-from heedful.rewards.normal import normalised
+from heedful.rewards.gates import normalised, quoted_match
 
 if TYPE_CHECKING:
     from heedful.core.nouns import Sample
@@ -70,7 +69,7 @@ def violations(sample: Sample) -> tuple[Judgment | None, Judgment | None]:
     answer ended at the limit of tokens.
     """
     text = normalised(sample.response or "")
-    graded = self_grading(text)
+    graded = quoted_match("self_grading", text)
     return (
         _unmet(graded and f"the response grades itself: {graded}"),
         _unmet(_cut_off(sample, text)),

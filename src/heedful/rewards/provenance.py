@@ -11,7 +11,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from heedful.data.training_sets.card import table
+from heedful.data.training_sets.folder import table
 from heedful.engine.saved_run import SavedRun
 from heedful.rewards.aggregates import AGGREGATES
 from heedful.rewards.gates import GATES

@@ -8,12 +8,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from heedful.core.closing import Closing
 from heedful.core.errors import HeedfulError, RowError, StopRunError, UsageError
 from heedful.core.log import logger
 from heedful.core.nouns import Critique, Sample, Status
+from heedful.core.reasoning import ReasoningMode, answered
 from heedful.core.text import amount
 from heedful.engine.call_cache import cache_calls
 from heedful.engine.cost import CostSummary
@@ -37,9 +38,11 @@ if TYPE_CHECKING:
     from heedful.judges import Judge
     from heedful.models import Price
     from heedful.rewards.aggregates import Aggregate
-    from heedful.rewards.dropout import RubricDropout
     from heedful.rewards.guards import Guards
     from heedful.rewards.terms import LengthPenalty, Rewarded
+
+_IN_THIS_PROCESS = {"_background", "_foreground", "_starting", "_answered", "_counts"}
+"""What a reward that is sent to another process leaves behind."""
 
 
 class Reward(Closing):
@@ -60,8 +63,11 @@ class Reward(Closing):
 
     Attributes:
         terms: how critiques become rewards.
-        judge: decides what code does not.
+        judge: decides what no check decides; by default code that reads the constraint's words.
+            ``None`` where checks are all (``"rules"``).
         guard_judge: decides the guards, if it isn't the judge.
+        concurrency: how many responses a judge is asked about at a time.
+        reasoning: ``strip``: the answer after it is judged; ``keep``: the whole response.
     """
 
     def __init__(  # noqa: PLR0913 - each is a choice that users make
@@ -75,51 +81,54 @@ class Reward(Closing):
         length: LengthPenalty | None = None,
         undecided: float | None = None,
         judge_empty: bool = False,
-        dropout: RubricDropout | None = None,
+        reasoning: ReasoningMode = "strip",
         concurrency: int = 256,
         cache: str | os.PathLike[str] | None = None,
     ) -> None:
         """Describe the reward; nothing is started before the first response."""
-        check_how(concurrency, dropout, cache, judge_empty=judge_empty)
+        check_how(concurrency, cache, judge_empty=judge_empty)
+        if reasoning not in get_args(ReasoningMode):
+            raise UsageError(f"reasoning is {reasoning!r:.40}", hint="give strip or keep")
         check_judges(guards, judge, guard_judge)
         self.terms = terms(
             aggregate, guards, length, undecided, judge_empty=judge_empty, gates=gates
         )
-        self.judge = make_judge(judge) if isinstance(judge, str) else judge
+        if judge is None:
+            judge = "compiled"  # as evaluate does
+        made = make_judge(judge) if isinstance(judge, str) else judge
+        self.judge = None if isinstance(made, Rules) else made  # rules go first in any case
         self.guard_judge = guard_judge
-        self.dropout = dropout
+        self.reasoning = reasoning
         self._rules = Rules()
-        self._concurrency = concurrency
+        self.concurrency = concurrency
         self._cache = None if cache is None else Path(cache)
+        self._begin_in_this_process()
+
+    def _begin_in_this_process(self) -> None:
         self._background: Background | None = None
         self._foreground: Foreground | None = None
         self._starting = threading.Lock()
         self._answered = False
         self._counts = RewardCounts()
 
-    async def score(
-        self, samples: Sequence[Sample | Mapping[str, Any]], *, step: int | None = None
-    ) -> list[Rewarded]:
+    async def score(self, samples: Sequence[Sample | Mapping[str, Any]]) -> list[Rewarded]:
         """Judge responses and compute their rewards, in their order.
 
         A response that cannot be judged has no reward, and its critique says why.
 
         Args:
             samples: the responses with their checklists: samples, or their fields.
-            step: of the training; only dropout depends on it.
 
         Raises:
-            UsageError: something else is given, or dropout has no step.
+            UsageError: something else is given.
             StopRunError: no call can succeed, as with a wrong key, and none ever did: training
                 should not begin. Later on such a failure leaves rewards undecided.
         """
-        return await asyncio.wrap_future(self._submitted(samples, step))
+        return await asyncio.wrap_future(self._submitted(samples))
 
-    def score_sync(
-        self, samples: Sequence[Sample | Mapping[str, Any]], *, step: int | None = None
-    ) -> list[Rewarded]:
+    def score_sync(self, samples: Sequence[Sample | Mapping[str, Any]]) -> list[Rewarded]:
         """Do what :meth:`score` does and wait for it, inside of event loops too."""
-        return self._submitted(samples, step).result()
+        return self._submitted(samples).result()
 
     def summary(self, prices: Mapping[str, Price] | None = None) -> dict[str, Any]:
         """Sum up the rewards so far.
@@ -137,6 +146,15 @@ class Reward(Closing):
         usage = () if place is None else place.usage_records()
         return self._counts.result(self.terms, CostSummary(usage, prices))
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out the work under way: another process begins with none, and its own counts."""
+        return {name: value for name, value in vars(self).items() if name not in _IN_THIS_PROCESS}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Describe the reward again."""
+        self.__dict__.update(state)
+        self._begin_in_this_process()
+
     def close(self) -> None:
         """End the thread, close the models and commit the cache; using it again starts again."""
         if self._background is not None:
@@ -150,66 +168,58 @@ class Reward(Closing):
         Answers are cached and counted as usual. At the end, unfinished judging is cancelled.
 
         Raises:
-            UsageError: a session is open already, or :meth:`score` has been called, or there is
-                dropout, whose steps a session doesn't know.
+            UsageError: a session is open already, or :meth:`score` has been called.
         """
-        if self.dropout is not None:
-            raise UsageError("a session has no steps for dropout", hint="use score(step=...)")
         if self._foreground is not None or self._background is not None:
             raise UsageError("the reward is in use", hint="make another, or close this one first")
         with self._opened() as store:
             async with cache_calls(store):
-                self._foreground = place = Foreground(store, self._concurrency)
+                self._foreground = place = Foreground(store, self.concurrency)
                 try:
                     yield RewardSession(
-                        reward=lambda sample: place.begin(self._counted(sample, place.turn)),
-                        critique=lambda sample: place.begin(self._critique(sample, place.turn)),
+                        reward=lambda sample: place.begin(
+                            self._counted(self._judgeable(sample), place.turn)
+                        ),
+                        critique=lambda sample: place.begin(
+                            self._critique(self._judgeable(sample), place.turn)
+                        ),
                     )
                 finally:
                     await place.close()
                     self._foreground = None
+
+    def _judgeable(self, sample: Sample) -> Sample:
+        """Return a sample as it is judged."""
+        return answered(sample) if self.reasoning == "strip" else sample
 
     def _opened(self) -> Store:
         store = Store(self._cache)
         store.configure({"command": "reward"})
         return store
 
-    def _submitted(
-        self, samples: Sequence[Sample | Mapping[str, Any]], step: int | None
-    ) -> Future[list[Rewarded]]:
-        checked = _checked(samples)
-        if self.dropout is not None and step is None:
-            raise UsageError(
-                "dropout needs the step of the training",
-                hint="give score(samples, step=...); of the trainers, TRL's adapter knows it",
-            )
+    def _submitted(self, samples: Sequence[Sample | Mapping[str, Any]]) -> Future[list[Rewarded]]:
+        checked = list(map(self._judgeable, _checked(samples)))
         with self._starting:
             if self._foreground is not None:
                 raise UsageError("the reward is in use in a session", hint="use the session")
             if self._background is None:
-                self._background = Background(self._opened(), self._concurrency)
+                self._background = Background(self._opened(), self.concurrency)
             background = self._background
-        return background.submit(self._score(checked, background.turn, step))
+        return background.submit(self._score(checked, background.turn))
 
-    async def _score(
-        self, samples: Sequence[Sample], turn: asyncio.Semaphore, step: int | None
-    ) -> list[Rewarded]:
-        scored = await self._rewards(samples, turn, step)
-        for reward in scored:
-            self._counts.add(reward)
-        return scored
-
-    async def _rewards(
-        self, samples: Sequence[Sample], turn: asyncio.Semaphore, step: int | None
-    ) -> list[Rewarded]:
+    async def _score(self, samples: Sequence[Sample], turn: asyncio.Semaphore) -> list[Rewarded]:
         """Judge the responses of a batch, each by itself."""
         try:
             async with asyncio.TaskGroup() as group:
-                tasks = [group.create_task(self._reward(each, turn, step)) for each in samples]
+                tasks = [group.create_task(self._reward(each, turn)) for each in samples]
         except BaseExceptionGroup as group_error:
             # Rows do not raise; what does stops all of them, and the first says why.
             raise group_error.exceptions[0] from None
-        return [task.result() for task in tasks]
+        scored = [task.result() for task in tasks]
+        for reward in scored:
+            self._counts.add(reward)
+        self._counts.log_gates(scored)
+        return scored
 
     async def _counted(self, sample: Sample, turn: asyncio.Semaphore) -> Rewarded:
         scored = await self._reward(sample, turn)
@@ -225,13 +235,9 @@ class Reward(Closing):
         async with turn:
             return await self._by_judge(self.judge, sample, known, left)
 
-    async def _reward(
-        self, sample: Sample, turn: asyncio.Semaphore, step: int | None = None
-    ) -> Rewarded:
+    async def _reward(self, sample: Sample, turn: asyncio.Semaphore) -> Rewarded:
         """Judge one response: code first, then the judge for the rest."""
         gate = None if sample.response is None else self.terms.gate(sample)
-        if self.dropout is not None and step is not None:
-            sample = self.dropout.part(sample, step)
         known = await self._judged(self._rules, sample, [*range(len(sample.checklist))])
         guards = self._guards_by_code(sample)
         first = self.terms.reward(sample, known, guards, gate=gate)

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from heedful.core.errors import RowError
 from heedful.core.nouns import Sample
 from heedful.core.text import is_blank
-from heedful.core.turns import ToolCall
 from heedful.data.formats import chat, if_critic, native
 from heedful.data.formats.fields import messages
 from heedful.data.formats.files import shown
@@ -91,13 +90,11 @@ def _with_calls(sample: Sample, completion: Any) -> Sample:
     if not isinstance(completion, list) or not any(map(_calls_tools, completion)):
         return sample
     turns = messages(_plain(completion), "completion")
-    text, calls = "", tuple[ToolCall, ...]()
+    said: dict[str, Any] = {"response": ""}
     if turns[-1].role == "assistant":
-        text, calls = chat.answered(turns[-1], "completion")
+        said = chat.answered(turns[-1], "completion")
         turns = turns[:-1]
-    conversation = (*sample.conversation, *turns)
-    update = {"conversation": conversation, "response": text, "tool_calls": calls}
-    return sample.model_copy(update=update)
+    return sample.model_copy(update={**said, "conversation": (*sample.conversation, *turns)})
 
 
 def _calls_tools(turn: Any) -> bool:
@@ -137,13 +134,17 @@ def truth(value: Any) -> dict[str, Any]:
 
 
 def reply_text(completion: Any) -> str:
-    """Return the text of a completion, which may be messages: the last one's content."""
+    """Return the text of a completion: messages, of which the last counts, or parts of one."""
     if isinstance(completion, str):
         return completion
+    completion = _plain(completion)
     last = completion[-1] if isinstance(completion, list) and completion else None
-    if not isinstance(last, dict) or "content" not in last:
+    if not isinstance(last, dict) or not {"content", "tool_calls", "type"} & last.keys():
         raise RowError(f"the completion is {shown(completion)}, neither text nor messages")
-    return "" if last["content"] is None else str(last["content"])
+    message = {"content": completion} if "type" in last else last
+    if message.get("content") in (None, "", []):
+        return ""
+    return chat.turns({"role": "assistant", **message}, "completion")[-1].content
 
 
 def _from_if_critic(record: dict[str, Any], number: int) -> Sample:

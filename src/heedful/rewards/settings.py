@@ -43,11 +43,10 @@ def check_callable(
         raise UsageError(f"{what} is {value!r:.60}", hint=hint)
 
 
-def check_how(concurrency: object, dropout: object, cache: object, *, judge_empty: object) -> None:
+def check_how(concurrency: object, cache: object, *, judge_empty: object) -> None:
     """Refuse what doesn't say how to judge."""
     check_whole("concurrency", concurrency, 1)
     check_flag("judge_empty", judge_empty)
-    check_callable("dropout", dropout, "part", hint="give a RubricDropout, or none")
     if cache == "" or not isinstance(cache, str | PathLike | None):
         raise UsageError(f"the cache is {cache!r:.60}", hint="give a directory, or none")
 
@@ -56,7 +55,7 @@ def check_judges(guards: str, judge: object, guard_judge: object) -> None:
     """Refuse what isn't a judge, and guards whose judge is missing or not asked."""
     if not isinstance(judge, str):
         check_callable("the judge", judge, "judge", hint="give a judge, its name, or none")
-    if guards == "judge" and judge is None:
+    if guards == "judge" and judge in (None, "rules"):
         raise UsageError("guards='judge' needs a judge", hint="give one, or guards='code'")
     check_callable("guard_judge", guard_judge, "judge", hint="give a judge, or none")
     if guard_judge is not None and guards != "judge":

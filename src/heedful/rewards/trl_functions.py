@@ -69,8 +69,8 @@ def for_trl(
     """Make a reward function of TRL's ``GRPOTrainer`` or ``RLOOTrainer`` (1.16).
 
     The data set has ``prompt``, and ``checklist``, ``constraints`` or ``checklist_struct``. The
-    trainer logs ``NAME/undecided`` and ``NAME/coverage`` and shows the verdicts beside the
-    completions.
+    trainer logs ``NAME/undecided``, ``NAME/coverage`` and ``NAME/gated``, the share that gates
+    stopped, and shows the verdicts beside the completions.
 
     An undecided reward is ``None``, and TRL leaves the row out if there is no other reward
     function. Beside another one it would count as 0, so the function refuses that at the first
@@ -89,34 +89,70 @@ def for_trl(
         divergence: compares the reward with a second opinion on a part of each batch, logs the gap
             as ``NAME/gap``, and ends the training at an alarm where it is to.
     """
+    kind = _BlockingFunction if blocking else _AsyncFunction
+    return kind(reward, name, divergence)
 
-    def check(columns: Mapping[str, Any]) -> None:
-        if reward.terms.undecided is None:
-            _refuse_company(name, columns)
 
-    async def score(prompts: Sequence[Any], completions: Sequence[Any], **columns: Any) -> Values:
-        check(columns)
-        samples, step = _samples(prompts, completions, columns), _step(columns)
-        scored = await reward.score(samples, step=step)
-        if divergence is not None:
-            drawn = divergence.draw(len(samples), step or 0)
-            again = await divergence.reference.score([samples[at] for at in drawn], step=step)
-            _watch(divergence, name, [scored[at] for at in drawn], again, columns)
-        return _logged(name, scored, columns, reward)
+class _Function:
+    """A reward function; an object and no closure, so that it can be sent to other processes."""
 
-    def score_sync(prompts: Sequence[Any], completions: Sequence[Any], **columns: Any) -> Values:
-        check(columns)
-        samples, step = _samples(prompts, completions, columns), _step(columns)
-        scored = reward.score_sync(samples, step=step)
-        if divergence is not None:
-            drawn = divergence.draw(len(samples), step or 0)
-            again = divergence.reference.score_sync([samples[at] for at in drawn], step=step)
-            _watch(divergence, name, [scored[at] for at in drawn], again, columns)
-        return _logged(name, scored, columns, reward)
+    def __init__(self, reward: Reward, name: str, divergence: Divergence | None) -> None:
+        self.__name__ = name
+        self._reward = reward
+        self._divergence = divergence
 
-    function: Function = score_sync if blocking else score
-    function.__name__ = name
-    return function
+    def _read(
+        self, prompts: Sequence[Any], completions: Sequence[Any], columns: Mapping[str, Any]
+    ) -> list[Sample]:
+        if self._reward.terms.undecided is None:
+            _refuse_company(self.__name__, columns)
+        return _samples(prompts, completions, columns)
+
+    def _drawn(self, samples: Sequence[Sample], columns: Mapping[str, Any]) -> list[int]:
+        """Return the places of the responses that are judged a second time."""
+        drawn = self._divergence
+        return [] if drawn is None else drawn.draw(len(samples), _step(columns))
+
+    def _logged(
+        self,
+        scored: Sequence[Rewarded],
+        drawn: Sequence[int],
+        again: Sequence[Rewarded],
+        columns: Mapping[str, Any],
+    ) -> Values:
+        """Log a batch, report it to the sum that it belongs to, and return its rewards."""
+        if self._divergence is not None:
+            _watch(self._divergence, self.__name__, [scored[at] for at in drawn], again, columns)
+        _log(self.__name__, scored, columns)
+        running = _SUM.get()
+        if running is not None:
+            running.report([each.value is None for each in scored], self.__name__)
+            running.may_be_undecided |= self._reward.terms.undecided is None
+        return [each.value for each in scored]
+
+
+class _AsyncFunction(_Function):
+    async def __call__(
+        self, prompts: Sequence[Any], completions: Sequence[Any], **columns: Any
+    ) -> Values:
+        samples = self._read(prompts, completions, columns)
+        scored = await self._reward.score(samples)
+        drawn, again = self._drawn(samples, columns), []
+        if self._divergence is not None:
+            again = await self._divergence.reference.score([samples[at] for at in drawn])
+        return self._logged(scored, drawn, again, columns)
+
+
+class _BlockingFunction(_Function):
+    def __call__(
+        self, prompts: Sequence[Any], completions: Sequence[Any], **columns: Any
+    ) -> Values:
+        samples = self._read(prompts, completions, columns)
+        scored = self._reward.score_sync(samples)
+        drawn, again = self._drawn(samples, columns), []
+        if self._divergence is not None:
+            again = self._divergence.reference.score_sync([samples[at] for at in drawn])
+        return self._logged(scored, drawn, again, columns)
 
 
 def trl_rewards(
@@ -152,16 +188,36 @@ def trl_rewards(
             hint="give one finite number for each function",
         )
 
-    async def total(prompts: Sequence[Any], completions: Sequence[Any], **columns: Any) -> Values:
-        around = _SUM.get()
+    return _Total(functions, names, factors, name)
+
+
+class _Total:
+    """A sum of reward functions."""
+
+    def __init__(
+        self,
+        functions: Sequence[Function],
+        names: Sequence[str],
+        factors: Sequence[float],
+        name: str,
+    ) -> None:
+        self.__name__ = name
+        self._functions = functions
+        self._names = names
+        self._factors = factors
+
+    async def __call__(
+        self, prompts: Sequence[Any], completions: Sequence[Any], **columns: Any
+    ) -> Values:
+        name, around = self.__name__, _SUM.get()
         running = _RunningSum([False] * len(prompts))
         reset = _SUM.set(running)
         try:
-            calls = (_called(each, prompts, completions, columns) for each in functions)
+            calls = (_called(each, prompts, completions, columns) for each in self._functions)
             rewards = await asyncio.gather(*calls)
         finally:
             _SUM.reset(reset)
-        for function_name, values in zip(names, rewards, strict=True):
+        for function_name, values in zip(self._names, rewards, strict=True):
             if len(values) != len(prompts):
                 what = f"the reward function {function_name!r} returned {len(values)} rewards"
                 raise UsageError(what, hint=f"return one for each of {len(prompts)} completions")
@@ -172,12 +228,9 @@ def trl_rewards(
             around.report(running.undecided, name)
             around.may_be_undecided |= running.may_be_undecided
         return [
-            None if undecided else _sum(row, factors)
+            None if undecided else _sum(row, self._factors)
             for row, undecided in zip(zip(*rewards, strict=True), running.undecided, strict=True)
         ]
-
-    total.__name__ = name
-    return total
 
 
 def _names(functions: Sequence[Function], name: str) -> list[str]:
@@ -302,10 +355,10 @@ def _samples(
     return samples
 
 
-def _step(columns: Mapping[str, Any]) -> int | None:
-    """Return the step of the training, where the trainer says it."""
+def _step(columns: Mapping[str, Any]) -> int:
+    """Return the step of the training; 0 where the trainer doesn't say it."""
     step = getattr(columns.get("trainer_state"), "global_step", None)
-    return step if isinstance(step, int) else None
+    return step if isinstance(step, int) else 0
 
 
 def _finish_reasons(columns: Mapping[str, Any], size: int) -> list[str | None]:
@@ -326,7 +379,7 @@ def _watch(
     columns: Mapping[str, Any],
 ) -> None:
     """Log the gap between two rewards of the same responses; end the training at an alarm."""
-    logs = divergence.record(_step(columns) or 0, scored, again)
+    logs = divergence.record(_step(columns), scored, again)
     metric = columns.get("log_metric")
     if metric is not None:
         for key, value in logs.items():
@@ -336,20 +389,20 @@ def _watch(
         control.should_training_stop = control.should_save = True
 
 
-def _logged(
-    name: str, scored: Sequence[Rewarded], columns: Mapping[str, Any], reward: Reward
-) -> Values:
-    """Log a batch, report it to the sum that it belongs to, and return its rewards."""
+def _log(name: str, scored: Sequence[Rewarded], columns: Mapping[str, Any]) -> None:
     metric, extra = columns.get("log_metric"), columns.get("log_extra")
     if metric is not None and scored:
         metric(f"{name}/undecided", sum(not each.decided for each in scored) / len(scored))
+        metric(f"{name}/gated", sum(each.gate is not None for each in scored) / len(scored))
         known = [each.coverage for each in scored if each.coverage is not None]
         if known:
             metric(f"{name}/coverage", sum(known) / len(known))
     if extra is not None:
-        extra(f"{name}_verdicts", [" ".join(each.statuses) or str(each.problem) for each in scored])
-    running = _SUM.get()
-    if running is not None:
-        running.report([each.value is None for each in scored], name)
-        running.may_be_undecided |= reward.terms.undecided is None
-    return [each.value for each in scored]
+        extra(f"{name}_verdicts", [_said(each) for each in scored])
+
+
+def _said(reward: Rewarded) -> str:
+    """Say what a reward rests on, in a few words."""
+    if reward.gate is not None:
+        return f"stopped by the gate {reward.gate.gate}: {reward.gate.reason}"
+    return " ".join(reward.statuses) or str(reward.problem)

@@ -74,21 +74,6 @@ def possible_links(text: str) -> int:
     return _targets(text) + len(_POSSIBLE.findall(text))
 
 
-_MAIL = re.compile(r"(?<![\w.+-])[\w.+-]{1,64}@(?:[\w-]{1,63}\.){1,4}[a-zA-Z]{2,24}(?![\w-])")
-_POSSIBLE_MAIL = re.compile(r"\w ?@ ?\w|\bat\b.{1,60}\bdot\b|\[[^\[\]\n]{0,60}mail", re.IGNORECASE)
-
-
-def email_addresses(text: str) -> list[int]:
-    """Count email addresses; what may stand for one (``ann [at] b.org``, ``[email]``) may count.
-
-    >>> email_addresses("Write to ann@b.org."), email_addresses("Write to [my e-mail].")
-    ([1, 1], [0, 1])
-    """
-    sure = len(_MAIL.findall(text))
-    possible = len(_POSSIBLE_MAIL.findall(_MAIL.sub("", text)))
-    return [sure, sure + possible]
-
-
 _NAMES_OF_CODE = "init|main|name|call|str|repr|file|doc|all|new|del|len|iter|next|enter|exit|dict"
 _BOLD_TEXT = re.compile(
     r"(?<![A-Za-z0-9])\*\*(?=[^\s*])[^*\n]+(?<!\s)\*\*(?![A-Za-z0-9])"
@@ -128,17 +113,6 @@ def bold_passages(text: str) -> list[int]:
     for tag, pattern in _BOLD_ENDS.items():
         ahead[tag] = Ahead(pattern, text)
     return [sure, max(sure, _count_closed(_MAYBE_BOLD, text, end))]
-
-
-def bold_words(text: str) -> list[int]:
-    """Count the words of bold passages, as spaces part them; a passage may count as one.
-
-    >>> bold_words("**heavy rain** and **snow**")
-    [2, 2, 3]
-    """
-    words = sum(len(passage.split()) for passage in _BOLD_TEXT.findall(without_code(text)))
-    passages = bold_passages(text)
-    return [*passages, max(*passages, words)]
 
 
 _MARK_BUT_LINK = re.compile(

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 
 BOUNDS = (
-    "Coverage: decided on both sides. Bounds: the difference if all else were unmet on the first "
-    "side and met on the second, and the other way round."
+    "Coverage: decided on both sides. Bounds: the difference if all that is undecided were unmet "
+    "on the first side and met on the second, and the other way round."
 )
 
 SHORT = "what share was decided on both sides [and the bounds that the rest leaves]"
@@ -58,16 +58,20 @@ def cells(measured: Difference) -> tuple[str, ...]:
 
 
 def higher(measured: Difference) -> str:
-    """Name the side that is shown to be higher.
+    """Name the side that is shown to be higher, whatever the undecided verdicts are.
 
-    >>> measured = {"p_holm": 0.01, "difference": {"value": -0.2}}
+    >>> measured = {"p_holm": 0.01, "difference": {"value": -0.2}, "coverage": 1}
     >>> higher(measured), higher({**measured, "p_holm": 0.3})
     ('second', 'neither')
+    >>> higher({**measured, "coverage": 0.7, "bounds": [-0.4, 0.1]})
+    'open'
     """
     if measured["p_holm"] is None:
         return NOTHING
     if measured["p_holm"] >= LEVEL:
         return "neither"
+    if may_turn(measured):
+        return "open"
     return "first" if measured["difference"]["value"] > 0 else "second"
 
 
@@ -98,6 +102,14 @@ def delta(measured: Difference) -> float:
 def differs(measured: Difference) -> bool:
     """Check whether a difference is shown when it is read alone: its interval excludes 0."""
     return measured["p"] is not None and measured["p"] < LEVEL
+
+
+def may_turn(measured: Difference) -> bool:
+    """Check whether the undecided verdicts may turn a difference round."""
+    if measured["coverage"] == 1 or not measured["bounds"]:
+        return False
+    low, high = measured["bounds"]
+    return bool(low <= 0 <= high)
 
 
 def summary(measures: Collection[Difference], what: str) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from heedful.metrics.contrasts import Contrast, contrast
 from heedful.metrics.gathering import GROUPS
 from heedful.metrics.outcomes import unpack
-from heedful.metrics.satisfaction import BASES, FAMILIES
+from heedful.metrics.satisfaction import FAMILIES, OVER_ROWS
 from heedful.metrics.shares import pooled
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from heedful.core.nouns import Scoring
     from heedful.metrics.contrasts import Sums
     from heedful.metrics.outcomes import RowOutcome
-    from heedful.metrics.statistics import ClusterShare
+    from heedful.metrics.rates import Share
 
     Rate = tuple[str, str]
     """A family and the name of one of its rates."""
@@ -42,8 +42,8 @@ class Difference(Contrast):
     Attributes:
         compared: samples that are in it; of SysBench's SSR systems, of FollowBench's CSL examples.
         coverage: share of the paired samples' units that were decided on both sides.
-        bounds: the difference if all else were unmet on the first side and met on the second, and
-            the other way round.
+        bounds: the difference if all that is undecided were unmet on the first side and met on the
+            second, and the other way round.
     """
 
     compared: int
@@ -58,7 +58,7 @@ class Part(NamedTuple):
         sums: numerator and denominator of both sides.
         units: of the side that has more.
         covered: units decided on both sides.
-        extremes: of both sides the units that count if all that isn't compared is unmet, those that
+        extremes: of both sides the units that count if all that isn't decided is unmet, those that
             count if it is met, and all units.
     """
 
@@ -68,73 +68,89 @@ class Part(NamedTuple):
     extremes: tuple[float, ...]
 
 
+class PairRows(NamedTuple):
+    """The outcomes of a pair.
+
+    Attributes:
+        alone: of both sides as each judged its row.
+        shared: the same without the constraints that only one side decided, or neither.
+    """
+
+    alone: tuple[RowOutcome, RowOutcome]
+    shared: tuple[RowOutcome, RowOutcome]
+
+    @property
+    def covered(self) -> float:
+        """Share of the verdicts that both sides decided."""
+        return shared_part(
+            [row.verdicts.total for row in self.alone], [row.verdicts.total for row in self.shared]
+        )
+
+
 @lru_cache(maxsize=1 << 16)
-def parts(
-    first_row: RowOutcome,
-    second_row: RowOutcome,
-    scorings: tuple[Scoring, Scoring],
-) -> tuple[tuple[Rate, Part], ...]:
+def parts(rows: PairRows, scorings: tuple[Scoring, Scoring]) -> tuple[tuple[Rate, Part], ...]:
     """Pair two rows' contributions to every rate that both have a part in.
 
-    Under strict scoring a row of which anything is undecided has no part in rates over rows. An
-    estimate for those that can still pass would be evidence in a test of the difference. Taking in
-    those that are known to fail, but not these, would make the difference too small.
+    A row of which anything is undecided has no part in rates over rows: taking in those that are
+    known to fail, but not those that can still pass, would make the difference too small.
 
     Cached, because a million rows come to a few thousand distinct pairs of outcomes.
     """
-    first, second = (
-        {
-            (family, name): share
-            for family, contribute in FAMILIES.items()
-            for name, share in contribute(row, scoring).items()
-        }
-        for row, scoring in zip((first_row, second_row), scorings, strict=True)
+    alone, shared = (
+        [_contributions(row, scoring) for row, scoring in zip(pair, scorings, strict=True)]
+        for pair in rows
     )
-    strict = scorings == ("strict", "strict")
     return tuple(
         (
             rate,
             joint(
-                share,
-                second[rate],
-                whole=not strict
-                or rate not in BASES
-                or all(_whole(side.get(BASES[rate])) for side in (first, second)),
+                (alone[0][rate], alone[1][rate]),
+                None
+                if rate in OVER_ROWS and rows.covered < 1
+                else (shared[0].get(rate), shared[1].get(rate)),
+                rows.covered,
             ),
         )
-        for rate, share in first.items()
-        if rate in second and rate not in NOT_ROW_BY_ROW
+        for rate in alone[0]
+        if rate in alone[1] and rate not in NOT_ROW_BY_ROW
     )
 
 
-def _whole(verdicts: ClusterShare | None) -> bool:
-    """Check whether all verdicts behind a row's rate are decided, as far as it is over rows."""
-    return verdicts is None or verdicts.covered == verdicts.units
+def _contributions(row: RowOutcome, scoring: Scoring) -> dict[Rate, Share]:
+    return {
+        (family, name): share
+        for family, contribute in FAMILIES.items()
+        for name, share in contribute(row, scoring).items()
+    }
 
 
 @lru_cache(maxsize=1 << 16)
-def pooled_part(first: int, second: int) -> Part:
-    """Pair two packed counts as parts of the rate over constraints."""
-    return joint(pooled(unpack(first)), pooled(unpack(second)))
+def pooled_part(alone: tuple[int, int], shared: tuple[int, int]) -> Part:
+    """Pair packed counts as parts of the rate over constraints."""
+    whole = pooled(unpack(alone[0])), pooled(unpack(alone[1]))
+    both = pooled(unpack(shared[0])), pooled(unpack(shared[1]))
+    covered = shared_part([share.units for share in whole], [share.units for share in both])
+    return joint(whole, both, covered)
 
 
-def joint(first: ClusterShare, second: ClusterShare, *, whole: bool = True) -> Part:
-    """Pair two contributions; what either side leaves out is in neither."""
-    units = max(first.units, second.units)
-    # They have as many units unless something applies on one side only, which is decided.
-    decided = min(side.covered / side.units if side.units else 1.0 for side in (first, second))
-    covered = decided * units
-    if not (whole and first.denominator and second.denominator):
-        # Whatever is known of it, so that the difference lies between its bounds.
-        ends = [
-            end
-            for side in (first, second)
-            for end in (min(0.0, side.low), max(side.units, side.high), side.units)
-        ]
-        return Part(NOTHING, units, 0.0, tuple(ends))
-    extremes = (first.low, first.high, first.units, second.low, second.high, second.units)
-    sums = (first.numerator, first.denominator, second.numerator, second.denominator)
-    return Part(sums, units, covered, extremes)
+def shared_part(alone: Sequence[int], shared: Sequence[int]) -> float:
+    """Compute what share both sides decided; what applies on one side only is decided."""
+    return min(part / whole if whole else 1.0 for whole, part in zip(alone, shared, strict=True))
+
+
+def joint(
+    alone: tuple[Share, Share], shared: tuple[Share | None, Share | None] | None, covered: float
+) -> Part:
+    """Pair two contributions: what both sides decided, and what either can come to."""
+    extremes = (*alone[0], *alone[1])
+    units = max(share.units for share in alone)
+    first, second = shared or (None, None)
+    if not first or not second or first.undecided or second.undecided:
+        return Part(NOTHING, units, 0.0, extremes)
+    if not first.units or not second.units:
+        return Part(NOTHING, units, 0.0, extremes)
+    sums = (first.low, first.units, second.low, second.units)
+    return Part(sums, units, covered * units, extremes)
 
 
 class Clusters:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from heedful.analysis.compare.difference_tables import may_turn
 from heedful.analysis.compare.several_tables import against
 from heedful.metrics.contrasts import LEVEL
 from heedful.reporting.metric_names import in_words, ranked
@@ -37,8 +38,8 @@ class GateResult(NamedTuple):
 
     Attributes:
         verdict: ``worse`` if the difference is beyond the margin and p, of no difference, is below
-            0.05; ``shown`` if the interval excludes a difference beyond the margin; otherwise
-            ``open``.
+            0.05; ``shown`` if the interval excludes a difference beyond the margin, and so do the
+            bounds that undecided verdicts leave; otherwise ``open``.
         said: the same in words, with the numbers.
     """
 
@@ -82,10 +83,10 @@ def _checked(pair: Pair, rate: Rate, measured: Any, margin: float) -> GateResult
     low = ends[0] if ends else -1.0
     if low < least:
         return GateResult("open", f"{about}: {numbers}; whether it is {beyond} is open")
-    said = f"{about}: {numbers}; {pair['first']} isn't {beyond}"
     if measured["coverage"] < 1 and measured["bounds"][0] < least:
-        said += f", unless what was undecided makes it so ({_covered(measured)})"
-    return GateResult("shown", said)
+        said = f"whether it is {beyond} is open: it depends on what was undecided"
+        return GateResult("open", f"{about}: {numbers}; {said} ({_covered(measured)})")
+    return GateResult("shown", f"{about}: {numbers}; {pair['first']} isn't {beyond}")
 
 
 def _tested(pair: Pair) -> dict[Rate, Any]:
@@ -128,22 +129,13 @@ def _headline(pair: Pair, pairs: int) -> str:
     back = [rate for rate in shown if _sign(measures[rate]) == -sign]
     rest = len(measures) - len(shown)
     is_better = f"{better} is {verb} than {worse}"
-    if _may_be_lost(pair, measures[main]):
-        is_better = f"{better} seems {verb} than {worse}, unless what was undecided makes it so,"
+    if may_turn(measures[main]):
+        is_better = f"Of what both decided, {is_better}"
     parts = [f"{is_better} on {_numbers(main, measures[main], sign, pairs)}"]
     parts += [f"also on {_listed(along)}"] if along else []
     parts += [f"{'worse' if verb == 'better' else 'lower'} on {_listed(back)}"] if back else []
     parts += [f"no difference is shown on {_rates(rest)}"] if rest else []
     return "; ".join(parts) + "."
-
-
-def _may_be_lost(pair: Pair, measured: Mapping[str, Any]) -> bool:
-    """Check whether a difference may be one of what the sides left undecided."""
-    if measured["coverage"] == 1 or not measured["bounds"]:
-        return False
-    low, high = measured["bounds"]
-    p = pair["undecided"]["p"]
-    return low <= 0 <= high and p is not None and p < LEVEL
 
 
 def _numbers(rate: Rate, measured: Mapping[str, Any], sign: int, pairs: int) -> str:

@@ -6,7 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 from heedful.analysis.compare.conversations import LANGUAGE_AND_TURN, STEPS, Systems, Turns
 from heedful.analysis.compare.decided import decided_by_both
-from heedful.analysis.compare.differences import Clusters, Differences, joint, parts, pooled_part
+from heedful.analysis.compare.differences import (
+    Clusters,
+    Differences,
+    PairRows,
+    joint,
+    parts,
+    pooled_part,
+)
 from heedful.analysis.compare.verdict_pairs import VerdictPairs
 from heedful.metrics.contrasts import adjust_p
 from heedful.metrics.gathering import GROUPS, agreement
@@ -22,6 +29,7 @@ if TYPE_CHECKING:
     from heedful.jobs.results import Scored
     from heedful.metrics.contrasts import Contrast
     from heedful.metrics.outcomes import RowOutcome, Verdicts
+    from heedful.metrics.rates import Share
 
 DIMENSIONS = {
     "type": "types",
@@ -75,46 +83,45 @@ class RunComparison:
         verdicts = tuple(map(sort_verdicts, samples, critiques))
         states = verdicts[0].states, verdicts[1].states
         self._pairs.add(first, second, states)
-        alone = tuple(map(outcome, samples, critiques, verdicts, self._scorings))
-        rows = alone
+        alone = shared = tuple(map(outcome, samples, critiques, verdicts, self._scorings))
+        both = verdicts
         if self._scorings == ("strict", "strict"):
-            shared = decided_by_both(*critiques, len(states[0]))
-            if shared is not None:
-                critiques, verdicts = shared, tuple(map(sort_verdicts, samples, shared))
-                rows = tuple(map(outcome, samples, critiques, verdicts, self._scorings))
-        for side, row in enumerate(rows):
+            decided = decided_by_both(*critiques, len(states[0]))
+            if decided is not None:
+                both = tuple(map(sort_verdicts, samples, decided))
+                shared = tuple(map(outcome, samples, decided, both, self._scorings))
+        rows = PairRows((alone[0], alone[1]), (shared[0], shared[1]))
+        for side, row in enumerate(shared):
             self._loose[side] |= row.loose.decided > 0
-        contributed = dict(parts(rows[0], rows[1], self._scorings))
-        if rows[0].benchmark == "advancedif":
+        contributed = dict(parts(rows, self._scorings))
+        if alone[0].benchmark == "advancedif":
             contributed |= self._advancedif(alone, first.sample, contributed)
-        contributed |= _labelled(first.sample, verdicts)
-        self._gather(cluster, first.sample, rows, verdicts, contributed)
+        contributed |= _labelled(first.sample, verdicts, both)
+        self._gather(cluster, first.sample, rows, (verdicts, both), contributed)
 
     def _gather(
         self,
         cluster: int,
         sample: Sample,
-        rows: Sequence[RowOutcome],
-        verdicts: Sequence[Verdicts],
+        rows: PairRows,
+        verdicts: tuple[Sequence[Verdicts], Sequence[Verdicts]],
         contributed: Mapping[Rate, Part],
     ) -> None:
         """Add what a pair contributes to every rate, of all pairs, conversations and groups."""
         tags = sample.tags
-        multiif = rows[0].benchmark == "multiif"
-        for (benchmark, _), systems in self._stepwise.items():
-            if rows[0].benchmark != benchmark or not verdicts[0].states:
-                continue
-            flags = rows[0].all_ok, rows[1].all_ok
-            first, second = (
-                [state for state in side.states if state != NOT_APPLICABLE] for side in verdicts
-            )
-            systems.add(sample, (first, second), flags)
+        benchmark = rows.alone[0].benchmark
+        multiif = benchmark == "multiif"
+        for (family, _), systems in self._stepwise.items():
+            if benchmark == family and verdicts[0][0].states:
+                flags = rows.alone[0].all_ok, rows.alone[1].all_ok
+                first, second = map(_masked, *verdicts)
+                systems.add(sample, (first, second), flags)
         if multiif:
             tags = {**tags, **self._turns.add(cluster, sample, contributed)}
         for rate, part in contributed.items():
             if not (multiif and rate[0] == "ifeval"):  # these stand by turn
                 self._differences.add(rate, part)
-        self._group(tags, verdicts[0], verdicts[1], contributed)
+        self._group(tags, verdicts, contributed)
 
     def _advancedif(
         self, rows: Sequence[RowOutcome], sample: Sample, contributed: Mapping[Rate, Part]
@@ -127,20 +134,24 @@ class RunComparison:
             for row, scoring in zip(rows, self._scorings, strict=True)
         ]
         first, second = shares
-        return {} if first is None or second is None else {SUCCESS: joint(first, second)}
+        if first is None or second is None:
+            return {}
+        return {SUCCESS: joint((first, second), (first, second), 1.0)}
 
     def _group(
         self,
         tags: Mapping[str, Any],
-        first: Verdicts,
-        second: Verdicts,
+        verdicts: tuple[Sequence[Verdicts], Sequence[Verdicts]],
         contributed: Mapping[Rate, Part],
     ) -> None:
         for dimension in self._by:
             if dimension in DIMENSIONS:
-                theirs = getattr(second, DIMENSIONS[dimension])
-                for value, packed in getattr(first, DIMENSIONS[dimension]).items():
-                    pair = pooled_part(packed, theirs.get(value, 0))
+                packed = [
+                    getattr(side, DIMENSIONS[dimension]) for sides in verdicts for side in sides
+                ]
+                for value in packed[0]:
+                    counts = [of.get(value, 0) for of in packed]
+                    pair = pooled_part((counts[0], counts[1]), (counts[2], counts[3]))
                     self._differences.add(CONSTRAINTS, pair, dimension, value)
             elif dimension in tags:
                 for rate, part in contributed.items():
@@ -230,20 +241,36 @@ class RunComparison:
                 yield rate, self._differences.result(rate, dimension, group, seed=seed)
 
 
-def _labelled(sample: Sample, verdicts: Sequence[Verdicts]) -> dict[Rate, Part]:
+def _masked(alone: Verdicts, shared: Verdicts) -> list[int]:
+    """Take what not both sides decided as undecided; what doesn't apply is left out."""
+    return [
+        UNDECIDED if both == NOT_APPLICABLE else state
+        for state, both in zip(alone.states, shared.states, strict=True)
+        if state != NOT_APPLICABLE
+    ]
+
+
+def _labelled(
+    sample: Sample, alone: Sequence[Verdicts], both: Sequence[Verdicts]
+) -> dict[Rate, Part]:
     """Compare both sides' verdicts with the labels of the first."""
+    first, second = (_agreements(sample, sides) for sides in (alone, both))
+    if not first[0].units:
+        return {}
+    return {LABELS: joint(first, second, second[0].units / first[0].units)}
+
+
+def _agreements(sample: Sample, sides: Sequence[Verdicts]) -> tuple[Share, Share]:
     known = [
         (place, MET if label else UNMET)
-        for place, label in enumerate((sample.labels or ())[: len(verdicts[0].states)])
-        if label is not None and NOT_APPLICABLE not in {side.states[place] for side in verdicts}
+        for place, label in enumerate((sample.labels or ())[: len(sides[0].states)])
+        if label is not None and NOT_APPLICABLE not in {side.states[place] for side in sides}
     ]
-    if not known:
-        return {}
     first, second = (
         agreement(
             [side.states[place] == label for place, label in known],
             [side.states[place] != UNDECIDED for place, _ in known],
         )
-        for side in verdicts
+        for side in sides
     )
-    return {LABELS: joint(first, second)}
+    return first, second

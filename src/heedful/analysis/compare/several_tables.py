@@ -10,6 +10,7 @@ from heedful.analysis.compare.difference_tables import (
     SHORT,
     cells,
     differs,
+    may_turn,
     summary,
     undecided,
 )
@@ -80,8 +81,8 @@ def _every_pair(family: str, names: Sequence[str], measures: Mapping[str, Measur
     columns = ("metric", "row − column", *(str(place) for place in range(1, len(names) + 1)))
     measured = [measure for of in measures.values() for measure in of.values()]
     note = (
-        "Starred: p is below 0.05, and the 95 % interval excludes 0. Each pair is compared on its "
-        f"own samples, those that both decided. {summary(measured, 'pairs')}"
+        "Starred: p is below 0.05 and the 95 % interval excludes 0, whatever is undecided. Each "
+        f"pair is compared on the samples that both decided. {summary(measured, 'pairs')}"
     )
     if any(measure["coverage"] < 1 for measure in measured):
         note += f" Below a difference: {SHORT}."
@@ -94,7 +95,8 @@ def _delta(measures: Measures, name: str, other: str) -> str:
     value = None if measured is None else measured["difference"]["value"]
     if measured is None or value is None:
         return "·" if name == other else NOTHING
-    shown = signed(value if there else -value, 1) + "*" * differs(measured)
+    shown = signed(value if there else -value, 1)
+    shown += "*" * (differs(measured) and not may_turn(measured))
     if measured["coverage"] == 1:
         return shown
     low, high = measured["bounds"]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from heedful.core.nouns import Scoring
-    from heedful.engine.records import Entry
+    from heedful.engine.schema import Entry
 
 __all__ = ["flat"]
 

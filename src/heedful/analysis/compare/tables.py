@@ -49,8 +49,8 @@ CUT = 100
 READ = (
     "In per cent; Δ is first minus second, with its 95 % interval. p: the paired randomization "
     "test, which swaps the sides of whole instructions or conversations. Below 0.05 it shows which "
-    "side is higher, and the interval excludes 0; neither: no difference is shown. What only one "
-    "side decided is in neither rate."
+    "side is higher, and the interval excludes 0; neither: no difference is shown; open: what is "
+    "undecided may turn it round. What only one side decided is in neither rate."
 )
 
 COUNTED = "p: the paired randomization test of what only one side met."

@@ -51,6 +51,7 @@ class Bench:
         self.retry_failed = options.retry_failed
         self.on_progress = options.on_progress
         self._named = (options.responses, options.format)
+        self._reasoning = options.reasoning
         self._max_cost = options.max_cost
         self._spent = 0.0
 
@@ -80,12 +81,14 @@ class Bench:
         data = self.source.path if self.source else self.rows
         run = None
         if self.folder is not None:
+            read = [] if self._reasoning is None else [self._reasoning]
             options = (responses, format_name, self.scoring, self.seed, None, dict(judge.config))
-            run = self.folder / default_run(cast("Path", data), *options).name
+            run = self.folder / default_run(cast("Path", data), *options, *read).name
         return {
             "data": data,
             "responses": responses if self.source else None,
             "format": format_name,
+            "reasoning": self._reasoning,
             "judge": judge,
             "scoring": self.scoring,
             "seed": self.seed,

@@ -12,7 +12,7 @@ from heedful.core.rubric import judgment_at, value
 from heedful.core.scale import LABEL_LEVELS, NOT_APPLICABLE
 from heedful.metrics.agreement import Confusion
 from heedful.metrics.agreement_intervals import rate_estimates, weighted_kappa_estimate
-from heedful.metrics.statistics import ClusterShare, measure
+from heedful.metrics.rates import Share, measure
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -76,10 +76,8 @@ def level_agreement(
     }
 
 
-def _exact(pairs: Sequence[Pair]) -> ClusterShare:
-    known = sum(said is not None for _, said in pairs)
-    same = sum(said is not None and label[0] == said[0] for label, said in pairs)
-    return ClusterShare(same, known, same, same + len(pairs) - known, len(pairs), known)
+def _exact(pairs: Sequence[Pair]) -> Share:
+    return Share.of([None if said is None else label[0] == said[0] for label, said in pairs])
 
 
 def _counted(rows: Iterable[tuple[float, ...]]) -> Counter[tuple[float, ...]]:

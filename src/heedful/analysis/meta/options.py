@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Mapping, Sequence
 
+    from heedful.core.reasoning import ReasoningMode
     from heedful.engine.runner import Progress
     from heedful.models import Model, Price
 
@@ -27,6 +28,7 @@ class MetaOptions(TypedDict, total=False):
     Attributes:
         responses: a file with the responses, joined on key or prompt, where the data has none.
         format: the format's name; detected from the file by default.
+        reasoning: ``strip`` or ``keep`` that of responses; see :func:`heedful.evaluate`.
         by: the tag that averages per type go by; ``task`` by default.
         truth: take the verdicts of code as the labels: ``rules``, ``compiled``, or both with a
             comma.
@@ -47,6 +49,7 @@ class MetaOptions(TypedDict, total=False):
 
     responses: Name | None
     format: str | None
+    reasoning: ReasoningMode | None
     by: str
     truth: str | None
     probes: Sequence[str]
@@ -67,6 +70,7 @@ class MetaSettings:
 
     responses: Name | None = None
     format: str | None = None
+    reasoning: ReasoningMode | None = None
     by: str = BY
     truth: str | None = None
     probes: Sequence[str] = ()

@@ -40,7 +40,7 @@ from heedful.engine.runner import Item, Progress
 from heedful.engine.saved_run import SUMMARY
 from heedful.jobs.results import PROBLEMS_LISTED, check_output, check_run
 from heedful.judges.prompts.template import shipped, version
-from heedful.metrics.statistics import ClusterShare, measure
+from heedful.metrics.rates import Share, measure
 
 if TYPE_CHECKING:
     import os
@@ -279,7 +279,7 @@ class _AnswerCounts:
     """Counts how generators answered, by task and generator."""
 
     def __init__(self) -> None:
-        self._shares: dict[tuple[str, str], Counter[ClusterShare]] = {}
+        self._shares: dict[tuple[str, str], Counter[Share]] = {}
         self._counts: dict[tuple[str, str], Counter[str]] = {}
 
     def add(self, samples: Samples) -> None:
@@ -287,7 +287,7 @@ class _AnswerCounts:
         right = sum(response.correct is True for response in samples.responses)
         decided = sum(response.correct is not None for response in samples.responses)
         units = len(samples.responses) + samples.empty + samples.failed
-        share = ClusterShare(right, decided, right, right + units - decided, units, decided)
+        share = Share(right, right + units - decided, units)
         self._shares.setdefault(key, Counter())[share] += 1
         self._counts.setdefault(key, Counter()).update(
             undecided=len(samples.responses) - decided,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from heedful.bench.criticbench.tables import bands_of, generators_of, names_in, tables
 from heedful.reporting.chart import Chart, shorten
 from heedful.reporting.document import Document
-from heedful.reporting.notation import cost_line
+from heedful.reporting.notation import cost_line, least
 from heedful.reporting.row_charts import Estimate, estimates_chart
 from heedful.reporting.xy_charts import Axis, Line, Point, bounds_of, heat_map, line_chart
 
@@ -45,7 +45,7 @@ def charts(result: Result) -> Iterator[Chart]:
     critics = {
         name: numbers
         for name, numbers in result["critics"].items()
-        if numbers["accuracy"]["value"] is not None
+        if numbers["accuracy"]["coverage"]
     }
     if critics:
         yield Chart("scaling", "Accuracy by critic", _scaling(critics))
@@ -54,9 +54,7 @@ def charts(result: Result) -> Iterator[Chart]:
             yield Chart("heat_map", title, _heat_map(critics, generators_of(critics)))
         if len(bands_of(critics)) > 1:
             yield Chart("certainty", "Accuracy by certainty", _by_certainty(critics))
-    decided = [
-        numbers for numbers in result["self_consistency"] if numbers["plain"]["value"] is not None
-    ]
+    decided = [numbers for numbers in result["self_consistency"] if numbers["plain"]["coverage"]]
     if decided:
         title = "Self-consistency without and with self-check"
         yield Chart("self_check", title, _votes(decided))
@@ -74,7 +72,7 @@ def _scaling(critics: Mapping[str, Result]) -> Spec:
     sizes = {critic: numbers["size"] for critic, numbers in critics.items()}
     if None in sizes.values():
         estimates = [
-            Estimate(critic, measure["value"], measure["interval"], series=name)
+            Estimate(critic, least(measure), measure["interval"], series=name)
             for critic in critics
             for name, measures in series.items()
             if (measure := measures[critic]) is not None
@@ -105,7 +103,11 @@ _SIZE = re.compile(r"(?:\d+x)?\d+(?:\.\d+)?[bm](?![a-z0-9])", re.IGNORECASE)
 
 def _heat_map(critics: Mapping[str, Result], generators: Sequence[str]) -> Spec:
     values = [
-        [(numbers["by_generator"].get(name) or {}).get("value") for name in generators]
+        [
+            least(measure) if measure and measure["coverage"] else None
+            for name in generators
+            for measure in [numbers["by_generator"].get(name)]
+        ]
         for numbers in critics.values()
     ]
     own = [
@@ -153,9 +155,9 @@ def _votes(votes: Sequence[Result]) -> Spec:
 def _line(name: str, measures: Iterable[tuple[float | str, Result | None]]) -> Line:
     points = []
     for x, measure in measures:
-        if measure is not None and measure["value"] is not None:
+        if measure is not None and measure["coverage"]:
             low, high = measure["interval"] or (None, None)
-            points.append(Point(x, measure["value"], low, high))
+            points.append(Point(x, least(measure), low, high))
     return Line(name, points)
 
 

@@ -20,7 +20,7 @@ from heedful.engine.call_cache import complete
 from heedful.engine.purpose import RESPONSE_TOKENS, Purpose
 from heedful.engine.runner import together
 from heedful.judges.prompts.template import fill, shipped
-from heedful.models.replies import without_thinking
+from heedful.models.replies import without_reasoning
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -146,7 +146,7 @@ class Sampler:
             completion = await complete(
                 model, messages, self._sampling, sample=index, purpose=purpose
             )
-            return without_thinking(completion)
+            return without_reasoning(completion)
         except ModelError as error:
             return error
 

@@ -1,7 +1,7 @@
 """CriticBench's numbers: how often critics are right, and what checking does for a vote.
 
-Strict: a critique without a judgment is not decided, and not in the rates. Faithful: it counts as
-"correct", as in the paper. A critique that failed is decided by neither.
+Strict: a critique without a judgment is not decided, and makes the rates ranges. Faithful: it
+counts as "correct", as in the paper. A critique that failed is decided by neither.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from heedful.metrics.contrasts import contrast
-from heedful.metrics.statistics import ClusterShare, measure
+from heedful.metrics.rates import Share, measure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -100,17 +100,12 @@ def _grouped(
     return groups
 
 
-def _shares(rows: Iterable[_VerdictRow]) -> Counter[ClusterShare]:
+def _shares(rows: Iterable[_VerdictRow]) -> Counter[Share]:
     """Count what queries contribute: responses to one query go together, being judged alike."""
     queries: dict[str, list[bool | None]] = {}
     for row in rows:
         queries.setdefault(row.triplet.query or row.triplet.id, []).extend(row.right)
-    return Counter(map(_share, queries.values()))
-
-
-def _share(values: Sequence[bool | None]) -> ClusterShare:
-    right, decided = values.count(True), len(values) - values.count(None)
-    return ClusterShare(right, decided, right, right + len(values) - decided, len(values), decided)
+    return Counter(map(Share.of, queries.values()))
 
 
 def _mean(values: Iterable[bool | None]) -> float | None:
@@ -200,23 +195,23 @@ def _outcome(check: SelfCheck, verdicts: Sequence[Verdict], threshold: float) ->
 
 def _compared(outcomes: Sequence[_Outcome]) -> dict[str, Any]:
     decided = [o for o in outcomes if o.plain is not None and o.checked is not None]
-    undecided = len(outcomes) - len(decided)
+    unknown: list[bool | None] = [None] * (len(outcomes) - len(decided))
     sides = {
-        "plain": Counter(_share([o.plain]) for o in decided),
-        "checking": Counter(_share([o.checked]) for o in decided),
+        "plain": [o.plain for o in decided] + unknown,
+        "checking": [o.checked for o in decided] + unknown,
     }
-    none = _share([None])
-    for shares in sides.values():
-        shares[none] += undecided
     fixed = sum(not o.plain and bool(o.checked) for o in decided)
     broken = sum(bool(o.plain) and not o.checked for o in decided)
     wrong = sum(not o.plain for o in decided)
     sums = Counter((float(bool(o.checked)), 1.0, float(bool(o.plain)), 1.0) for o in decided)
     change = contrast({"": sums}, seed=0)  # of single queries: McNemar's exact test, without chance
-    rates: Mapping[str, Any] = {side: measure(+shares) for side, shares in sides.items()}
+    rates: Mapping[str, Any] = {
+        side: measure(Counter(Share.of([value]) for value in values))
+        for side, values in sides.items()
+    }
     return {
         "queries": len(outcomes),
-        "undecided": undecided,
+        "undecided": len(unknown),
         "checked": sum(o.critiques > 0 for o in outcomes),
         "critiques": sum(o.critiques for o in outcomes),
         **rates,

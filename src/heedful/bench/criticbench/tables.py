@@ -5,7 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from heedful.reporting.document import Document
-from heedful.reporting.notation import COVERAGE, INTERVAL, cost_line, interval, percent, signed
+from heedful.reporting.notation import (
+    COVERAGE,
+    INTERVAL,
+    NOTHING,
+    cost_line,
+    interval,
+    percent,
+    rate,
+    signed,
+)
 from heedful.reporting.table import Table
 
 if TYPE_CHECKING:
@@ -22,7 +31,7 @@ def build_document(summary: Result) -> Document:
         [
             task,
             generator,
-            percent(numbers["accuracy"]["value"]),
+            rate(numbers["accuracy"]),
             interval(numbers["accuracy"]["interval"]),
             percent(numbers["accuracy"][COVERAGE], 1),
             f"{numbers['undecided']:,}",
@@ -110,12 +119,12 @@ def _critics(result: Result) -> Table:
         [
             critic,
             "–" if numbers["size"] is None else f"{numbers['size']:g}",
-            percent(numbers["accuracy"]["value"]),
+            rate(numbers["accuracy"]),
             interval(numbers["accuracy"]["interval"]),
             f"{len(numbers['runs'])}",
             "–" if numbers["spread"] is None else f"{100 * numbers['spread']:.2f}",
-            percent(numbers["on_correct"]["value"], 1),
-            percent(numbers["on_wrong"]["value"], 1),
+            rate(numbers["on_correct"], 1),
+            rate(numbers["on_wrong"], 1),
             percent(numbers["accuracy"][COVERAGE], 1),
             f"{numbers['unparsed']:,}",
             f"{numbers['failed']:,}",
@@ -125,7 +134,7 @@ def _critics(result: Result) -> Table:
     columns = ["critic", "size, B", "accuracy %", INTERVAL, "runs", "spread"]
     columns += ["on correct", "on wrong", COVERAGE, "unparsed", "failed"]
     meaning = {
-        "strict": "strict: a critique without a judgment is in no rate",
+        "strict": "strict: a critique without a judgment is undecided",
         "faithful": 'faithful: a critique without a judgment counts as "correct"',
     }
     note = f"{meaning[result['scoring']]}; spread: standard deviation of the runs' accuracies"
@@ -150,8 +159,8 @@ def _self_check(checks: Sequence[Result]) -> Table:
             *(check[name] for name in names),
             f"{check['threshold']:g}",
             f"{check['queries']:,}",
-            percent(check["plain"]["value"]),
-            percent(check["checking"]["value"]),
+            rate(check["plain"]),
+            rate(check["checking"]),
             signed(check["difference"]),
             interval(check["interval"], signed),
             f"{check['fixed']:,} / {check['broken']:,}",
@@ -190,4 +199,4 @@ def bands_of(critics: Mapping[str, Result]) -> list[str]:
 
 
 def _shown(measure: Result | None) -> str:
-    return percent(measure["value"] if measure else None, 1)
+    return rate(measure, 1) if measure else NOTHING

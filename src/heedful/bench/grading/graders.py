@@ -16,6 +16,7 @@ from heedful.bench.grading.boxes import last_boxed
 from heedful.bench.grading.choices import choice_letter, choice_of_words
 from heedful.bench.grading.supervise import ResourceLimits
 from heedful.core.errors import UsageError
+from heedful.core.reasoning import separate
 
 if TYPE_CHECKING:
     from heedful.bench.grading.leaves import EqualityResult, Method
@@ -78,6 +79,9 @@ class Grader:
         if text is None or not text.strip():
             field = "text" if reading == "solution" else "given answer"
             return self._undecided(problem, f"the solution has no {field}")
+        text, _ = separate(text)
+        if not text:
+            return self._undecided(problem, NO_ANSWER)
         if problem.kind == "code":
             return await self._program(problem, text)
         if not problem.answers:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from heedful.bench.realcritic.cases import case_of
 from heedful.bench.realcritic.labels import corrected
 from heedful.reporting.chart import Chart
+from heedful.reporting.notation import least
 from heedful.reporting.row_charts import FLOWS, flows_chart
 from heedful.reporting.xy_charts import Axis, Line, Point, bounds_of, line_chart
 
@@ -54,9 +55,9 @@ def rounds_charts(report: Mapping[str, Any]) -> Iterator[Chart]:
 def _points(measures: Sequence[Mapping[str, Any]]) -> Iterator[Point]:
     for place, measure in enumerate(measures):
         accuracy = measure["accuracy"]
-        if accuracy["value"] is not None:
+        if accuracy["coverage"]:
             name = f"round {place}" if place else "start"
-            yield Point(name, accuracy["value"], *(accuracy["interval"] or (None, None)))
+            yield Point(name, least(accuracy), *(accuracy["interval"] or (None, None)))
 
 
 def flow_charts(

@@ -18,8 +18,9 @@ from heedful.core.nouns import Expense  # noqa: TC001 - pydantic reads annotatio
 from heedful.core.problems import Problem, Solution
 from heedful.engine.call_cache import complete, expense
 from heedful.engine.purpose import EXPLAINED_TOKENS, RESPONSE_TOKENS, Purpose
+from heedful.judges.prompts import Shown
 from heedful.models.base import Completion
-from heedful.models.replies import without_thinking
+from heedful.models.replies import without_reasoning
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -176,7 +177,7 @@ class Solver:
         reply = await self.ask(self.prompts.direct(problem), RESPONSE_TOKENS, spent)
         if isinstance(reply, ModelError):
             return GradedAnswer(failed=True, grade=SolutionVerdict(reason=str(reply)))
-        reply = without_thinking(reply)
+        reply = without_reasoning(reply)
         cut = reply.cut_off
         grade = await self.grade(problem, reply.text, cut_off=cut)
         return GradedAnswer(text=reply.text, cut_off=cut, grade=grade)
@@ -270,8 +271,9 @@ class Critic:
     async def _round(
         self, problem: Problem, solution: Solution, reply: Completion, spent: list[Expense]
     ) -> Round:
+        shown = Shown(problem.question, solution.text or "")
         cut = reply.cut_off  # then what it says may be the solution's, which it quotes
-        review = Review(None, None, None) if cut else read_review(reply.text)
+        review = Review(None, None, None) if cut else read_review(reply.text, shown)
         checked = None
         if self.checker is not None and reply.text.strip():
             messages = self.solver.prompts.check(problem, solution, reply.text)
@@ -284,6 +286,6 @@ class Critic:
             grade=await self.solver.grade(problem, review.correction, cut_off=cut),
             verdict=review.verdict,
             first_error=review.first_error,
-            qualified=read_check(judged.text) if judged else None,
+            qualified=read_check(judged.text, Shown(*shown.texts, reply.text)) if judged else None,
             checked=judged.text if judged else None,
         )

@@ -1,7 +1,7 @@
 """RealCritic's numbers, from what critics have done.
 
-Strict: a given solution is correct if our grader says so, and what is not decided is left out of
-the rate, with the coverage beside it. Faithful: as the published code counts, the given solution is
+Strict: a given solution is correct if our grader says so, and a rate of which something is not
+decided is a range. Faithful: as the published code counts, the given solution is
 what the file's label says, so is an answer that repeats it, and whatever was not decided (no
 answer, a time-out, a failed call) is wrong. Under both, repeating answers gains nothing.
 """
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from heedful.bench.realcritic.cases import case_of, given, own, settled
 from heedful.bench.realcritic.labels import corrected
 from heedful.metrics.contrasts import contrast
-from heedful.metrics.statistics import ClusterShare, macro_measure, measure
+from heedful.metrics.rates import Share, macro_measure, measure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from heedful.bench.realcritic.labels import Labels
     from heedful.bench.realcritic.run import RealCriticRow
     from heedful.core.nouns import Scoring
-    from heedful.metrics.statistics import RateEstimate
+    from heedful.metrics.rates import RateEstimate
 
 __all__ = ["numbers"]
 
@@ -160,13 +160,8 @@ def _share(part: int, whole: int) -> float | None:
     return part / whole if whole else None
 
 
-def _units(values: Iterable[bool | None]) -> Counter[ClusterShare]:
-    shares = {
-        True: ClusterShare(1, 1, 1, 1, 1, 1),
-        False: ClusterShare(0, 1, 0, 0, 1, 1),
-        None: ClusterShare(0, 0, 0, 1, 1, 0),
-    }
-    return Counter(shares[value] for value in values)
+def _units(values: Iterable[bool | None]) -> Counter[Share]:
+    return Counter(Share.of([value]) for value in values)
 
 
 def _measured(values: Iterable[bool | None], readable: float = 1.0) -> RateEstimate:
@@ -293,6 +288,7 @@ def _first_error(cases: Sequence[Case], scoring: Scoring, readable: float) -> di
         "erroneous": erroneous,
         "correct": flawless,
         "f1": harmonic_mean(erroneous["value"], flawless["value"]),
+        "f1_bounds": _harmonic_bounds(erroneous["bounds"], flawless["bounds"]),
     }
 
 
@@ -301,6 +297,14 @@ def harmonic_mean(first: float | None, second: float | None) -> float | None:
     if first is None or second is None:
         return None
     return 2 * first * second / (first + second) if first + second else 0.0
+
+
+def _harmonic_bounds(
+    first: Sequence[float] | None, second: Sequence[float] | None
+) -> list[float | None] | None:
+    if first is None or second is None:
+        return None
+    return [harmonic_mean(a, b) for a, b in zip(first, second, strict=True)]
 
 
 def _agreement(rows: Iterable[RealCriticRow]) -> Mapping[str, Any]:

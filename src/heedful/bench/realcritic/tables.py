@@ -7,29 +7,30 @@ from typing import TYPE_CHECKING, Any
 
 from heedful.core.text import amount
 from heedful.reporting.notation import (
-    COVERAGE,
     INTERVAL,
     MEASURED,
     cells,
     counts,
     interval,
     percent,
+    rate,
     signed,
 )
 from heedful.reporting.table import INDENT, Table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
 Row = tuple[str, ...]
+Ends = tuple[float, float]
 
 PARADIGMS = ("self", "cross")
 """Critiques of the critic's own solution, and of the given one."""
 GENERATORS_SHOWN = 12
 
 STRICT = (
-    "strict scoring: given solutions are graded again; what was not decided is left out, and the "
-    "coverage says how much that is"
+    "strict scoring: given solutions are graded again; where something was not decided, a rate is "
+    "a range"
 )
 FAITHFUL = (
     "faithful scoring, as the published code counts: given solutions, and "
@@ -39,26 +40,27 @@ FAITHFUL = (
 CORRECTED = "given solutions that people have adjudicated: by their verdict"
 
 
-def league(cells: Mapping[str, Mapping[str, float | None]]) -> dict[str, dict[str, float | None]]:
-    """Add what the paper's result table derives from its cells: averages and differences."""
-    rows: dict[str, dict[str, float | None]] = {}
+def league(cells: Mapping[str, Mapping[str, Ends]]) -> dict[str, dict[str, Ends]]:
+    """Add what the paper's result table derives from its cells: averages and differences.
+
+    All are least and greatest values, which are equal where everything is decided.
+    """
+    rows: dict[str, dict[str, Ends]] = {}
     for name, own in cells.items():
         rows[name] = dict(own)
         for after, before in (("self", "direct"), ("cross", "baseline")):
             if name == after and before in cells:
                 rows[f"{after} - {before}"] = {
-                    key: _difference(value, cells[before].get(key)) for key, value in own.items()
+                    key: (low - cells[before][key][1], high - cells[before][key][0])
+                    for key, (low, high) in own.items()
+                    if key in cells[before]
                 }
     return {name: {**own, "average": _mean(list(own.values()))} for name, own in rows.items()}
 
 
-def _difference(after: float | None, before: float | None) -> float | None:
-    return None if after is None or before is None else after - before
-
-
-def _mean(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return math.fsum(known) / len(known) if known and len(known) == len(values) else None
+def _mean(ends: Sequence[Ends]) -> Ends:
+    low, high = (math.fsum(side) / len(ends) for side in zip(*ends, strict=True))
+    return low, high
 
 
 def tables(report: Mapping[str, Any]) -> Iterator[Table]:
@@ -89,7 +91,7 @@ def _accuracies(critics: Mapping[str, Any], note: str, unread: int) -> Table:
     notes = []
     gain: Row
     for critic, numbers in critics.items():
-        rows.append((critic, *[""] * 7))
+        rows.append((critic, *[""] * 6))
         for name in ("baseline", "direct"):
             if name in numbers:
                 accuracy = cells(numbers[name]["accuracy"], 1)
@@ -111,7 +113,7 @@ def _accuracies(critics: Mapping[str, Any], note: str, unread: int) -> Table:
     )
     notes.append(note)
     if unread:
-        notes.append(f"{amount(unread, 'row')} could not be read; every coverage counts them")
+        notes.append(f"{amount(unread, 'row')} could not be read; they count as undecided")
     columns = ("critic", *MEASURED, "Δ", INTERVAL)
     return Table("Accuracy", columns, rows, "; ".join(notes)).filled()
 
@@ -135,17 +137,24 @@ def _leagues(critics: Mapping[str, Any]) -> Iterator[Table]:
         if len(sets) < 2:  # noqa: PLR2004 - one set is the whole
             continue
         accuracies = {
-            name: {key: own[key]["value"] for key in sets if key in own}
+            name: {key: tuple(ends) for key in sets if key in own and (ends := own[key]["bounds"])}
             for name, own in known.items()
         }
         rows: list[Row] = []
         for name, row in league(accuracies).items():
             differs = " - " in name
             write = signed if differs else percent
-            shown = (write(value, 1) for value in row.values())
+            shown = (_written(row.get(key), write) for key in (*sets, "average"))
             rows.append((f"Δ({name})" if differs else name, *shown))
         note = "average: the mean over sets, each weighing the same; the last round"
         yield Table(f"{critic}, by set, %", ("", *sets, "average"), rows, note)
+
+
+def _written(ends: Ends | None, write: Callable[[float | None, int], str]) -> str:
+    """Write a value, or from where to where it can be."""
+    if ends is None or ends[0] == ends[1]:
+        return write(ends and ends[0], 1)
+    return interval(ends, write)
 
 
 def _transitions(critics: Mapping[str, Any]) -> Table:
@@ -179,21 +188,21 @@ def _verdicts(critics: Mapping[str, Any]) -> Table:
     heads = ("high\nright", "high\nwrong", "low\nright", "low\nwrong")
     rows: list[Row] = []
     for critic, numbers in critics.items():
-        rows.append((critic, *[""] * 7))
+        rows.append((critic, *[""] * 6))
         for name, round_ in _rounds(numbers):
             quality = round_["verdict"]["quality"]
             shares = [
                 percent(quality[key] / quality["n"] if quality["n"] else None, 1)
                 for key in ("high_right", "high_wrong", "low_right", "low_wrong")
             ]
-            value, between, _, coverage, _ = cells(round_["verdict"]["accuracy"], 1)
-            rows.append((f"{INDENT}{name}", value, between, coverage, *shares))
+            value, between, *_ = cells(round_["verdict"]["accuracy"], 1)
+            rows.append((f"{INDENT}{name}", value, between, *shares))
     note = (
         "%: verdicts on the solution that are right. Then, in % of the critiques with both "
         "decided: high or low as the correction is correct or not, by the verdict. Low and right "
         "is what verdict accuracy hides"
     )
-    return Table("Verdict × quality", ("critic", "%", INTERVAL, COVERAGE, *heads), rows, note)
+    return Table("Verdict × quality", ("critic", "%", INTERVAL, *heads), rows, note)
 
 
 def _post_checks(critics: Mapping[str, Any]) -> Table:
@@ -209,8 +218,8 @@ def _post_checks(critics: Mapping[str, Any]) -> Table:
             rows.append(
                 (
                     f"{INDENT}{name}",
-                    percent(round_["accuracy"]["value"], 1),
-                    percent(without["value"], 1),
+                    rate(round_["accuracy"], 1),
+                    rate(without, 1),
                     counts(without),
                     f"{check['unqualified']:,}",
                     f"{check['undecided']:,}",
@@ -229,14 +238,20 @@ def _first_errors(critics: Mapping[str, Any]) -> Table:
         for name, round_ in marked:
             scores = round_["first_error"]
             both = (scores["erroneous"], scores["correct"])
-            shown = [cell for rate in both for cell in (percent(rate["value"], 1), counts(rate))]
-            rows.append((f"{INDENT}{name}", percent(scores["f1"], 1), *shown))
+            shown = [cell for measure in both for cell in (rate(measure, 1), counts(measure))]
+            rows.append(
+                (
+                    f"{INDENT}{name}",
+                    rate({"value": scores["f1"], "bounds": scores["f1_bounds"]}, 1),
+                    *shown,
+                )
+            )
     note = "as ProcessBench scores: F1 is the harmonic mean of the two accuracies"
     return Table("First wrong step", ("critic", *columns), rows, note)
 
 
 def _generators(critics: Mapping[str, Any]) -> Table:
-    columns = ("items", "baseline", "%", "coverage", "I→C", "C→I")
+    columns = ("items", "baseline", "%", "I→C", "C→I")
     rows: list[Row] = []
     notes = []
     for critic, numbers in critics.items():
@@ -247,14 +262,12 @@ def _generators(critics: Mapping[str, Any]) -> Table:
         for generator, own in groups[:GENERATORS_SHOWN]:
             moved = own["transitions"]
             shares = (
-                own["baseline"]["value"],
-                own["accuracy"]["value"],
-                own["accuracy"]["coverage"],
                 moved["incorrect_to_correct"]["of_incorrect"],
                 moved["correct_to_incorrect"]["of_correct"],
             )
+            known = rate(own["baseline"], 1), rate(own["accuracy"], 1)
             shown = (percent(share, 1) for share in shares)
-            rows.append((f"{INDENT}{generator}", f"{own['items']:,}", *shown))
+            rows.append((f"{INDENT}{generator}", f"{own['items']:,}", *known, *shown))
         if len(groups) > GENERATORS_SHOWN:
             more = len(groups) - GENERATORS_SHOWN
             notes.append(f"{critic}: {more} more in report.json")

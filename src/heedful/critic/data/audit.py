@@ -22,7 +22,7 @@ from heedful.data.formats.base import atomically
 from heedful.engine.inputs import items, open_data
 from heedful.engine.saved_run import SavedRun
 from heedful.jobs.results import scored_entry
-from heedful.judges.quotations import read_recording
+from heedful.judges.prompts import read_recording
 
 if TYPE_CHECKING:
     import os

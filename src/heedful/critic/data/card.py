@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from heedful.core.text import amount
 from heedful.critic.data.funnel import LEVELS
-from heedful.data.training_sets.card import table
+from heedful.data.training_sets.folder import table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

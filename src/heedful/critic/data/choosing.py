@@ -1,8 +1,8 @@
 """Choosing explanations on all cores, where that takes long.
 
-``ratio`` compares long Chinese texts for 3 to 50 ms a choice, and a run may make half a million
-choices. A worker (:func:`main`) is a Python of its own that reads choices as lines of JSON and
-writes the positions of the chosen.
+``ratio`` compares long texts for 10 to 100 ms a choice, and a run may make half a million choices.
+A worker (:func:`main`) is a Python of its own that reads choices as lines of JSON and writes the
+positions of the chosen.
 """
 
 from __future__ import annotations

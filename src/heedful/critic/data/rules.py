@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from heedful.core.nouns import Message
     from heedful.critic.data.items import CandidateJudgment, FilterItem
     from heedful.judges.prompts.block_layout import Language
+    from heedful.judges.prompts.quotation import Shown
     from heedful.models.base import Model, Sampling
 
 TOKENS = 60
@@ -142,7 +143,7 @@ class RulesStage:
                 "extraction", item.sample, items, language, self.prompts.get("extraction")
             )
 
-        def parse(text: str, positions: Sequence[int]) -> dict[int, list[str]]:
+        def parse(text: str, positions: Sequence[int], _shown: Shown) -> dict[int, list[str]]:
             # Parts that are not in the response are requested again.
             read = parse_parts(text, positions)
             quoted = {at: _verbatim(parts, response) for at, parts in read.items()}
@@ -172,9 +173,9 @@ class RulesStage:
                 self._revision, item.sample, items, language, self.prompts.get("revision")
             )
 
-        def parse(text: str, positions: Sequence[int]) -> dict[int, Judgment]:
+        def parse(text: str, positions: Sequence[int], shown: Shown) -> dict[int, Judgment]:
             constraints = [item.sample.checklist[position] for position in positions]
-            read = zip(positions, plain.parse(text, constraints), strict=True)
+            read = zip(positions, plain.parse(text, constraints, shown), strict=True)
             return {at: judgment for at, judgment in read if _sound(judgment)}
 
         revised = await item.calls.ask(
@@ -232,7 +233,7 @@ def reveals_counting(explanation: str) -> bool:
 
 
 def parse_parts(text: str, positions: Sequence[int]) -> dict[int, list[str] | None]:
-    """Read an extractor's reply."""
+    """Read an extractor's reply, which is made of quotations."""
     parts_of: dict[int, list[str] | None] = {}
     for position, block in replies.blocks(text, positions).items():
         starts = list(_PART.finditer(block))

@@ -17,9 +17,9 @@ from heedful.core.errors import ModelError, RowError, UsageError
 from heedful.critic.data import replies
 from heedful.data.formats import native
 from heedful.data.formats.base import atomically
+from heedful.engine.call_cache import attempt, attempts
 from heedful.engine.inputs import split_options
 from heedful.engine.purpose import Purpose
-from heedful.engine.reasks import attempt, attempts
 from heedful.jobs.generate import (
     Recipe,
     RowsJob,
@@ -204,7 +204,7 @@ def parse(text: str) -> tuple[str, int] | None:
     >>> parse("CATEGORY: Role play\nCOMPLEXITY: 4")
     ('role play', 4)
     """
-    reply = answer(text, _LINE.search)
+    reply = answer(text)
     values: dict[str, list[str]] = {"category": [], "complexity": []}
     for line in _LINE.finditer(reply):
         key = "category" if line["category"] else "complexity"

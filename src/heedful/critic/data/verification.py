@@ -19,6 +19,7 @@ from heedful.critic.data import replies
 from heedful.critic.data.items import Drop
 from heedful.engine.purpose import Purpose
 from heedful.engine.runner import together
+from heedful.judges.prompts.quotation import NOTHING, Shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 TOKENS = 80
 """Estimated tokens for verifying a judgment: a sentence or two, and the answers."""
 
-_PARSER = 2
+_PARSER = 3
 _ANSWER = re.compile(
     r"^(?:[^\S\n]|[*_#-])*+(?:(?P<correct>explanation|分析)|(?P<follows>verdict|结论))"
     r"[\s*_]*[:：][\s*_`]*+(?P<word>\w(?:[\w ]*[^\W_])??)[\s*_`.。!！]*$",
@@ -48,6 +49,8 @@ _WORDS = {
     "一致": True,
     "不一致": False,
 }
+_PUBLISHED = re.compile(r"\[\[?(?:指定的评价(不?)是正确合理的|分析和结论(不?)一致)\]\]?")
+"""The conclusions of IF-Critic's published prompts, which are about one judgment."""
 _LABELS: dict[Language, tuple[str, str, str, str]] = {
     "en": ("JUDGMENT", "Constraint", "Explanation", "Verdict"),
     "zh": ("判断", "要求", "分析", "结论"),
@@ -152,7 +155,7 @@ class CrossModelStage:
             (model, group, questions)
             for candidates in item.by_sample().values()
             for questions in self.requests
-            for group in self._groups(candidates, 1 if questions is CONSISTENCY else self.per_call)
+            for group in self._groups(candidates, self._size(questions))
             for model in self.verifiers
         ]
         opinions = await together(self._ask(item, *each) for each in requests)
@@ -160,6 +163,11 @@ class CrossModelStage:
             for position, candidate in group.items():
                 if candidate.drop is None:  # the first verifier's fault counts
                     candidate.drop = self._drop(opinion.get(position), model.name)
+
+    def _size(self, questions: VerifierQuestions) -> int | None:
+        """Return how many judgments go into one call: published texts are about one."""
+        own = self.prompts.get(questions.own, "")
+        return 1 if questions is CONSISTENCY or _PUBLISHED.search(own) else self.per_call
 
     def _groups(
         self, candidates: Mapping[int, CandidateJudgment], per_call: int | None
@@ -220,11 +228,21 @@ def described(
 
 
 def parse(
-    text: str, positions: Sequence[int], answers: Sequence[str] = BOTH.answers
+    text: str,
+    positions: Sequence[int],
+    shown: Shown = NOTHING,
+    answers: Sequence[str] = BOTH.answers,
 ) -> dict[int, Opinion]:
-    """Read a verifier's reply."""
+    """Read a verifier's reply, in our form or in that of IF-Critic's published prompts."""
+    published = [each for each in _PUBLISHED.finditer(text) if not shown.holds(each[0])]
+    if published and len(positions) == 1:
+        last = published[-1]
+        holds = not (last[1] or last[2])
+        said = text[: last.start()].strip()
+        follows = last[2] is not None
+        return {positions[0]: Opinion(holds or follows, holds or not follows, said)}
     opinions = {}
-    for position, block in replies.blocks(text, positions).items():
+    for position, block in replies.blocks(text, positions, shown).items():
         words: dict[str, list[bool]] = {question: [] for question in answers}
         ends = len(block)
         for answer in _ANSWER.finditer(block):

@@ -186,7 +186,8 @@ def _in_layout(path: Path) -> bool:
         ):
             what = "the rows are laid out for another tool"
             raise InputError(what, where=str(path), hint="heedful critic export --to trl")
-        if isinstance(record.data.get("chosen"), str):
+        # Rows with a checklist are heedful's own, and keep what else they had: a completion, say.
+        if "checklist" in record.data or isinstance(record.data.get("chosen"), str):
             return False
         return bool(_ANSWERS & record.data.keys()) or isinstance(record.data.get("prompt"), list)
     raise InputError("no row can be read", where=str(path), hint="it needs at least one row")

@@ -7,8 +7,7 @@ cannot be read the reason why.
 from __future__ import annotations
 
 from heedful.data.formats.base import Format, Row
-from heedful.data.formats.several import Sources
-from heedful.data.formats.source import FORMATS, Source, detect, named, open_source, read
+from heedful.data.formats.source import FORMATS, Source, Sources, detect, named, open_source, read
 
 __all__ = [
     "FORMATS",

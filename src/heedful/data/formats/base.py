@@ -6,16 +6,15 @@ import json
 import os
 import re
 import shutil
-import sqlite3
 import stat
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from heedful.core.errors import UsageError
-from heedful.core.files import announced, digest
+from heedful.core.files import announced
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,9 +44,6 @@ RUN_STORE = ("run.sqlite", "run.sqlite-wal", "run.sqlite-shm", "run.lock")
 
 RUN_RESULTS = ("results.jsonl", "summary.json", "samples.jsonl", "triplets.jsonl")
 """No output where they lie beside a store."""
-
-SQLITE = b"SQLite format 3\0"
-"""First bytes of a SQLite database."""
 
 _OPEN_FILES = re.compile(r"/proc/(self|\d+)/fd|/dev/fd")
 _LINKS = 8
@@ -241,18 +237,10 @@ def refuse_run_files(output: Path) -> None:
     """Refuse an output that would take the place of a file of a run, whichever run it is."""
     target = Path(os.path.realpath(output))
     result = target.name in RUN_RESULTS and (target.parent / "run.sqlite").exists()
-    if result or target.name in RUN_STORE or _is_database(target):
+    if result or target.name in RUN_STORE:
         raise UsageError(
             "the output is a file of a run", where=str(output), hint="name another file"
         )
-
-
-def _is_database(path: Path) -> bool:
-    with suppress(OSError):
-        if stat.S_ISREG(path.stat().st_mode):
-            with path.open("rb") as file:
-                return file.read(len(SQLITE)) == SQLITE
-    return False
 
 
 def refuse_inputs(output: Path, inputs: Iterable[str | os.PathLike[str]]) -> None:
@@ -269,27 +257,6 @@ def refuse_inputs(output: Path, inputs: Iterable[str | os.PathLike[str]]) -> Non
             if file.exists() and os.path.samestat(file.stat(), status):
                 said = f"the output is the input{'' if file == output else f' {file}'}"
                 raise UsageError(said, where=str(output), hint="name another file")
-        if _is_dataset(output, path):
-            what = f"the output is the dataset of the run {path}"
-            raise UsageError(what, where=str(output), hint="name another file")
-
-
-def _is_dataset(file: Path, run: Path) -> bool:
-    """Tell by its content, or by the name that it had, whether a run has read a file."""
-    store = run / RUN_FILES[0]
-    if not store.is_file():
-        return False
-    query = "SELECT key, value FROM meta WHERE key IN ('about', 'config')"
-    try:
-        with closing(sqlite3.connect(f"{store.resolve().as_uri()}?mode=ro", uri=True)) as db:
-            said = {key: json.loads(value) for key, value in db.execute(query)}
-        named = said["about"].get("input")
-        real = os.path.realpath(file)
-        if isinstance(named, list) and any(real == os.path.realpath(str(name)) for name in named):
-            return True
-        return digest(file) in json.dumps(said["config"])
-    except (sqlite3.Error, OSError, ValueError, KeyError, AttributeError):
-        return False  # opening the run says what is wrong
 
 
 def make_folder(path: Path) -> None:

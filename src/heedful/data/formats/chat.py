@@ -1,8 +1,8 @@
 """Messages as chat APIs have them: parts of text, tool calls and their results, images.
 
 OpenAI's shape (``tool_calls``, ``function_call``, ``image_url``) and Anthropic's content blocks
-(``tool_use``, ``tool_result``, ``image``) become the same turns. A model's reasoning isn't part of
-what is judged, and is left out.
+(``tool_use``, ``tool_result``, ``image``) become the same turns. A model's reasoning becomes the
+turn's field ``reasoning``, which isn't judged.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 from heedful.core.errors import RowError
-from heedful.core.turns import Message, ToolCall
+from heedful.core.reasoning import THOUGHTS, beside
+from heedful.core.turns import Message
 from heedful.data.formats.files import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 _TEXT = ("text", "input_text", "output_text", "refusal")
-_REASONING = ("thinking", "redacted_thinking", "reasoning")
 _BESIDE = frozenset({"tool_calls", "function_call", "images"})
 _OWN = _BESIDE | {"role", "content"}
 
@@ -30,10 +30,11 @@ def is_plain(message: Mapping[str, Any]) -> bool:
 def turns(message: Mapping[str, Any], where: str) -> list[Message]:
     """Make the turns of a message: results of tools are turns of their own."""
     calls = _calls(message, where)
+    thought = beside(message)
     content = message.get("content")
     if content is None and isinstance(message.get("refusal"), str):
         content = message["refusal"]
-    if content in (None, []) and not calls:
+    if content in (None, []) and not calls and thought is None:
         is_what = f"{shown(content)}, not text" if "content" in message else "missing"
         raise RowError(f"{where}.content is {is_what}")
     made: list[Message] = []
@@ -47,11 +48,12 @@ def turns(message: Mapping[str, Any], where: str) -> list[Message]:
             calls.append({name: each for name, each in part.items() if name != "type"})
         elif (url := _image(part)) is not None:
             images.append(url)
-        elif kind not in _REASONING:
+        elif kind not in THOUGHTS:
             texts.append(_text(part, place))
     said = {"content": "".join(texts), "tool_calls": calls, "images": images}
     if any(said.values()) or not made:
         others = {name: each for name, each in message.items() if name not in _OWN}
+        others |= {"reasoning": thought} if thought else {}
         kept = {name: value for name, value in said.items() if value or name == "content"}
         role = message.get("role", "assistant")
         made.append(Message.model_validate({**others, "role": role, **kept}))
@@ -65,18 +67,23 @@ def is_message(value: Any) -> TypeGuard[dict[str, Any] | list[Any]]:
     return isinstance(value, list) and bool(value) and all(isinstance(p, dict) for p in value)
 
 
-def response(value: Mapping[str, Any] | list[Any], where: str) -> tuple[str, tuple[ToolCall, ...]]:
-    """Read a response that is a message or its parts: its text, and the tools that it calls."""
+def response(value: Mapping[str, Any] | list[Any], where: str) -> dict[str, Any]:
+    """Read a response that is a message or its parts, as fields of a sample."""
     message = value if isinstance(value, dict) else {"content": value}
     made = turns({"role": "assistant", **message}, where)
     return answered(made[-1], where) if len(made) == 1 else _refuse(where)
 
 
-def answered(turn: Message, where: str) -> tuple[str, tuple[ToolCall, ...]]:
-    """Take an assistant's turn as a response."""
+def answered(turn: Message, where: str) -> dict[str, Any]:
+    """Take an assistant's turn as a response: its text, its tool calls and its reasoning."""
     if turn.role != "assistant" or turn.images:
         _refuse(where)
-    return turn.content, turn.tool_calls
+    said = {
+        "response": turn.content,
+        "tool_calls": turn.tool_calls or None,
+        "reasoning": beside(turn.model_extra or {}),
+    }
+    return {name: value for name, value in said.items() if value is not None}
 
 
 def _refuse(where: str) -> Any:

@@ -10,6 +10,7 @@ from pydantic import ValidationError
 
 from heedful.core.errors import RowError
 from heedful.core.log import logger
+from heedful.core.reasoning import THOUGHTS
 from heedful.core.turns import Message
 from heedful.data.formats import chat
 from heedful.data.formats.files import shown
@@ -72,6 +73,8 @@ def _text(value: Any, name: str) -> str:
 def _part(part: dict[str, Any], name: str) -> str:
     """Return the text of a part of a message, as chat APIs have them."""
     kind = part.get("type", "text")
+    if kind in THOUGHTS:
+        return ""
     if isinstance(part.get("text"), str) and kind in {"text", "input_text", "output_text"}:
         return str(part["text"])
     raise RowError(f"{name} is of type {kind!r:.40}; heedful reads parts that are text")

@@ -12,24 +12,28 @@ unreadable file raises.
 from __future__ import annotations
 
 import codecs
+import csv
 import json
 import re
 import zlib
-from typing import TYPE_CHECKING, Any, Literal
+from itertools import chain
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
 from pydantic_core import from_json
 
 from heedful.core.errors import InputError
+from heedful.core.text import amount
 from heedful.data.formats import parquet, xlsx
-from heedful.data.formats.csv_rows import csv_rows
-from heedful.data.formats.raw import Record, is_compressed, lost, opened, text_lines
-from heedful.data.formats.window import CHUNK, Window
+from heedful.data.formats.raw import CELL_LIMIT, Record, is_compressed, lost, opened, text_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
 __all__ = ["FileKind", "kind", "records", "shown"]
+
+CHUNK = 1 << 16
+"""Bytes that are read at a time."""
 
 FileKind = Literal["array", "lines", "csv", "parquet", "xlsx"]
 
@@ -105,8 +109,8 @@ def records(path: Path) -> Iterator[Record]:
         "array": _array,
         "lines": _lines,
         "csv": csv_rows,
-        "parquet": _parquet,
-        "xlsx": _xlsx,
+        "parquet": parquet.rows,
+        "xlsx": xlsx.rows,
     }
     rows = readers[kind(path)](path)
     return _until_damaged(rows) if is_compressed(path) else rows
@@ -236,6 +240,74 @@ def _checked(line: int, text: str, value: Any) -> Record:
     return Record(line, value)
 
 
+_TOKEN = 16
+"""Longer than any JSON literal: an error this close to the end may only mean "read on"."""
+
+_NO_SPACE = re.compile(r"[^ \t\r\n]")
+_DECODER = json.JSONDecoder()
+
+
+class Window:
+    """A window that slides over a file's text: bounded by the longest element, not by the file."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        # A byte that is not UTF-8 must cost its own element only: it is smuggled through as a
+        # surrogate and found again when the element is complete.
+        self._decoder = codecs.getincrementaldecoder("utf-8-sig")(errors="surrogateescape")
+        self._ended = False
+        self.text = ""
+        self.at = 0
+        self.line = 1
+
+    def more(self) -> bool:
+        """Read on, forgetting what lies behind; false at the end of the file."""
+        if self._ended:
+            return False
+        if len(self.text) - self.at > CELL_LIMIT:
+            what = f"a row is longer than {CELL_LIMIT:,} characters"
+            raise json.JSONDecodeError(what, "", 0)
+        self.text = self.text[self.at :]
+        self.at = 0
+        # As much again as is held: an element of n characters is tried log(n) times, not n.
+        raw = self._file.read(max(CHUNK, len(self.text)))
+        self._ended = not raw
+        self.text += self._decoder.decode(raw, final=self._ended)
+        return True
+
+    def advance(self, to: int) -> str:
+        """Go on to a place in the text; return what was passed."""
+        passed = self.text[self.at : to]
+        self.line += passed.count("\n")
+        self.at = to
+        return passed
+
+    def peek(self) -> str:
+        """Skip white space; return the next character, ``""`` at the end of the file."""
+        while True:
+            rest = _NO_SPACE.search(self.text, self.at)
+            self.advance(rest.start() if rest else len(self.text))
+            if self.at < len(self.text):
+                return self.text[self.at]
+            if not self.more():
+                return ""
+
+    def element(self) -> tuple[Any, str]:
+        """Read the value that starts here; return it and its text."""
+        while True:
+            try:
+                value, end = _DECODER.raw_decode(self.text, self.at)
+            except json.JSONDecodeError as error:
+                cut = error.msg.startswith("Unterminated")
+                cut = cut or error.pos > len(self.text) - _TOKEN
+                if not (cut and self.more()):
+                    raise
+                continue
+            if end == len(self.text) and self.more():  # a number may go on behind the window
+                continue
+            return value, self.advance(end)
+
+
 def _array(path: Path) -> Iterator[Record]:
     """Read a JSON array element by element."""
     with opened(path) as file:
@@ -295,10 +367,95 @@ def _after_array(window: Window) -> Iterator[Record]:
         )
 
 
-def _parquet(path: Path) -> Iterator[Record]:
-    numbered = enumerate(parquet.rows(path), start=1)
-    return (Record(number, row, problem) for number, (row, problem) in numbered)
+class _Decoded:
+    """A CSV file's lines as text, noting the last byte that was not UTF-8.
+
+    ``csv`` pulls as many lines as a quoted cell needs, so the note is how the row's reader hears
+    of it.
+    """
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self.flaw: str | None = None
+
+    def __iter__(self) -> Iterator[str]:
+        for line, raw in enumerate(text_lines(self._file), start=1):
+            content = raw.removeprefix(codecs.BOM_UTF8) if line == 1 else raw
+            try:
+                yield content.decode()
+            except UnicodeDecodeError as error:
+                self.flaw = f"invalid UTF-8 at byte {error.start + 1} of line {line}"
+                yield content.decode(errors="replace")
+
+    def take_flaw(self) -> str | None:
+        """Return the note, once."""
+        flaw, self.flaw = self.flaw, None
+        return flaw
 
 
-def _xlsx(path: Path) -> Iterator[Record]:
-    return (Record(number, row) for number, row in xlsx.rows(path))
+def csv_rows(path: Path) -> Iterator[Record]:
+    """Read CSV, or a table with tabs or semicolons, by its header.
+
+    Cells are text, of up to 2**28 characters.
+    """
+    csv.field_size_limit(max(csv.field_size_limit(), CELL_LIMIT))
+    with opened(path) as file:
+        lines = _Decoded(file)
+        rest = iter(lines)
+        begin = [""]
+        while not begin[-1].strip() and (line_text := next(rest, None)) is not None:
+            begin.append(line_text)
+        separator = _separator(begin[-1])
+        rows = csv.reader(chain(begin[1:], rest), delimiter=separator, strict=True)
+        header = _header(path, rows, lines)
+        while True:
+            line = rows.line_num + 1
+            try:
+                cells = next(rows)
+            except StopIteration:
+                return
+            except csv.Error as error:
+                lines.take_flaw()
+                yield Record(line, {}, _csv_problem(error, line, rows.line_num))
+                continue
+            flaw = lines.take_flaw()
+            if not cells:
+                continue
+            if flaw is None and any("\0" in cell for cell in cells):
+                flaw = "a NUL byte in a cell: the file is damaged or not CSV"
+            if flaw is None and len(cells) != len(header):
+                flaw = f"{amount(len(cells), 'cell')}, the header has {len(header)}"
+            yield Record(line, {} if flaw else dict(zip(header, cells, strict=False)), flaw)
+
+
+def _separator(header: str) -> str:
+    r"""Return what stands between the cells: of comma, tab and semicolon the most frequent."""
+    bare = re.sub(r'"(?:[^"]|"")*"', "", header)
+    return max(",\t;", key=bare.count)
+
+
+def _header(path: Path, rows: Iterator[list[str]], lines: _Decoded) -> list[str]:
+    try:
+        header = [cell.strip() for cell in next(row for row in rows if row)]
+    except (csv.Error, StopIteration) as error:
+        raise InputError(f"the header row is broken CSV: {error}", where=str(path)) from error
+    twice = sorted({name for name in header if header.count(name) > 1})
+    flaw = lines.take_flaw()
+    if flaw is None and twice:
+        flaw = f"the header names {', '.join(map(repr, twice))} more than once"
+    if flaw is not None:
+        raise InputError(flaw, where=str(path), hint="correct the header row")
+    return header
+
+
+def _csv_problem(error: csv.Error, start: int, end: int) -> str:
+    message = str(error)
+    if "unexpected end" in message or "field limit" in message:
+        return (
+            f"a quote opened in the row that starts on line {start} is never closed; "
+            f"the file cannot be read from there on (to line {end})"
+        )
+    if "expected after" in message:
+        lines = f"line {start}" if start == end else f"lines {start} to {end}"
+        return f"broken CSV on {lines}: text after a closing quote; double the quotes in a cell"
+    return f"broken CSV: {message}"

@@ -11,12 +11,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Protocol, TypeAlias, cast
 
 from heedful.core import rubric
-from heedful.core.errors import RowError, UsageError
+from heedful.core.errors import UsageError
 from heedful.core.noun import meant
 from heedful.core.nouns import Sample
 from heedful.data.formats import native, source
 from heedful.data.formats.base import Format, Row
-from heedful.data.formats.fields import made, row_id
+from heedful.data.formats.raw import Record
 
 __all__ = ["InMemory", "check_rows", "rows"]
 
@@ -75,7 +75,8 @@ def rows(data: InMemory) -> Iterator[Row]:
                 if isinstance(record.get(key), float) and record[key].is_integer():
                     record[key] = int(record[key])
             reading = reading or _format(record)
-            yield from _read(reading, record, number)
+            turns = source.record_rows(reading, number, Record(number, record))
+            yield from filter(None, turns)
         else:
             hint = "give samples, or dicts with prompt, checklist and response"
             raise UsageError(f"item {number} of the data is {item!r:.40}", hint=hint)
@@ -121,24 +122,3 @@ def _format(record: Mapping[str, Any]) -> Format:
         keys = ", ".join(map(repr, record))
         raise UsageError(f"the rows are in no known format; they have {keys}", hint=hint)
     return fits
-
-
-def _read(reading: Format, record: dict[str, Any], number: int) -> Iterator[Row]:
-    """Make the rows of one record: one for each turn that it holds."""
-    ident = f"row-{number}"
-    before: Sample | None = None
-    try:
-        for turn in made(reading.turns, record):
-            ident = row_id(turn, number, "id", "key", "idx")
-            sample = made(reading.sample, turn, number)
-            ident = sample.id
-            senseless = rubric.problem(sample.checklist)
-            if senseless is not None:
-                raise RowError(senseless)  # noqa: TRY301 - as the format raises
-            if before is not None:
-                conversation = source.with_response(before) + sample.conversation
-                sample = sample.model_copy(update={"conversation": conversation})
-            before = sample
-            yield Row(number, sample, sample.id)
-    except RowError as error:
-        yield Row(number, id=ident, problem=source.problem(error))

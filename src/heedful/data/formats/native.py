@@ -19,6 +19,7 @@ does not have is refused.
 
 from __future__ import annotations
 
+import json
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +29,7 @@ from heedful.core import taxonomy
 from heedful.core.errors import RowError
 from heedful.core.noun import meant
 from heedful.core.nouns import Constraint, Critique, Judgment, Message, Sample
+from heedful.core.reasoning import beside
 from heedful.core.scale import labels_by_level
 from heedful.core.text import amount
 from heedful.data.formats import chat
@@ -86,6 +88,7 @@ def sample(record: dict[str, Any], number: int) -> Sample:
         fields = {key: value for key, value in fields.items() if key not in RESULT_FIELDS}
         fields |= own if isinstance(own, dict) else {}
     fields["id"] = row_id(record, number, "id")
+    fields |= _reasoning(record)
     if not isinstance(fields.get("response"), str):
         fields |= _response(record, fields["conversation"])
     if fields.get("checklist") is None and "constraints" in fields:
@@ -177,14 +180,20 @@ def _response(record: Mapping[str, Any], turns: tuple[Message, ...]) -> dict[str
     """Read the response; without the field it is the assistant's turn that ends a conversation."""
     given = record.get("response")
     if "response" not in record and turns and turns[-1].role == "assistant":
-        text, calls = chat.answered(turns[-1], f"conversation[{len(turns) - 1}]")
-        said: dict[str, Any] = {"response": text, "conversation": turns[:-1]}
-    elif chat.is_message(given):
-        text, calls = chat.response(given, "response")
-        said = {"response": text}
-    else:
-        return {"response": response_text(record)}
-    return said | ({"tool_calls": calls} if calls else {})
+        said = chat.answered(turns[-1], f"conversation[{len(turns) - 1}]")
+        return {**said, "conversation": turns[:-1]}
+    if chat.is_message(given):
+        return chat.response(given, "response")
+    return {"response": response_text(record)}
+
+
+def _reasoning(record: Mapping[str, Any]) -> dict[str, str]:
+    """Read the reasoning beside a response; a user's own field of the name is kept as text."""
+    given = record.get("reasoning")
+    if not isinstance(given, str | None):
+        given = json.dumps(given, ensure_ascii=False)
+    given = given or beside(record)
+    return {"reasoning": given} if given else {}
 
 
 def _refuse_misspelled(record: Mapping[str, Any]) -> None:

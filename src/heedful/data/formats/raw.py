@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast
 
+from heedful.core.errors import InputError
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
@@ -15,6 +17,13 @@ GZIP = b"\x1f\x8b"
 
 CELL_LIMIT = 1 << 28
 """Characters in one CSV cell; what is longer is an unclosed quote, not a cell."""
+
+
+UNPACKED = 1 << 24
+"""Bytes that a part of a compressed file may unpack to whatever its size, and those of one row."""
+
+RATIO = 200
+"""How many times its size a larger part may unpack to; text comes to 10 or 20."""
 
 
 class Record(NamedTuple):
@@ -29,6 +38,16 @@ class Record(NamedTuple):
     line: int
     data: dict[str, Any]
     problem: str | None = None
+
+
+def refuse_bomb(path: Path, packed: int, unpacked: int) -> None:
+    """Raise if a part of a file would fill the memory with what is next to nothing on the disk."""
+    if unpacked > max(UNPACKED, RATIO * packed):
+        raise InputError(
+            f"{packed:,} bytes of the file unpack to {unpacked:,}",
+            where=str(path),
+            hint="if that is right, export it as JSON Lines",
+        )
 
 
 def is_compressed(path: Path) -> bool:

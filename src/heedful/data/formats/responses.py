@@ -16,6 +16,7 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from heedful.core.errors import RowError
+from heedful.core.reasoning import beside
 from heedful.data.formats import files, ifeval
 from heedful.data.formats.base import Row
 from heedful.data.formats.fields import optional_text, prompt_of, response_text, row_id
@@ -83,7 +84,7 @@ class Responses:
             place = f"{self._path}:{lines[0]}"
             raise RowError(f"{place} has the key of {_called(sample)}, but another prompt")
         stored = json.loads(body)
-        update: dict[str, Any] = {"response": stored["response"]}
+        update: dict[str, Any] = {"response": stored["response"], "reasoning": stored["reasoning"]}
         labels = ifeval.labels(stored, len(sample.checklist))
         if labels is not None:
             update["labels"] = labels
@@ -189,7 +190,7 @@ def _entry(line: int, data: dict[str, Any]) -> _Entry:
         return _Entry(line, problem="response is missing")
     if ident is None and prompt is None:
         return _Entry(line, problem="the row has neither key nor prompt to join on")
-    stored = {"response": response}
+    stored = {"response": response, "reasoning": beside(data)}
     if "follow_instruction_list" in data:
         stored["follow_instruction_list"] = data["follow_instruction_list"]
     return _Entry(

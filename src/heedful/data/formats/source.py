@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from itertools import islice
@@ -10,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from heedful.core import plugins, rubric
 from heedful.core.errors import InputError, RowError, UsageError
-from heedful.core.nouns import Message
+from heedful.core.noun import meant
+from heedful.core.nouns import Message, Sample
 from heedful.data.formats import (
     advancedif,
     cfbench,
@@ -40,13 +42,10 @@ from heedful.data.formats.fields import made, row_id
 from heedful.data.formats.files import kind, records
 from heedful.data.formats.raw import Record, is_compressed
 from heedful.data.formats.responses import Responses, opened
-from heedful.data.formats.unknown import hint
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator, Mapping
-
-    from heedful.core.nouns import Sample
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 _PLUGINS = "heedful.formats"
 
@@ -135,58 +134,55 @@ class Source:
             if self.exclude_failures and _generation_failed(record.data):
                 self.excluded += 1
                 continue
-            for row in self._rows(number, record, joined):
+            for row in record_rows(self.format, number, record, joined=joined, task=self.task):
                 if row is None:
                     self.filtered += 1
                 else:
                     yield row
 
-    def _rows(self, number: int, record: Record, joined: Responses | None) -> Iterator[Row | None]:
-        """Make the rows of one record: one for each turn that it holds."""
-        if record.problem is not None:
-            yield Row(record.line, id=f"row-{number}", problem=record.problem)
-            return
-        try:
-            merged = joined.merge(record.data, self.format.keys) if joined else None
-            joined = joined if merged is None else None
-            turns = made(self.format.turns, record.data if merged is None else merged)
-        except RowError as error:
-            yield Row(record.line, id=f"row-{number}", problem=problem(error))
-            return
-        before: Sample | None = None
-        for turn in turns:
-            row, before = self._row(number, record.line, turn, before, joined)
-            yield row
 
-    def _row(
-        self,
-        number: int,
-        line: int,
-        data: dict[str, Any],
-        before: Sample | None,
-        joined: Responses | None,
-    ) -> tuple[Row | None, Sample | None]:
-        """Make the row of one turn, ``None`` if it is of another task; and its sample."""
+def record_rows(
+    reading: Format,
+    number: int,
+    record: Record,
+    *,
+    joined: Responses | None = None,
+    task: str | None = None,
+) -> Iterator[Row | None]:
+    """Make the rows of one record, one for each turn that it holds; ``None`` for other tasks'."""
+    if record.problem is not None:
+        yield Row(record.line, id=f"row-{number}", problem=record.problem)
+        return
+    try:
+        merged = joined.merge(record.data, reading.keys) if joined else None
+        joined = joined if merged is None else None
+        turns = made(reading.turns, record.data if merged is None else merged)
+    except RowError as error:
+        yield Row(record.line, id=f"row-{number}", problem=problem(error))
+        return
+    before: Sample | None = None
+    for turn in turns:
         ident = f"row-{number}"
-        wanted = self.task is None or _may_be_of(data, self.task)
+        wanted = task is None or _may_be_of(turn, task)
         try:
-            ident = row_id(data, number, "id", "key", "idx")
-            sample = made(self.format.sample, data, number)
+            ident = row_id(turn, number, "id", "key", "idx")
+            sample = made(reading.sample, turn, number)
             ident = sample.id
             senseless = rubric.problem(sample.checklist)
             if senseless is not None:
                 raise RowError(senseless)  # noqa: TRY301 - as the format raises
-            wanted = self.task is None or _is_of(sample, self.task)
-            if before is not None and self.format.follows:
+            wanted = task is None or _is_of(sample, task)
+            if before is not None and reading.follows:
                 conversation = with_response(before) + sample.conversation
                 sample = sample.model_copy(update={"conversation": conversation})
+            before = sample
             if joined is not None:
                 before = sample.model_copy(update={"response": None})
-                sample = joined.join(sample)
+                before = sample = joined.join(sample)
         except RowError as error:
-            row = Row(line, id=ident, problem=problem(error))
-            return (row if wanted else None), before
-        return (Row(line, sample, sample.id) if wanted else None), sample
+            yield Row(record.line, id=ident, problem=problem(error)) if wanted else None
+        else:
+            yield Row(record.line, sample, sample.id) if wanted else None
 
 
 def _lines(path: Path) -> int:
@@ -331,6 +327,27 @@ def _check(path: Path, wanted: Format) -> Format:
     )
 
 
+def hint(path: Path, record: Record) -> str:
+    """Say what would make the file readable, by its first record."""
+    data = record.data
+    rows = [key for key, value in data.items() if isinstance(value, list) and value]
+    if len(data) == 1 and rows and isinstance(data[rows[0]][0], dict):
+        return f"the rows lie under {rows[0]!r}: jq '.{rows[0]}' FILE takes them out"
+    if kind(path) in table.KINDS and len(data) == 1 and "|" in next(iter(data)):
+        return "the cells are separated by bars: save the table with commas"
+    spelled = {
+        name: field for name in data for field in [meant(Sample, name)] if field and field != name
+    }
+    if spelled:
+        pairs = ",".join(f"{name}={field}" for name, field in spelled.items())
+        return f"say what they are: --map {pairs}"
+    if kind(path) in table.KINDS:
+        return (
+            "CSV needs a header row with prompt, checklist and response, and commas between cells"
+        )
+    return "give each row prompt, checklist and response"
+
+
 def problem(error: RowError) -> str:
     """Say what is wrong with a row, and the hint."""
     return error.what + (f" ({error.hint})" if error.hint else "")
@@ -361,3 +378,98 @@ def _check_task(source: Source, task: str) -> None:
     if task not in seen:
         has = f"the file has {', '.join(sorted(seen))}" if seen else "its rows name no task"
         raise InputError(f"no row is of the task {task!r}; {has}", where=str(source.path))
+
+
+FILE_TAG = "file"
+"""The tag that names a row's file, where the row has no such tag of its own."""
+
+
+class Sources:
+    """Several files, ready to be read one after the other; iterate again for each pass.
+
+    Attributes:
+        parts: the files, each as it is opened alone.
+        path: the first of them.
+        format: the format that all are in; ``None`` where they differ.
+    """
+
+    def __init__(self, parts: Sequence[Source]) -> None:
+        self.parts = tuple(parts)
+        self.path = self.parts[0].path
+        formats = {part.format.name: part.format for part in self.parts}
+        self.format: Format | None = self.parts[0].format if len(formats) == 1 else None
+        self._names = file_names([part.path for part in self.parts])
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The files that the rows are read from."""
+        return tuple(file for part in self.parts for file in part.files)
+
+    @property
+    def excluded(self) -> int:
+        """Rows without a generated response that the last pass left out."""
+        return sum(part.excluded for part in self.parts)
+
+    @property
+    def exclude_failures(self) -> bool:
+        """Whether such rows are left out."""
+        return any(part.exclude_failures for part in self.parts)
+
+    def __iter__(self) -> Iterator[Row]:
+        """Give the rows of all files; responses that join no row of any come last, as problems."""
+        first = self.parts[0]
+        with ExitStack() as stack:
+            joined = None
+            if first.responses is not None and self.format is not None:
+                joined = stack.enter_context(opened(first.responses, self.format))
+            for name, part in zip(self._names, self.parts, strict=True):
+                if joined is not None:
+                    joined.file = name
+                yield from _named(name, part, part if joined is None else part.rows(joined))
+            if joined is not None:
+                yield from joined.left_over("any file")
+
+
+def _named(name: str, part: Source, rows: Iterable[Row]) -> Iterator[Row]:
+    """Name the rows of a file."""
+    for row in rows:
+        sample = row.sample and in_file(name, row.sample)
+        problem = row.problem and f"{part.path}: {row.problem}"
+        yield Row(row.line, sample, id_in_file(name, row.id), problem, file=name)
+
+
+def file_names(paths: Sequence[Path]) -> list[str]:
+    """Name each of several files: by its stem, or by its path where others have the same stem."""
+    stems = [_stem(path) for path in paths]
+    counts = Counter(stems)
+    return [
+        stem if counts[stem] == 1 else path.as_posix()
+        for path, stem in zip(paths, stems, strict=True)
+    ]
+
+
+def id_in_file(name: str, ident: str | None) -> str | None:
+    """Return the id that tells a row from those of other files."""
+    return f"{name}:{ident}" if ident else None
+
+
+def in_file(name: str, sample: Sample) -> Sample:
+    """Return a sample as one of a file among several."""
+    tags = {FILE_TAG: name, **sample.tags}
+    ident = id_in_file(name, sample.id) or sample.id
+    update = {"id": ident, "tags": tags, **_renamed(name, sample)}
+    return sample.model_copy(update=update)
+
+
+def _renamed(name: str, sample: Sample) -> dict[str, list[str]]:
+    """Rename the rows that a row is preferred to, as they are renamed themselves."""
+    worse = (sample.model_extra or {}).get("preferred_to")
+    if not isinstance(worse, list):
+        return {}
+    return {"preferred_to": [f"{name}:{other}" for other in worse]}
+
+
+def _stem(path: Path) -> str:
+    """Name a file without its folder and the ends that say how it is written."""
+    stem = path.name.removesuffix(".gz")
+    return stem.rpartition(".")[0] or stem

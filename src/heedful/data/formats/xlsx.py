@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from zipfile import BadZipFile, ZipFile
 
 from heedful.core.errors import InputError
+from heedful.data.formats.raw import UNPACKED, Record, refuse_bomb
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -19,16 +20,18 @@ MAGIC = b"PK\x03\x04"
 
 
 def is_workbook(path: Path) -> bool:
-    """Tell whether a zip file holds a workbook."""
+    """Tell whether a zip file holds a workbook, whose parts are read whole."""
     try:
         with ZipFile(path) as archive:
+            for part in archive.infolist():
+                refuse_bomb(path, part.compress_size, part.file_size)
             return "xl/workbook.xml" in archive.namelist()
     except BadZipFile:
         return False
 
 
-def rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Read the first sheet row by row: its number, and its cells by the header.
+def rows(path: Path) -> Iterator[Record]:
+    """Read the first sheet row by row, its cells by the header.
 
     Empty cells are empty text, as in CSV; numbers and booleans stay what they are; values that
     JSON does not have, such as dates, become text.
@@ -50,8 +53,12 @@ def rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             lines = enumerate(book.worksheets[0].iter_rows(values_only=True), start=1)
             header = _header(path, next(lines, (0, ()))[1])
             for number, cells in lines:
-                if any(cell is not None for cell in cells):
-                    yield number, dict(_named(header, cells))
+                size = sum(len(cell) for cell in cells if isinstance(cell, str))
+                if size > UNPACKED:
+                    problem = f"{size:,} characters, more than {UNPACKED:,}"
+                    yield Record(number, {}, problem)
+                elif any(cell is not None for cell in cells):
+                    yield Record(number, dict(_named(header, cells)))
     except InputError:
         raise
     except Exception as error:  # openpyxl lets those of zip, XML and its own readers through

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from heedful.core.errors import InputError, RowError, UsageError
 from heedful.data.formats.base import atomically, make_folder, replacing, write_json
-from heedful.data.training_sets.card import card
 from heedful.data.training_sets.layouts import LAYOUTS, dataset_info
 from heedful.models.folder import PROMPT_TEXT
 
@@ -18,6 +18,53 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from heedful.data.training_sets.layouts import Example
+
+__all__ = ["table"]
+
+_SIGNS = re.compile(r"[\\`\[\]<>|]")
+
+_READ_BY = {
+    "trl": "TRL (`load_dataset` on this folder; conversational format)",
+    "parquet": "Hugging Face datasets and TRL (`load_dataset` on this folder)",
+    "alpaca": "LLaMA-Factory (`dataset_info.json` is beside; alpaca format)",
+    "sharegpt": "LLaMA-Factory (`dataset_info.json` is beside; sharegpt format)",
+    "openai": "OpenAI's fine-tuning",
+}
+
+
+def card(name: str, layout: str, file: str, what: str, sections: Sequence[str]) -> str:
+    """Write a card, in Markdown with the metadata that the Hugging Face hub reads."""
+    about = (
+        f"{what}, exported by heedful for {_READ_BY[layout]}. The texts are their authors'; set "
+        "the licence that they allow."
+    )
+    return "\n\n".join([_metadata(name, file), f"# {_plain(name)}", about, *sections]) + "\n"
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    """Lay out a table in Markdown."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(_cell(cell) for cell in line)} |" for line in lines)
+
+
+def _metadata(name: str, file: str) -> str:
+    # JSON strings are YAML strings, whatever the name holds.
+    return (
+        f"---\npretty_name: {json.dumps(name, ensure_ascii=False)}\n"
+        "task_categories:\n- text-generation\n"
+        f"configs:\n- config_name: default\n  data_files: {json.dumps(file)}\n---"
+    )
+
+
+def _cell(value: Any) -> str:
+    text = f"{value:,}" if isinstance(value, int) else str(value)
+    return _plain(text)
+
+
+def _plain(text: str) -> str:
+    """Keep text from being read as HTML, links or the end of a cell."""
+    return " ".join(_SIGNS.sub(r"\\\g<0>", text).split())
+
 
 _BATCH = 1000
 """Rows that are written to Parquet at a time."""

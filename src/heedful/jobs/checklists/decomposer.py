@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from heedful.core.errors import InputError, ModelError
 from heedful.core.nouns import Constraint, Message
+from heedful.engine.call_cache import attempt, attempts
 from heedful.engine.purpose import CHECKLIST_TOKENS, Purpose
-from heedful.engine.reasks import attempt, attempts
 from heedful.jobs.checklists.prompt import make
 from heedful.jobs.checklists.spans import Instruction, Place, invents
 from heedful.jobs.generate import refuse_uninstructed

@@ -124,15 +124,13 @@ def of_check(check: Check) -> Meaning:
     for name in ("rows", "columns"):
         if name in args:
             meaning.bounds[args[name], args[name]] += 1
-    if "first" in args:
-        meaning.bounds[args["first"], args["last"]] += 1
     for name in _STRINGS:
         meaning.strings |= set(map(_same, _strings(args.get(name, ()))))
     values = [(name, args[name]) for name in (*_VALUES, "unit") if name in args]
     if args.get("part", "response") != "response":
         values += [("part", args["part"]), ("which", args.get("which", "each"))]
     meaning.values = [frozenset({value}) for value in values]
-    forbids = forbids or check.id in ("heedful:excludes", "heedful:no_repetition")
+    forbids = forbids or check.id == "heedful:excludes"
     meaning.negative = forbids or "does_not" in check.id
     emoji = any(not any(map(str.isalnum, string)) for string in meaning.strings)
     meaning.emoji = emoji or check.id == "heedful:ends_with_emoji"

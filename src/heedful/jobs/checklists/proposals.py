@@ -25,9 +25,8 @@ IDS = tuple(
     f"heedful:{name}"
     for name in """
     count contains contains_any excludes mentions does_not_mention letters starts_with ends_with
-    does_not_start_with does_not_end_with starts_with_letter starts_with_kind ends_with_emoji
-    question equals acrostic numbered headed table csv wrapped emphasis postscript json format
-    language chinese_script case dates no_repetition
+    does_not_start_with does_not_end_with ends_with_emoji question equals headed table wrapped
+    emphasis postscript json format language chinese_script case
     """.split()  # noqa: SIM905 - a table
 )
 """Verifiers that may be proposed: those that decide only what every reading agrees on."""
@@ -41,14 +40,11 @@ _ABOUT = {
     "heedful:contains_any": "at least one of the phrases occurs",
     "heedful:excludes": "none of the phrases occurs",
     "heedful:mentions": "a topic is named, in these words or perhaps others",
-    "heedful:acrostic": "the first letters of the parts spell the text",
-    "heedful:numbered": "lines are numbered from the first number to the last",
     "heedful:headed": "each of the phrases is a heading",
     "heedful:letters": "each of the letters occurs at_least to at_most times",
     "heedful:equals": "the text is one of the phrases, and nothing else",
     "heedful:json": "the text is JSON and nothing else",
     "heedful:wrapped": "it begins with the first mark and ends with the second",
-    "heedful:no_repetition": "no two of a unit are the same",
 }
 
 
@@ -125,7 +121,7 @@ def _request(name: str, texts: dict[str, str], places: dict[str, str]) -> list[M
 
 def _single(reply: str, *keys: str) -> dict[str, Any]:
     """Return the one object with these keys in a reply."""
-    wanted = objects.find(answer(reply, bool), lambda value: value.keys() >= set(keys))
+    wanted = objects.find(answer(reply), lambda value: value.keys() >= set(keys))
     if not wanted:
         raise InputError(f"the reply has no JSON object with {' and '.join(keys)}")
     if any(other != wanted[0] for other in wanted):

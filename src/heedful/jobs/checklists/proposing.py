@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from heedful.core.errors import InputError, ModelError, UndecidedError, VerifierError
+from heedful.engine.call_cache import attempt, attempts
 from heedful.engine.purpose import Purpose
-from heedful.engine.reasks import attempt, attempts
 from heedful.jobs.checklists import proposals
 from heedful.jobs.checklists.grounding import difference
 from heedful.judges.prompts.base import CUT_OFF

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 from heedful.core.errors import HeedfulWarning, UsageError
 from heedful.core.files import contents
-from heedful.core.text import unix_lines
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -53,11 +52,7 @@ def custom(
     places: Collection[str] = tuple(PLACES),
     needed: Sequence[Sequence[str]] = _NEEDED,
 ) -> str:
-    """Read a user's prompt text.
-
-    White space around it is left out, unless it has raw places: then it is taken as it is, but for
-    the line end that editors put at the end of a file.
-    """
+    """Read a user's prompt text, to the byte: published prompts end in white space, too."""
     try:
         text = contents(path).decode("utf-8-sig")
     except OSError as error:
@@ -79,7 +74,7 @@ def custom(
             raise UsageError(what, where=str(path), hint=f"add {{{{{name}}}}} where it belongs")
     raw = sorted({name for name in used if name.startswith(_RAW)})
     if not raw:
-        return unix_lines(text).strip()
+        return text
     named = " and ".join(f"{{{{{name}}}}}" for name in raw)
     warnings.warn(
         f"{path}: what {named} stands for has no fences: if it poses as instructions or verdicts, "
@@ -87,7 +82,7 @@ def custom(
         HeedfulWarning,
         stacklevel=2,
     )
-    return text.removesuffix("\n").removesuffix("\r")
+    return text
 
 
 @lru_cache(maxsize=64)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from heedful.core.errors import UsageError
@@ -17,7 +18,10 @@ if TYPE_CHECKING:
 __all__ = ["has_batches", "service_of"]
 
 PROVIDERS = {"anthropic": ("ANTHROPIC_API_KEY",), "gemini": ("GEMINI_API_KEY", "GOOGLE_API_KEY")}
-"""Providers of ``any:PROVIDER/NAME`` with a batch endpoint, and where their keys are."""
+"""Providers of ``any:PROVIDER/NAME`` with a batch endpoint, and where their keys are.
+
+Each has a module of its name here, with a class such as ``GeminiBatches``.
+"""
 
 
 def has_batches(model: Model) -> bool:
@@ -55,10 +59,7 @@ def _other(model: AnyLLMModel) -> BatchService:
     key = next(filter(None, keys), None)
     if key is None:
         raise AuthError("there is no key", where=f"model {model.name}", hint=f"set {variables[0]}")
-    if model.provider == "anthropic":
-        from heedful.models.batches.anthropic import AnthropicBatches
-
-        return AnthropicBatches(model.model, api_key=key, base_url=model.address)
-    from heedful.models.batches.gemini import GeminiBatches
-
-    return GeminiBatches(model.model, api_key=key, base_url=model.address)
+    module = import_module(f"{__name__}.{model.provider}")
+    make = getattr(module, f"{model.provider.title()}Batches")
+    service: BatchService = make(model.model, api_key=key, base_url=model.address)
+    return service

@@ -70,7 +70,7 @@ class AnthropicBatches(KeyedService):
         headers = {"x-api-key": api_key, "anthropic-version": "2023-06-01"}
         address = (base_url or ADDRESS).rstrip("/").removesuffix("/v1")
         http = Connection(f"{address}/v1/messages", headers, backoff_s=backoff_s)
-        super().__init__(model, api_key, http)
+        super().__init__(model, http)
 
     def request(
         self, number: str, messages: Sequence[Message], sampling: Sampling, sample: int

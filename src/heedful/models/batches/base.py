@@ -114,10 +114,10 @@ class KeyedService:
 
     provider: str
 
-    def __init__(self, model: str, api_key: str, http: Connection) -> None:
-        """Take the model's name at the provider, the key, and the connection."""
+    def __init__(self, model: str, http: Connection) -> None:
+        """Take the model's name at the provider, and the connection."""
         self._model = model
-        self._redact = Redactor([api_key])
+        self._redact = http.redact
         self._http = http
 
     def adapt(self, fault: Fault) -> bool:
@@ -150,9 +150,17 @@ def split_system(messages: Sequence[Message]) -> tuple[str, list[Message]]:
 class Connection:
     """HTTP requests to a provider: JSON in both directions, and results line by line."""
 
-    def __init__(self, address: str, headers: Mapping[str, str], *, backoff_s: float = 1.0) -> None:
+    def __init__(
+        self,
+        address: str,
+        headers: Mapping[str, str],
+        *,
+        redact: Redactor | None = None,
+        backoff_s: float = 1.0,
+    ) -> None:
         """Describe it; nothing is connected before the first request."""
         self.address = address
+        self.redact = Redactor([], headers.items()) if redact is None else redact
         self._headers = dict(headers)
         self._backoff_s = backoff_s
         self._session: aiohttp.ClientSession | None = None
@@ -183,28 +191,40 @@ class Connection:
                 if len(body) > BODY_LIMIT:
                     raise FaultError(_too_large())
             if response.status != OK:
-                raise FaultError(fault_of(response.status, response.headers, bytes(body)))
-            return (_object(bytes(body)) if body else {}), response.headers
+                raise self._error(response, bytes(body))
+            return (self._object(body) if body else {}), response.headers
 
     async def lines(self, path: str) -> AsyncIterator[dict[str, Any]]:
         """Yield the objects of a file of JSON lines."""
         async with _faults(), await self._open("GET", path, {}) as response:
             if response.status != OK:
-                body = await response.content.read(BODY_LIMIT)
-                raise FaultError(fault_of(response.status, response.headers, body))
+                raise self._error(response, await response.content.read(BODY_LIMIT))
             rest = bytearray()
             async for chunk in response.content.iter_any():
                 *whole, last = chunk.split(b"\n")
                 for part in whole:
                     rest += part
                     if rest.strip():
-                        yield _object(bytes(rest))
+                        yield self._object(rest)
                     rest.clear()
                 rest += last
                 if len(rest) > BODY_LIMIT:
                     raise FaultError(_too_large())
             if rest.strip():
-                yield _object(bytes(rest))
+                yield self._object(rest)
+
+    def _error(self, response: aiohttp.ClientResponse, body: bytes) -> FaultError:
+        return FaultError(fault_of(response.status, response.headers, self.redact.body(body)))
+
+    def _object(self, body: bytearray) -> dict[str, Any]:
+        try:
+            value = parse(self.redact.body(bytes(body)))
+        except (ValueError, RecursionError) as error:
+            what = f"the answer is not JSON ({error})"
+            raise FaultError(Fault(FaultKind.TRANSIENT, what)) from None
+        if not isinstance(value, dict):
+            raise FaultError(Fault(FaultKind.TRANSIENT, "the answer is not a JSON object"))
+        return value
 
     async def _open(
         self, method: str, path: str, content: Mapping[str, Any]
@@ -250,17 +270,6 @@ async def _faults() -> AsyncIterator[None]:
 
 def _too_large() -> Fault:
     return Fault(FaultKind.INVALID, f"the answer is larger than {BODY_LIMIT >> 20} MiB")
-
-
-def _object(body: bytes) -> dict[str, Any]:
-    try:
-        value = parse(body)
-    except (ValueError, RecursionError) as error:
-        what = f"the answer is not JSON ({error})"
-        raise FaultError(Fault(FaultKind.TRANSIENT, what)) from None
-    if not isinstance(value, dict):
-        raise FaultError(Fault(FaultKind.TRANSIENT, "the answer is not a JSON object"))
-    return value
 
 
 def within(value: object) -> dict[str, Any]:

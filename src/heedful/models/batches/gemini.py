@@ -60,7 +60,7 @@ class GeminiBatches(KeyedService):
         """Describe the endpoint."""
         address = (base_url or ADDRESS).rstrip("/").removesuffix("/v1beta")
         http = Connection(address, {"x-goog-api-key": api_key}, backoff_s=backoff_s)
-        super().__init__(model.removeprefix("models/"), api_key, http)
+        super().__init__(model.removeprefix("models/"), http)
 
     def request(
         self, number: str, messages: Sequence[Message], sampling: Sampling, sample: int

@@ -48,7 +48,7 @@ class OpenAIBatches:
         """Take the address and the key of a model."""
         self._model = model
         headers = {key: value for key, value in model.headers.items() if key != "Content-Type"}
-        self._http = Connection(model.address, headers, backoff_s=backoff_s)
+        self._http = Connection(model.address, headers, redact=model.redact, backoff_s=backoff_s)
         self._fields: dict[str, Any] = dict.fromkeys(ADAPTABLE)
 
     def request(

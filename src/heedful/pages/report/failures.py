@@ -5,19 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from heedful.core import taxonomy
-from heedful.metrics.proportions import wilson
+from heedful.pages.report.reading import FEWEST, hardness
 from heedful.pages.report.sections import Section, SectionPart
-from heedful.pages.report.texts import FEWEST, hardness
 from heedful.reporting.notation import (
-    COVERAGE,
     INTERVAL,
     MEASURED,
-    bounds,
     cells,
-    counts,
+    counted,
     interval,
     percent,
-    share_decided,
+    rate,
 )
 from heedful.reporting.table import Table
 
@@ -51,9 +48,9 @@ def _hardest(reading: RunReading, *, named: bool) -> Iterator[SectionPart]:
     """Rank a run's constraints; where hardly any comes again, their kinds."""
     of = f", {reading.name}" if named else ""
     by = reading.summary["by"]
-    ranked: list[Ranked] = [
-        (*text, "words", wilson(text.met, text.met + text.unmet)) for text in reading.texts
-    ] + _counts(by, "verifier")
+    ranked: list[Ranked] = [(*text, "words", text.interval) for text in reading.texts] + _counts(
+        by, "verifier"
+    )
     title = "Constraints"
     if not ranked:
         ranked = _counts(by, "subtype") or _counts(by, "type")
@@ -63,24 +60,22 @@ def _hardest(reading: RunReading, *, named: bool) -> Iterator[SectionPart]:
         (
             _short(name),
             known,
-            percent(met / (met + unmet), 1),
+            _met(met, unmet, undecided),
             interval(between),
             *(f"{count:,}" for count in (met, unmet, undecided)),
-            percent((met + unmet) / (met + unmet + undecided), 1) if undecided else "",
-            _bounds(met, unmet, undecided),
         )
         for name, met, unmet, undecided, known, between in ranked[:LISTED]
     ]
     if rows:
         counts = ("met", "unmet", "undecided")
-        columns = ("constraint", "known by", "% met", INTERVAL, *counts, COVERAGE, "bounds")
+        columns = ("constraint", "known by", "% met", INTERVAL, *counts)
         yield SectionPart(Table(f"{title}{of}", columns, rows, words=2).filled(), folded=named)
 
 
-def _bounds(met: int, unmet: int, undecided: int) -> str:
+def _met(met: int, unmet: int, undecided: int) -> str:
     total = met + unmet + undecided
     ends = [met / total, (met + undecided) / total]
-    return bounds({"coverage": 1 - undecided / total, "bounds": ends})
+    return rate({"value": None if undecided else ends[0], "bounds": ends}, 1)
 
 
 def _counts(by: Mapping[str, Any], kind: str) -> list[Ranked]:
@@ -91,13 +86,13 @@ def _counts(by: Mapping[str, Any], kind: str) -> list[Ranked]:
         (
             taxonomy.name(name, "en"),
             met,
-            measure["denominator"] - met,
+            measure["denominator"] - measure["undecided"] - met,
             measure["undecided"],
             kind,
             measure["interval"],
         )
         for name, measure in by.get(kind, {}).items()
-        if measure["denominator"] >= FEWEST
+        if measure["denominator"] - measure["undecided"] >= FEWEST
         for met in [int(measure["numerator"])]
     ]
 
@@ -127,8 +122,8 @@ def _votes(reading: RunReading, of: str) -> Iterator[SectionPart]:
         for judge, cast in votes["judges"].items()
     ]
     note = (
-        f"Of the verdicts with two decided votes or more, {percent(split['value'], 1)} % were not "
-        f"unanimous ({counts(split)}{share_decided(split)})."
+        f"{rate(split, 1)} % of the verdicts were not unanimous ({counted(split)}); of one decided "
+        "vote it isn't known."
     )
     columns = ("member", "met", "unmet", "undecided", "% with the majority")
     yield SectionPart(Table(f"Votes{of}", columns, rows, note))

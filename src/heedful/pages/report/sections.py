@@ -6,20 +6,28 @@ in columns of their own; several stand side by side.
 
 from __future__ import annotations
 
+import json
 import re
+import shlex
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from heedful.analysis.compare.sides import flat
 from heedful.core import taxonomy
+from heedful.core.text import amount
 from heedful.reporting.metric_names import label, ranked
 from heedful.reporting.notation import (
     COVERAGE,
     MEASURED,
-    bounds,
     cells,
+    counted,
     counts,
     interval,
+    least,
     percent,
+    price,
+    rate,
     without_interval,
 )
 from heedful.reporting.row_charts import Counts, Estimate, estimates_chart, verdicts_chart
@@ -32,6 +40,9 @@ if TYPE_CHECKING:
 
     Measure = Mapping[str, Any]
     Measures = Mapping[str, Measure]
+    from collections.abc import Mapping
+
+__all__ = []
 
 BY_CONSTRAINT = ("type", "verifier", "subtype", "priority")
 
@@ -53,19 +64,13 @@ RATES_SHOWN = 4
 
 @dataclass(frozen=True, slots=True)
 class SectionPart:
-    """A table of a section.
+    """A table of a section."""
 
-    Attributes:
-        table: the table.
-        chart: the same as a Vega-Lite specification; ``None`` where a drawing says no more.
-        folded: whether it is folded at first.
-        wide: whether the table stands below the chart and not beside it.
-    """
-
-    table: Table
+    table: Table  # the table
+    # the same as a Vega-Lite specification; None where a drawing says no more
     chart: dict[str, Any] | None = None
-    folded: bool = False
-    wide: bool = False
+    folded: bool = False  # whether it is folded at first
+    wide: bool = False  # whether the table stands below the chart and not beside it
 
 
 class Fold(NamedTuple):
@@ -78,23 +83,14 @@ class Fold(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A section of a report.
+    """A section of a report."""
 
-    Attributes:
-        key: its anchor.
-        title: its heading.
-        parts: its tables.
-        lead: what a reader has to know first.
-        said: further paragraphs, such as what is not there, and why.
-        folds: parts that are folded at first.
-    """
-
-    key: str
-    title: str
-    parts: Sequence[SectionPart]
-    lead: str = ""
-    said: Sequence[str] = ()
-    folds: Sequence[Fold] = ()
+    key: str  # its anchor
+    title: str  # its heading
+    parts: Sequence[SectionPart]  # its tables
+    lead: str = ""  # what a reader has to know first
+    said: Sequence[str] = ()  # further paragraphs, such as what is not there, and why
+    folds: Sequence[Fold] = ()  # parts that are folded at first
 
     def __bool__(self) -> bool:
         """Whether there is anything to show."""
@@ -121,8 +117,8 @@ def metrics(readings: Sequence[RunReading]) -> Section:
     part = measured("All metrics", "metric", _names(readings), measures)
     lead = (
         "Shares in per cent. The interval is Wilson's, of 95 %; samples of one instruction or "
-        "conversation count together. Coverage is the share of the rate that rests on what was "
-        "decided; bounds: the rate if the rest were unmet, and if it were met."
+        "conversation count together. A range is from the rate if all that is undecided were unmet "
+        "to the rate if it were met."
     )
     return Section("metrics", "Metrics", [part] if part.table.rows else [], lead)
 
@@ -147,8 +143,8 @@ def verdicts(readings: Sequence[RunReading]) -> Section:
     parts += _deciders(readings)
     lead = (
         "Met and unmet are decided. Unparsed: the judge answered, without a single verdict; "
-        "failed: no answer; unsupported: no verifier knows the constraint. These are in no rate, "
-        "nor is what is not applicable, which counts in no coverage either."
+        "failed: no answer; unsupported: no verifier knows the constraint. These make a rate a "
+        "range; what is not applicable counts nowhere."
     )
     return Section("verdicts", "Verdicts", parts, lead)
 
@@ -163,7 +159,7 @@ def _mix_by_kind(reading: RunReading) -> Iterator[SectionPart]:
         Counts(
             taxonomy.name(name, "en"),
             int(measure["numerator"]),
-            measure["denominator"] - int(measure["numerator"]),
+            measure["denominator"] - int(measure["numerator"]) - measure["undecided"],
             measure["undecided"],
         )
         for name, measure in _groups(by[dimension]).items()
@@ -212,7 +208,7 @@ def breakdowns(readings: Sequence[RunReading]) -> Section:
             named = [_named(groups) for groups in by_run]
             title = f"Constraints met, by {dimension}"
             rate = "constraints met"
-            parts.append(measured(title, dimension, _names(readings), named, rate=rate, worst=True))
+            parts.append(measured(title, dimension, _names(readings), named, of=rate, worst=True))
     return Section("breakdowns", "Breakdowns", parts, said=dropped)
 
 
@@ -240,7 +236,7 @@ def _by_tag(
     if len(names) == 1:
         rate = label(family, names[0])
         title = f"{rate} by {dimension}"
-        yield measured(title, dimension, _names(readings), values, rate=rate, natural=True)
+        yield measured(title, dimension, _names(readings), values, of=rate, natural=True)
     else:
         rates = [label(family, name) for name in names]
         yield measured(f"By {dimension}", dimension, rates, values, natural=True)
@@ -265,7 +261,7 @@ def sizes(readings: Sequence[RunReading]) -> Section:
                 for rate in rates
             }
         parts += [
-            measured(title, column, names, measures, rate=rate.lower(), natural=True)
+            measured(title, column, names, measures, of=rate.lower(), natural=True)
             for title, (rate, names, measures) in tables.items()
             if len({group for groups in measures for group in groups}) > 1
         ]
@@ -282,7 +278,7 @@ def measured(
     series: Sequence[str],
     by_series: Sequence[Measures],
     *,
-    rate: str = "",
+    of: str = "",
     worst: bool = False,
     natural: bool = False,
 ) -> SectionPart:
@@ -312,7 +308,7 @@ def measured(
         for series_name, groups in zip(series[:DRAWN_SERIES], by_series, strict=False)
         if name in groups
     ]
-    axis = f"{rate}, %" if rate else "%"
+    axis = f"{of}, %" if of else "%"
     order = series[:DRAWN_SERIES] if len(series) > 1 else ()
     chart = (
         estimates_chart(estimates, axis, order=order)
@@ -323,27 +319,27 @@ def measured(
 
 
 READ_BESIDE = (
-    "In per cent; below, the 95 % interval and of how many; where not all was decided, the share "
-    "that was, and the rate if the rest were unmet, and if it were met."
+    "In per cent; below, the 95 % interval and of how many. A range is from the rate if all that "
+    "is undecided were unmet to the rate if it were met."
 )
 
 
 def beside(measure: Measure | None) -> str:
     r"""Write a measure into one cell, in lines.
 
-    >>> measure = {"value": 0.5, "interval": [0.25, 0.75], "denominator": 8, "coverage": 0.8}
-    >>> beside({**measure, "bounds": [0.4, 0.6]})
-    '50.0\n25.0 to 75.0 of 8\n80.0 % decided: 40.0 to 60.0'
+    >>> measure = {"value": None, "bounds": [0.4, 0.6], "numerator": 4, "denominator": 10}
+    >>> beside({**measure, "undecided": 2, "interval": [0.25, 0.75]})
+    '40.0 to 60.0\n25.0 to 75.0 of 10\n2 undecided'
     """
     if measure is None:
         return "–"
-    lines = [percent(measure["value"], 1), f"of {measure['denominator']:,}"]
+    lines = [rate(measure, 1), f"of {measure['denominator']:,}"]
     if "rates" in measure:
         lines[1] = counts(measure)
     if measure["interval"]:
         lines[1] = f"{interval(measure['interval'])} {lines[1]}"
-    if measure["coverage"] < 1:
-        lines.append(f"{percent(measure['coverage'], 1)} % decided: {bounds(measure)}")
+    if measure["undecided"]:
+        lines.append(f"{measure['undecided']:,} undecided")
     return "\n".join(lines)
 
 
@@ -373,9 +369,7 @@ def _named(groups: Measures) -> Measures:
 
 
 def _value(by_series: Sequence[Measures], name: str) -> tuple[float, str]:
-    values = [groups[name]["value"] for groups in by_series if name in groups]
-    known = [value for value in values if value is not None]
-    return (known[0] if known else 2.0), name
+    return next(least(groups[name]) for groups in by_series if name in groups), name
 
 
 def _natural(name: str) -> list[tuple[int, str]]:
@@ -384,3 +378,141 @@ def _natural(name: str) -> list[tuple[int, str]]:
         (int(digits), "") if digits else (-1, words)
         for digits, words in re.findall(r"(\d+)|(\D+)", name.replace(",", ""))
     ]
+
+
+def cost(readings: Sequence[RunReading]) -> Section:
+    """Lay out what the runs cost: calls, tokens, dollars, time."""
+    rows, said = [], []
+    for reading in readings:
+        costs = reading.summary.get("cost")
+        if costs:
+            rows += [_spent(reading.name, judge) for judge in costs["judges"]]
+            if len(costs["judges"]) > 1:
+                rows.append(_spent(reading.name, {"judge": "all", "model": "", **costs}))
+        saved = reading.summary.get("saved")
+        if saved:
+            said.append(
+                f"{reading.name}: code saved the models {amount(saved['verdicts'], 'verdict')} "
+                f"and {amount(saved['rows'], 'whole row')}, about {amount(saved['calls'], 'call')}."
+            )
+        if reading.latency is not None:
+            said.append(
+                f"{reading.name}: of {amount(reading.latency.calls, 'answer')}, half took "
+                f"{reading.latency.median:.2g} s or less, "
+                f"95 % {reading.latency.slow:.2g} s or less."
+            )
+    parts = []
+    if rows:
+        columns = ("run", "judge", "model", "calls", "reused", "repeated", *TOKENS, "cost")
+        parts.append(SectionPart(Table("Calls and tokens", columns, rows, READ_COST, words=3)))
+    else:
+        said.insert(0, "No model was called.")
+    return Section("cost", "Cost and time", [*parts, *_times(readings)], said=said)
+
+
+TOKENS = ("prompt tokens", "of them cached", "completion tokens")
+
+READ_COST = (
+    "All calls that a run paid for, used or not. Reused: answers that the run had already, which "
+    "cost nothing. A cost is unknown where a price is, or where a server did not count tokens."
+)
+
+
+def _spent(name: str, usage: Mapping[str, Any]) -> tuple[str, ...]:
+    tokens = (usage["prompt_tokens"], usage["cached_tokens"], usage["completion_tokens"])
+    return (
+        name,
+        usage["judge"],
+        usage["model"],
+        *(f"{usage[key]:,}" for key in ("calls", "reused", "reasks")),
+        *("–" if count is None else f"{count:,}" for count in tokens),
+        price(usage["dollars"], uncounted=bool(usage.get("uncounted"))),
+    )
+
+
+def _times(readings: Sequence[RunReading]) -> list[SectionPart]:
+    rows = [
+        (
+            reading.name,
+            session["began"],
+            "did not end" if session["seconds"] is None else f"{session['seconds']:,.1f}",
+        )
+        for reading in readings
+        for session in reading.sessions
+    ]
+    if not rows:
+        return []
+    note = "A session that was killed has no end. Times are UTC."
+    return [SectionPart(Table("Sessions", ("run", "began", "seconds"), rows, note, words=2))]
+
+
+class Origin(NamedTuple):
+    """How a run's numbers came about."""
+
+    name: str  # the run's
+    commands: list[str]  # the commands of its sessions, secrets hidden
+    settings: Table  # all that the verdicts depend on
+    inputs: Table  # the files that were judged, with digests of their content
+    quotation: str  # the numbers as they may be quoted, with all that a comparison needs
+
+
+def origin(reading: RunReading) -> Origin:
+    """Say how the numbers of a run came about."""
+    config = dict(reading.run.config)
+    prints = config.pop("input") or []
+    files = [path.replace("\\", "/").split("/")[-1] for path in reading.summary["input"] or ()]
+    settings = {"heedful": reading.summary["heedful"], **config}
+    if "rejudged" in reading.summary:
+        settings["rejudged"] = Path(reading.summary["rejudged"]).name
+    commands = [
+        shlex.join(["heedful", *session["command"]])
+        for session in reading.sessions
+        if session["command"]
+    ]
+    return Origin(
+        name=reading.name,
+        commands=list(dict.fromkeys(commands)),
+        settings=Table(
+            "Configuration",
+            ("setting", "value"),
+            [(name, _written(value)) for name, value in flat(settings)],
+            words=2,
+        ),
+        inputs=Table(
+            "Input",
+            ("file", "content (BLAKE2b, 128 bits)"),
+            list(zip(files, prints, strict=False)),
+            words=2,
+        ),
+        quotation=_quotation(reading, files, prints),
+    )
+
+
+def _written(value: Any) -> str:
+    if value is None:
+        return "unset"
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _quotation(reading: RunReading, files: Sequence[str], prints: Sequence[str]) -> str:
+    summary = reading.summary
+    headline = leading(summary)
+    rates = []
+    if headline is not None:
+        family, names = headline
+        for name in names:
+            measure = summary["metrics"][family][name]
+            inside = ""
+            if measure["interval"]:
+                inside = f"95 % interval {interval(measure['interval'], digits=2)}, "
+            inside += counted(measure)
+            rates.append(f"{label(family, name)} {rate(measure)} % ({inside})")
+    data = ", ".join(f"{file} ({digest[:12]})" for file, digest in zip(files, prints, strict=False))
+    return (
+        f"{'; '.join(rates) or 'No rate'}. {amount(summary['samples'], 'sample')}, "
+        f"{amount(summary['constraints'], 'constraint')}, coverage "
+        f"{percent(summary['coverage'], 1)} %; judge {summary['judge']}, {summary['scoring']} "
+        f"scoring, seed {summary['seed']}; heedful {summary['heedful']}"
+        + (f"; data {data}" if data else "")
+        + "."
+    )

@@ -7,31 +7,26 @@ are cached, so a client that tries again gets them. Until then it counts as acce
 from __future__ import annotations
 
 import asyncio
-import time
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from starlette.requests import ClientDisconnect
 
-from heedful.core.errors import HeedfulError, StopRunError
+from heedful.core.errors import StopRunError
 from heedful.core.text import amount
 from heedful.rewards.server.errors import RefusedError
 from heedful.rewards.server.limits import FULL, Admission
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+    from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 
-    from heedful.core.nouns import Critique, Sample
+    from heedful.core.nouns import Critique
     from heedful.rewards.server.limits import Body, Limits
 
 T = TypeVar("T")
 
-SLICE_S = 0.01
-"""Seconds that a batch is worked on before others get their turn."""
-
-
-class LateError(HeedfulError):
-    """A row was not judged when its request had to be answered; it may be by now."""
+READ_AT_ONCE = 1024
+"""Rows that are samples at a time; others wait as the JSON that they came as, which is smaller."""
 
 
 class JudgingService:
@@ -45,9 +40,11 @@ class JudgingService:
         failing: why no call to the judge's model succeeds, while that is so.
     """
 
-    def __init__(self, limits: Limits) -> None:
-        """Accept samples from now on."""
+    def __init__(self, limits: Limits, room: int = READ_AT_ONCE) -> None:
+        """Accept samples from now on, and judge so many at a time."""
         self.limits = limits
+        self._room = asyncio.Semaphore(room)
+        self._turn = asyncio.Lock()
         self.admission = Admission(limits.capacity, limits.bodies)
         self.closing = False
         self.unanswered = 0
@@ -124,13 +121,12 @@ class JudgingService:
 
     async def judge(
         self,
-        rows: Sequence[Sample | HeedfulError],
-        begin: Callable[[Sample], asyncio.Task[T]],
+        rows: Sequence[Any],
+        judge: Callable[[Any, int], Coroutine[Any, Any, T]],
         counted: Body | None,
         until: float,
-    ) -> list[T | HeedfulError]:
-        """Judge samples and wait until the deadline."""
-        samples = [row for row in rows if not isinstance(row, HeedfulError)]
+    ) -> list[T | None]:
+        """Judge rows and wait until the deadline; ``None`` stands for a row not judged yet."""
         if len(rows) > self.limits.batch:
             raise RefusedError(
                 413,
@@ -138,64 +134,62 @@ class JudgingService:
                 "are taken",
                 hint="send several smaller requests",
             )
-        self.admission.enter(len(samples))
-        tasks = await self._begin(samples, begin)
+        self.admission.enter(len(rows))
+        tasks: list[asyncio.Task[T]] = []
+        batch = asyncio.create_task(self._work_through(rows, judge, tasks))
         if counted is not None:
-            for task in tasks:
-                counted.used_by(task)
-        await self._wait(tasks, until)
-        done = iter(tasks)
-        return [row if isinstance(row, HeedfulError) else self._outcome(next(done)) for row in rows]
+            counted.used_by(batch)
+        await self._wait(batch, until)
+        if self.closing:
+            batch.cancel()
+        late = [None] * (len(rows) - len(tasks))
+        outcomes = [*map(self._outcome, tasks), *late]
+        self.unanswered += self.closing * outcomes.count(None)
+        return outcomes
 
-    async def _begin(
-        self, samples: Sequence[Sample], begin: Callable[[Sample], asyncio.Task[T]]
-    ) -> list[asyncio.Task[T]]:
-        loop = asyncio.get_running_loop()
+    async def _work_through(
+        self,
+        rows: Sequence[Any],
+        judge: Callable[[Any, int], Coroutine[Any, Any, T]],
+        tasks: list[asyncio.Task[T]],
+    ) -> None:
+        """Begin to judge one row after the other, taking turns with other requests.
 
-        def begun(sample: Sample) -> asyncio.Task[T]:
-            task = begin(sample)
-            task.add_done_callback(partial(self._release, loop.time()))
-            return task
-
-        return await sliced(begun, samples)
+        Reading a row and deciding it by code may take milliseconds, so only one row does so before
+        the loop goes on to whatever else has arrived.
+        """
+        began = asyncio.get_running_loop().time()
+        for at, row in enumerate(rows):
+            await self._room.acquire()
+            async with self._turn:
+                task = asyncio.create_task(judge(row, at))
+                task.add_done_callback(partial(self._release, began))
+                tasks.append(task)
+                await asyncio.sleep(0)
+        await asyncio.wait(tasks)
 
     def _release(self, began: float, task: asyncio.Task[Any]) -> None:
+        self._room.release()
         self.admission.leave(task.get_loop().time() - began)
+        if not task.cancelled():
+            task.exception()  # looked at, as its client may be gone
 
-    async def _wait(self, tasks: Sequence[asyncio.Task[T]], until: float) -> None:
-        if not tasks:
-            return
+    async def _wait(self, batch: asyncio.Task[None], until: float) -> None:
         try:
             async with asyncio.timeout_at(until) as timeout:
                 self._waiting.add(timeout)
-                # Waiting for tasks does not cancel them when it is given up.
-                await asyncio.wait(tasks)
+                # Waiting for a task does not cancel it when it is given up.
+                await asyncio.wait([batch])
         except TimeoutError:
             pass
         finally:
             self._waiting.discard(timeout)
 
-    def _outcome(self, task: asyncio.Task[T]) -> T | LateError:
+    def _outcome(self, task: asyncio.Task[T]) -> T | None:
         if not task.done() or task.cancelled():
-            self.unanswered += self.closing
-            what = "the server is stopping" if self.closing else "the deadline has passed"
-            return LateError(
-                f"not judged yet, and {what}", hint="send it again; answers are cached"
-            )
+            return None
         try:
             return task.result()
         except StopRunError as error:
             self.failing = error
             raise
-
-
-async def sliced(work: Callable[..., T], *columns: Iterable[Any]) -> list[T]:
-    """Do some work for each sample of a batch, yielding to other requests in between."""
-    done = []
-    began = time.perf_counter()
-    for given in zip(*columns, strict=True):
-        done.append(work(*given))
-        if time.perf_counter() - began > SLICE_S:
-            await asyncio.sleep(0)
-            began = time.perf_counter()
-    return done

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from fastapi import FastAPI, Request, Response
 from prometheus_client import CONTENT_TYPE_LATEST
@@ -10,7 +10,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import from_json, to_json
 from starlette.exceptions import HTTPException
 
-from heedful.core.errors import HeedfulError, StopRunError
+from heedful.core.errors import HeedfulError, RowError, StopRunError
 from heedful.data.formats.fields import explain
 from heedful.data.formats.files import shown
 from heedful.rewards import Rewarded
@@ -18,26 +18,39 @@ from heedful.rewards.adapters import openrlhf_sample
 from heedful.rewards.server import bodies as shapes
 from heedful.rewards.server import openapi as document
 from heedful.rewards.server import replies
-from heedful.rewards.server.admission import LateError, sliced
 from heedful.rewards.server.auth import counts_of
 from heedful.rewards.server.errors import RefusedError, error_payload
 from heedful.rewards.server.limits import Body
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Coroutine, Sequence
 
     from heedful.core.nouns import Critique
     from heedful.rewards import Reward
     from heedful.rewards.background import RewardSession
     from heedful.rewards.server.admission import JudgingService
+    from heedful.rewards.server.auth import RequestCounts
     from heedful.rewards.server.metrics import Metrics
 
-    Found = Sequence[Critique | Rewarded | HeedfulError]
-
 B = TypeVar("B", bound=BaseModel)
+T = TypeVar("T")
 
 OK, UNREADABLE, CONFLICT, MISSHAPEN, BROKEN = 200, 400, 409, 422, 500
 UNREACHABLE, UNAVAILABLE, LATE = 502, 503, 504
+
+
+class Judged(NamedTuple):
+    """A row of a request as its answer has it; nothing else of it is kept.
+
+    Attributes:
+        body: the row's JSON.
+        reward: its reward, if it has one.
+        error: why it was not judged.
+    """
+
+    body: bytes
+    reward: float | None = None
+    error: HeedfulError | None = None
 
 
 class Endpoints:
@@ -55,39 +68,29 @@ class Endpoints:
     async def critique(self, request: Request) -> Response:
         """Judge one response against its checklist, every constraint of it."""
         until = self._service.deadline()
-        row = replies.read(await self._json(request, until), 0)
-        outcomes = await self._service.judge(
-            [row], self._session.critique, counts_of(request.scope).body, until
-        )
-        self._count(request, outcomes)
-        (outcome,) = outcomes
-        if isinstance(outcome, HeedfulError):
-            late = isinstance(outcome, LateError)
-            raise RefusedError(self._late() if late else MISSHAPEN, outcome.what, hint=outcome.hint)
-        return _reply(OK, replies.critiqued(row, outcome, 0))
+        row = await self._json(request, until)
+        (reply,) = await self._judged(request, [row], self._critique, until)
+        if reply is None:
+            raise RefusedError(self._late(), self._why_late(), hint=replies.AGAIN)
+        if reply.error is not None:
+            raise RefusedError(MISSHAPEN, reply.error.what, hint=reply.error.hint)
+        return _reply(OK, reply.body)
 
     async def critiques(self, request: Request) -> Response:
         """Judge several responses against their checklists, every constraint of them."""
         until = self._service.deadline()
         batch = await self._read(request, shapes.Batch, until)
-        rows = await sliced(replies.read, batch.samples, range(len(batch.samples)))
-        outcomes = await self._service.judge(
-            rows, self._session.critique, counts_of(request.scope).body, until
-        )
-        results = await sliced(replies.critiqued, rows, outcomes, range(len(rows)))
-        return self._answer(request, outcomes, {"results": results})
+        outcomes = await self._judged(request, batch.samples, self._critique, until)
+        return self._answer(batch.samples, outcomes, replies.critiqued, b"{")
 
     async def rewards(self, request: Request) -> Response:
         """Compute the rewards of several responses, judging only what they depend on."""
         until = self._service.deadline()
         batch = await self._read(request, shapes.Batch, until)
-        rows = await sliced(replies.read, batch.samples, range(len(batch.samples)))
-        outcomes = await self._service.judge(
-            rows, self._session.reward, counts_of(request.scope).body, until
-        )
-        results = await sliced(replies.rewarded, rows, outcomes, range(len(rows)))
-        body = {"rewards": [result["reward"] for result in results], "results": results}
-        return self._answer(request, outcomes, body)
+        outcomes = await self._judged(request, batch.samples, self._reward_of, until)
+        values = to_json([None if each is None else each.reward for each in outcomes])
+        head = b'{"rewards":' + values + b","
+        return self._answer(batch.samples, outcomes, replies.rewarded, head)
 
     async def openrlhf(self, request: Request) -> Response:
         """Answer OpenRLHF's `--reward.remote_url`; needs a fallback for undecided rewards."""
@@ -104,25 +107,65 @@ class Endpoints:
             sizes = f"{len(sent.query)}, {len(sent.prompts)} and {len(sent.labels)}"
             what = f"the numbers of queries, prompts and labels differ: {sizes}"
             raise RefusedError(MISSHAPEN, what, hint="send as many of each")
-        places = range(1, len(sent.query) + 1)
-        samples = await sliced(openrlhf_sample, sent.query, sent.prompts, sent.labels, places)
-        outcomes = await self._service.judge(
-            samples, self._session.reward, counts_of(request.scope).body, until
-        )
-        self._count(request, outcomes)
-        scored = [outcome for outcome in outcomes if isinstance(outcome, Rewarded)]
+        given = list(zip(sent.query, sent.prompts, sent.labels, strict=True))
+        outcomes = await self._judged(request, given, self._openrlhf, until)
+        scored = [outcome for outcome in outcomes if outcome is not None]
         if len(scored) < len(outcomes):
             raise RefusedError(
                 self._late(),
                 f"{len(outcomes) - len(scored)} of {len(outcomes)} samples are not judged yet",
-                hint="send them again; answers are cached",
+                hint=replies.AGAIN,
             )
-        rewards = [item.value for item in scored]
-        logs = {
-            "undecided": [float(not item.decided) for item in scored],
-            "coverage": [item.coverage or 0.0 for item in scored],
-        }
-        return _reply(OK, {"rewards": rewards, "scores": rewards, "extra_logs": logs})
+        rewards, undecided, gated, coverage = zip(*scored, strict=True)
+        logs = {"undecided": undecided, "gated": gated, "coverage": coverage}
+        body = {"rewards": rewards, "scores": rewards, "extra_logs": logs}
+        return _reply(OK, body)
+
+    async def _critique(self, row: Any, at: int, counts: RequestCounts) -> Judged:
+        sample = replies.read(row, at)
+        if isinstance(sample, HeedfulError):
+            outcome: Critique | HeedfulError = sample
+        else:
+            outcome = await self._session.critique(sample)
+        self._count(outcome, counts)
+        error = outcome if isinstance(outcome, HeedfulError) else None
+        return Judged(to_json(replies.critiqued(row, sample, outcome, at)), error=error)
+
+    async def _reward_of(self, row: Any, at: int, counts: RequestCounts) -> Judged:
+        sample = replies.read(row, at)
+        if isinstance(sample, HeedfulError):
+            outcome: Rewarded | HeedfulError = sample
+        else:
+            outcome = await self._session.reward(sample)
+        self._count(outcome, counts)
+        laid_out = replies.rewarded(row, sample, outcome, at)
+        return Judged(to_json(laid_out), reward=laid_out["reward"])
+
+    async def _openrlhf(
+        self, row: tuple[str, str, Any], at: int, counts: RequestCounts
+    ) -> tuple[float | None, float, float, float]:
+        scored = await self._session.reward(openrlhf_sample(*row, at + 1))
+        self._count(scored, counts)
+        undecided, gated = float(not scored.decided), float(scored.gate is not None)
+        return scored.value, undecided, gated, scored.coverage or 0.0
+
+    async def _judged(
+        self,
+        request: Request,
+        rows: Sequence[Any],
+        judge: Callable[[Any, int, RequestCounts], Coroutine[Any, Any, T]],
+        until: float,
+    ) -> list[T | None]:
+        """Judge the rows of a request; ``None`` stands for a row not judged in time."""
+        counts = counts_of(request.scope)
+        counts.samples = len(rows)
+        outcomes = await self._service.judge(
+            rows, lambda row, at: judge(row, at, counts), counts.body, until
+        )
+        for _ in range(outcomes.count(None)):
+            counts.errors += 1
+            self._metrics.failed()
+        return outcomes
 
     async def health(self) -> Response:
         """Say that the server lives."""
@@ -173,37 +216,50 @@ class Endpoints:
         except ValidationError as error:
             raise RefusedError(MISSHAPEN, explain(error), hint="see /openapi.json") from None
 
-    def _answer(self, request: Request, outcomes: Found, body: dict[str, Any]) -> Response:
+    def _answer(
+        self,
+        rows: Sequence[Any],
+        outcomes: Sequence[Judged | None],
+        lay_out: Callable[[Any, HeedfulError, HeedfulError, int], dict[str, Any]],
+        head: bytes,
+    ) -> Response:
         """Answer a batch: with 503 or 504 where rows are not judged yet, and what there is."""
-        self._count(request, outcomes)
-        late = [outcome for outcome in outcomes if isinstance(outcome, LateError)]
-        if not late:
-            return _reply(OK, body)
-        what = f"{len(late)} of {len(outcomes)} samples are not judged yet"
+        late = RowError(self._why_late(), hint=replies.AGAIN)
+        bodies = [
+            to_json(lay_out(rows[at], late, late, at)) if outcome is None else outcome.body
+            for at, outcome in enumerate(outcomes)
+        ]
+        results = b'"results":[' + b",".join(bodies) + b"]}"
+        missing = outcomes.count(None)
+        if not missing:
+            return _reply(OK, head + results)
+        what = f"{missing} of {len(outcomes)} samples are not judged yet"
         error = {"what": what, "where": "", "hint": "send these again; answers are cached"}
-        return _reply(self._late(), {"error": error, **body})
+        return _reply(self._late(), head + b'"error":' + to_json(error) + b"," + results)
 
     def _late(self) -> int:
         return UNAVAILABLE if self._service.closing else LATE
 
-    def _count(self, request: Request, outcomes: Found) -> None:
-        about, metrics = counts_of(request.scope), self._metrics
-        about.samples = len(outcomes)
-        for outcome in outcomes:
-            if isinstance(outcome, HeedfulError):
-                about.errors += 1
-                metrics.failed()
-            elif isinstance(outcome, Rewarded):
-                about.errors += outcome.problem is not None
-                about.undecided += not outcome.decided and outcome.problem is None
-                metrics.rewarded(outcome)
-                self._service.answered(outcome.critique)
-            else:
-                about.undecided += not all(
-                    judgment.status.decided for judgment in outcome.judgments
-                )
-                metrics.judged(outcome)
-                self._service.answered(outcome)
+    def _why_late(self) -> str:
+        closing = self._service.closing
+        why = "the server is stopping" if closing else "the deadline has passed"
+        return f"not judged yet, and {why}"
+
+    def _count(self, outcome: Critique | Rewarded | HeedfulError, counts: RequestCounts) -> None:
+        metrics = self._metrics
+        if isinstance(outcome, HeedfulError):
+            counts.errors += 1
+            metrics.failed()
+        elif isinstance(outcome, Rewarded):
+            counts.errors += outcome.problem is not None
+            counts.undecided += not outcome.decided and outcome.problem is None
+            metrics.rewarded(outcome)
+            self._service.answered(outcome.critique)
+        else:
+            decided = all(judgment.status.decided for judgment in outcome.judgments)
+            counts.undecided += not decided
+            metrics.judged(outcome)
+            self._service.answered(outcome)
 
 
 def application(
@@ -235,7 +291,8 @@ def application(
 
 
 def _reply(status: int, body: Any, headers: dict[str, str] | None = None) -> Response:
-    return Response(to_json(body), status, headers, "application/json")
+    content = body if isinstance(body, bytes) else to_json(body)
+    return Response(content, status, headers, "application/json")
 
 
 async def _refused(_: Request, error: Exception) -> Response:

@@ -75,12 +75,12 @@ async def _serve(
     prices: Mapping[str, Price] | None,
     announce: Callable[[str], None],
 ) -> bool:
-    from heedful.rewards.server.admission import JudgingService
+    from heedful.rewards.server.admission import READ_AT_ONCE, JudgingService
     from heedful.rewards.server.app import application
     from heedful.rewards.server.auth import AuthMiddleware
     from heedful.rewards.server.metrics import Metrics
 
-    service = JudgingService(limits)
+    service = JudgingService(limits, max(READ_AT_ONCE, reward.concurrency))
     metrics = Metrics(reward, service.admission, prices)
     async with reward.session() as session:
         app = application(reward, session, service, metrics, secured=token is not None)

@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING, Any
 from heedful.core.errors import HeedfulError, RowError
 from heedful.core.log import logger
 from heedful.data.formats import native
+from heedful.data.formats.fields import row_id
 from heedful.rewards import rows
 from heedful.rewards.server.errors import error_payload
 
 if TYPE_CHECKING:
     from heedful.core.nouns import Critique, Judgment, Sample
     from heedful.rewards import Rewarded
+
+AGAIN = "send it again; answers are cached"
 
 _CHECKLISTS = {"checklist", "constraints", "checklist_struct"}
 _HINT = "give it a field checklist with the constraints; see /openapi.json"
@@ -42,17 +45,17 @@ def read(row: Any, at: int) -> Sample | HeedfulError:
 
 
 def critiqued(
-    row: Sample | HeedfulError, outcome: Critique | HeedfulError, at: int
+    row: Any, sample: Sample | HeedfulError, outcome: Critique | HeedfulError, at: int
 ) -> dict[str, Any]:
     """Lay out the critique of a row, or why there is none."""
     judgments: list[dict[str, Any]] = []
     coverage = None
-    if not isinstance(row, HeedfulError) and not isinstance(outcome, HeedfulError):
-        judgments = native.judgments(row, outcome)
+    if not isinstance(sample, HeedfulError) and not isinstance(outcome, HeedfulError):
+        judgments = native.judgments(sample, outcome)
         decided = sum(judgment.status.decided for judgment in outcome.judgments)
         coverage = decided / len(outcome.judgments)
     return {
-        "id": _id_of(row, at),
+        "id": _id_of(row, sample, at),
         "judgments": judgments,
         "coverage": coverage,
         "error": error_payload(outcome) if isinstance(outcome, HeedfulError) else None,
@@ -60,15 +63,16 @@ def critiqued(
 
 
 def rewarded(
-    row: Sample | HeedfulError, outcome: Rewarded | HeedfulError, at: int
+    row: Any, sample: Sample | HeedfulError, outcome: Rewarded | HeedfulError, at: int
 ) -> dict[str, Any]:
     """Lay out the reward of a row, or why there is none."""
+    name = _id_of(row, sample, at)
     if isinstance(outcome, HeedfulError):
-        return _unrewarded(row, outcome, at)
+        return _unrewarded(name, outcome)
     if outcome.problem is not None:
-        return _unrewarded(row, RowError(outcome.problem, where=f"samples[{at}]"), at)
+        return _unrewarded(name, RowError(outcome.problem, where=f"samples[{at}]"))
     return {
-        "id": _id_of(row, at),
+        "id": name,
         "reward": outcome.value,
         "decided": outcome.decided,
         "bounds": outcome.bounds,
@@ -82,9 +86,9 @@ def rewarded(
     }
 
 
-def _unrewarded(row: Sample | HeedfulError, error: HeedfulError, at: int) -> dict[str, Any]:
+def _unrewarded(name: str, error: HeedfulError) -> dict[str, Any]:
     return {
-        "id": _id_of(row, at),
+        "id": name,
         "reward": None,
         "decided": False,
         "bounds": None,
@@ -104,5 +108,10 @@ def _reason(reward: Rewarded) -> str:
     return next(judgment.explanation for judgment in judgments if not judgment.status.decided)
 
 
-def _id_of(row: Sample | HeedfulError, at: int) -> str:
-    return f"row-{at + 1}" if isinstance(row, HeedfulError) else row.id
+def _id_of(row: Any, sample: Sample | HeedfulError, at: int) -> str:
+    if not isinstance(sample, HeedfulError):
+        return sample.id
+    try:
+        return row_id(row, at + 1, "id")
+    except (RowError, AttributeError):  # an id that is none, or a row that is no object
+        return f"row-{at + 1}"

@@ -188,31 +188,6 @@ _NO_NAMES = """it them him her me us you any anything anyone something someone e
 all both either neither none nothing yourself itself that this why how when where what whether if
 each every some several many few more one two three at least name evidence data"""
 
-_AFFIX = re.compile(
-    r"(?<=letter )(?P<named>[A-Za-z])(?![\w'-])|[\"'“‘]-?(?P<quoted>[A-Za-z]{1,12})-?[\"'”’]"
-    r"|-(?P<hyphened>[A-Za-z]{1,6})(?![\w-])"
-    r"|(?P<letter>[B-HJ-Zb-hj-z]|ly|ing|ed|er|est|tion|ness|ment|able|ful|less)(?![\w'-])"
-)
-_OR_AFFIX = re.compile(r"\s*(?:,\s*(?:or\s+)?|\bor\s+)(?=[\"'“‘-]|\w{1,4}\b)")
-
-
-def affix(form: str, written: str, at: int) -> _Phrases:
-    """Read letters that words begin or end with: ``-ly``, ``"un" or "in"``, ``b``.
-
-    Without quotes only those that aren't words: "words starting with a …" names no letter.
-    """
-    del form
-    affixes: list[str] = []
-    end = at
-    while match := _AFFIX.match(written, at):
-        affixes.append(match[match.lastgroup or 0])
-        end = match.end()
-        gap = _OR_AFFIX.match(written, end)
-        if gap is None:
-            break
-        at = gap.end()
-    return [(end, tuple(affixes))] if affixes else []
-
 
 _LETTER = re.compile(r"([\"'“‘]?)([A-Za-z])([\"'”’]?)(?![\w])")
 _LETTER_GAP = re.compile(r"\s*(?:,|、|/|，)\s*(?:and\s+|or\s+)?|\s+(?:and|or)\s+|\s*[和或与]\s*")
@@ -231,22 +206,3 @@ def letters(form: str, written: str, at: int) -> list[tuple[int, tuple[str, ...]
             break
         at = gap.end()
     return [(end, tuple(words))] if words else []
-
-
-_DATE_FORM = re.compile(
-    r"(?:iso(?:[ -]?8601)? (?:date )?(?:format )?)?[(\"']?(?P<style>yyyy-mm-dd|yyyy/mm/dd"
-    r"|yyyy\.mm\.dd|dd/mm/yyyy|mm/dd/yyyy|yyyy年mm月dd日|xxxx年xx月xx日)[)\"']?"
-    r"|iso(?:[ -]?8601)?(?! ?\w)"
-)
-
-
-def date_form(form: str, written: str, at: int) -> list[tuple[int, str]]:
-    """Read how dates are to be written: ``YYYY-MM-DD``, ``ISO format (YYYY-MM-DD)``."""
-    del written
-    match = _DATE_FORM.match(form, at)
-    if match is None:
-        return []
-    style = (match["style"] or "yyyy-mm-dd").replace("x", "y").upper()
-    if match["style"] and match["style"].startswith("x"):
-        style = "YYYY年MM月DD日"
-    return [(match.end(), style)]

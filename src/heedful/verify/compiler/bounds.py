@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import TYPE_CHECKING, Any, get_args
 
 from heedful.core.nouns import Check
-from heedful.verify.custom.units import Unit
+from heedful.verify.custom.counting import Unit
 from heedful.verify.custom.verse import LONGEST as _LONGEST_VERSE
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ LENGTHS = frozenset(unit for unit in get_args(Unit) if unit.startswith(("zi", "c
     "letters",
 }
 """Units of which a bare number means about that many."""
-_IN_EVERY_TEXT = LENGTHS | {"paragraphs", "sentences", "lines", "capital_letters"}
+_IN_EVERY_TEXT = LENGTHS | {"paragraphs", "sentences", "lines"}
 """Units that no response is free of, so that "no lines" must mean something else; or whose absence
 has a check of its own, as lower case is."""
 _AMBIGUOUS = frozenset({"characters", "letters"})
@@ -44,13 +45,29 @@ def _is_few(bounds: _Range) -> bool:
     return max(number or 0 for number in bounds) in range(1, _FEW + 1)
 
 
-_APART = frozenset({"headings", "tables", "code_blocks", "paragraphs", "blank_lines", "stanzas"})
+_APART = frozenset({"headings", "tables", "code_blocks", "paragraphs", "stanzas"})
 """Units that stand above or beside a paragraph rather than inside of it."""
+
+
+_IN_SECTIONS = _APART | {"sentences", "lines", "points", "questions"}
+_LONGEST_HEADING = 15
+"""Words or 字; a longer length of "each heading" is that of the text under it."""
+
+
+def _of_section(bound: dict[str, Any]) -> bool:
+    """Check whether "each heading" stands for the text under it: 3 headings of 2 bullets each."""
+    unit = bound["unit"]
+    number = max((bound[name] for name in _NUMBERS if name in bound), default=0)
+    return (
+        unit in _IN_SECTIONS
+        or unit.endswith(("bullet_points", "items", "tables"))
+        or (unit in LENGTHS and number > _LONGEST_HEADING)
+    )
 
 
 def _is_of_page(bound: dict[str, Any]) -> bool:
     """Check whether it is up to the page: how many lines a paragraph fills, what stands above."""
-    if bound.get("part") in {None, "stanza", "passage", "body", PREVIOUS}:
+    if bound.get("part") in {None, "stanza", "passage", "body", "section", "copy", PREVIOUS}:
         return False
     unit = bound["unit"]
     return unit == "lines" or unit in _APART or unit.endswith(("headings", "tables"))
@@ -58,10 +75,12 @@ def _is_of_page(bound: dict[str, Any]) -> bool:
 
 def count_check(bound: dict[str, Any], *, named: bool) -> Check | None:
     """Make the check of a count; ``None`` where unit or number is ambiguous."""
+    if "unit" in bound and bound.get("part") == "heading" and _of_section(bound):
+        bound["part"] = "section"
     if "unit" not in bound or _is_of_page(bound):
         return None
     limits = [name for name in _NUMBERS if name in bound]
-    ranges = _ranges(bound, bound["unit"] in LENGTHS)
+    ranges = _ranges(bound, bound["unit"] in LENGTHS and bound.get("part") not in _WITHOUT_A_STORY)
     if ranges and ranges[0][1] == 0 and bound["unit"] in _IN_EVERY_TEXT:
         return None
     ambiguous = bound["unit"] in _AMBIGUOUS and bound.get("part") not in _WITHOUT_A_STORY
@@ -85,6 +104,8 @@ def count_check(bound: dict[str, Any], *, named: bool) -> Check | None:
 def phrase_check(id_: str, bound: dict[str, Any]) -> Check | None:
     """Make a check of phrases, letters or words, with what their numbers stand for."""
     phrases = bound.get("phrases", ())
+    if phrases:
+        phrases = bound["phrases"] = [_STOP_INSIDE_QUOTES.sub("", phrase) for phrase in phrases]
     if bound.pop("of_each", None) and len(phrases) < 2:  # noqa: PLR2004 - "each" is of several
         return None
     limits = [name for name in _NUMBERS if name in bound]
@@ -101,6 +122,9 @@ def phrase_check(id_: str, bound: dict[str, Any]) -> Check | None:
     ranges = [(exact, exact), (exact, None)] if exact else _ranges(bound, lengths=False)
     return _readings(id_, rest, ranges)
 
+
+_STOP_INSIDE_QUOTES = re.compile(r"(?<=[^\W\d_])[.,]$")
+"""American English puts the sentence's own stop inside: the keyword 'Halloween.'"""
 
 _Range = tuple[int | None, int | None]
 

@@ -39,6 +39,7 @@ _COUNTED_PARTS: dict[str, Part] = {
     "numbered_items": "list_item",
     "list_items": "list_item",
     "headings": "heading",
+    "subheadings": "heading",
     "stanzas": "stanza",
     "points": "list_item",
     "verses": "verse",
@@ -60,6 +61,8 @@ _AFTER = "after"
 """Bound where a bound follows its number, so that it may reach a bare one before that."""
 _LETTER = "letter"
 """Bound where the response is a letter, whose greeting and sign-off may count or not."""
+_COPIES = "copies"
+"""Bound where the subject is of a kind of which a response may hold several: 文案."""
 _MORE_SAID = "more_said"
 """Bound where a clause names another phrase and another place: …, and “b” in the last line."""
 _SETTING = "setting"
@@ -71,14 +74,14 @@ _ANSWERS = "answers"
 _SPREAD = "spread"
 """Bound where something holds throughout, so that its being there once is not enough."""
 _EVERYWHERE = frozenset(
-    f"heedful:{name}"
-    for name in ("language", "case", "dates", "excludes", "does_not_mention", "no_repetition")
+    f"heedful:{name}" for name in ("language", "case", "excludes", "does_not_mention")
 )
 """Checks of all that is written."""
 _PASSED_OVER = frozenset(
     {
         "shown",
         _LETTER,
+        _COPIES,
         _SPREAD,
         _MORE_SAID,
         _SETTING,
@@ -97,7 +100,7 @@ _PASSED_OVER = frozenset(
 _LISTED = frozenset({"phrases", "keys", "letters", "headers", "marks", "starts", "ends"})
 _MAY_BE_ALL = frozenset({"emojis", "different_emojis", "numbers", "links", "hashtags", "questions"})
 """Units of which a response may consist: "respond with one emoji"."""
-_MAY_NOT_COUNT = frozenset({"punctuation_marks", "headings", "spaces"})
+_MAY_NOT_COUNT = frozenset({"punctuation_marks", "headings"})
 
 
 _BODY = "body"
@@ -121,7 +124,7 @@ def together(grammar: Grammar, clauses: Iterable[Clause]) -> Check | None:
     if len(checks) < len(clauses):
         return None
     distinct = _merged(checks)
-    if _contradict(distinct):
+    if _contradict(distinct) or any(starmap(_are_of_two_texts, combinations(distinct, 2))):
         return None
     if len(distinct) == 1:
         return distinct[0]
@@ -239,6 +242,25 @@ def _contradict(checks: list[Check]) -> bool:
     return any(ids.count(id_) > 1 for id_ in _OF_THE_WHOLE)
 
 
+_WHOLE = frozenset({None, "passage", "copy"})
+_LISTED_UNITS = frozenset(unit for unit, part in _COUNTED_PARTS.items() if part == "list_item")
+
+
+def _are_of_two_texts(one: Check, other: Check) -> bool:
+    """Check whether two counts are of two texts: a 200-word story and a 50-word summary."""
+    (first, part), (second, other_part) = map(_counted, (one, other))
+    if not {part, other_part} <= _WHOLE or not (first and second):
+        return False
+    units = {first, second}
+    return len(units) == 1 or bool("sentences" in units and units & _LISTED_UNITS)
+
+
+def _counted(check: Check) -> tuple[str | None, str | None]:
+    """Name the unit that a check counts, by each of its readings, and in which part."""
+    first = Check.model_validate(check.args["checks"][0]) if "checks" in check.args else check
+    return first.args.get("unit"), first.args.get("part")
+
+
 def _with_open_numbers(clauses: list[Clause]) -> list[Clause]:
     """Let a verb before reach the bare number of a later clause: 包含标题和四个句子."""
     return [
@@ -343,6 +365,8 @@ def _placed(id_: str, bound: dict[str, Any], values: dict[str, Any]) -> bool:
         return False
     if _LETTER in values and bound.get("unit") in {"paragraphs", "lines"}:
         bound.setdefault("part", "passage")
+    if _COPIES in values and bound.get("unit") in LENGTHS:
+        bound.setdefault("part", "copy")
     if bound.get("of") == _BODY and id_ in _OF_PHRASES and "part" not in bound:
         bound["part"] = _BODY
     elif bound.get("of") == _BODY and bound.get("unit") not in _OF_BODY:

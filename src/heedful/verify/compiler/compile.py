@@ -18,7 +18,6 @@ from heedful.core.nouns import Check
 from heedful.verify.compiler.bounds import either
 from heedful.verify.compiler.building import Clause, build, together
 from heedful.verify.compiler.grammar import Grammar, NormalizedText, shipped
-from heedful.verify.compiler.spelling import corrected
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -91,7 +90,7 @@ def compile_constraint(text: str, grammar: Grammar | None = None) -> CompiledCon
 def _compile(written: str, grammar: Grammar) -> CompiledConstraint:
     numbering = _NUMBERING.match(written)
     start = numbering.end() if numbering else 0
-    bare = corrected(written.rstrip(_TRAILING))
+    bare = written.rstrip(_TRAILING)
     if len(bare) - start > _LONGEST:
         return CompiledConstraint(written, reason=f"longer than {_LONGEST} characters")
     if len(bare) <= start:

@@ -58,8 +58,7 @@ def _starts(id_: str, bound: dict[str, Any]) -> Check | None:
         return either([Check(id="heedful:contains_any", args=bound), Check(id=id_, args=bound)])
     if both or closing:
         return _of_both_edges(bound, closing)
-    of_mark = bound.get("kind") == "number" and bound.get("part") == "list_item"
-    if of_mark or any(not each[:1].isalpha() and each[:1].isascii() for each in marks):
+    if any(not each[:1].isalpha() and each[:1].isascii() for each in marks):
         return None
     return as_bound(id_, bound)
 
@@ -74,13 +73,6 @@ def _ends(id_: str, bound: dict[str, Any]) -> Check | None:
 def _at_end(id_: str, bound: dict[str, Any]) -> Check | None:
     """Make the check of what stands at the end; beside one emoji there, others may stand before."""
     return None if bound.get("holds") == 1 else phrase_check(id_, bound)
-
-
-def _bullet_sign(id_: str, bound: dict[str, Any]) -> Check | None:
-    """Make the check of bullets; a word or several signs in quotes name none."""
-    check = as_bound(id_, bound)
-    sign = check.args["sign"] if check else ""
-    return check if len(sign) == 1 and not sign.isalnum() else None
 
 
 def _numbering(id_: str, bound: dict[str, Any]) -> Check:
@@ -99,12 +91,6 @@ def _wrapped(id_: str, bound: dict[str, Any]) -> Check:
     marks = bound.pop("marks")
     pairs = (marks[at : at + 2] for at in range(0, len(marks), 2))
     return either([Check(id=id_, args=bound | {"marks": pair}) for pair in pairs])
-
-
-def _acrostic(id_: str, bound: dict[str, Any]) -> Check | None:
-    """Make the check of an acrostic; one letter spells nothing, it starts each part."""
-    check = as_bound(id_, bound)
-    return None if check is None or len(check.args["text"]) == 1 else check
 
 
 def _of_both_edges(bound: dict[str, Any], closing: tuple[str, ...] | str | None) -> Check | None:
@@ -173,12 +159,6 @@ def _neither(id_: str, bound: dict[str, Any]) -> Check | None:
     return phrase_check(id_, bound)
 
 
-def _order(id_: str, bound: dict[str, Any]) -> Check | None:
-    """Make the check of an order, of phrases that are listed or of two."""
-    phrases = [phrase for key in ("first", "second") for phrase in bound.get(key, ())]
-    return Check(id=id_, args={"phrases": phrases}) if len(set(phrases)) > 1 else None
-
-
 def _each_word(id_: str, bound: dict[str, Any]) -> Check | None:
     """Make the check of each word, with its number of letters as for any count."""
     if "capital" in bound:
@@ -187,23 +167,18 @@ def _each_word(id_: str, bound: dict[str, Any]) -> Check | None:
 
 
 MAKERS = {
-    **dict.fromkeys(("heedful:contains", "heedful:excludes", "heedful:letters"), phrase_check),
-    "heedful:acrostic": _acrostic,
+    **dict.fromkeys(("heedful:contains", "heedful:excludes"), phrase_check),
     "heedful:ends_with": _ends,
     "heedful:format": _numbering,
     "heedful:wrapped": _wrapped,
-    **dict.fromkeys(("heedful:words_with", "heedful:table", "heedful:csv"), phrase_check),
-    "heedful:delimited": phrase_check,
+    **dict.fromkeys(("heedful:table", "heedful:letters"), phrase_check),
     "heedful:at_end": _at_end,
-    "heedful:bullet_sign": _bullet_sign,
     "heedful:json": _json,
     "heedful:equals": _equals,
     "heedful:mentions": _mentions,
-    "heedful:order": _order,
     "heedful:excludes": _neither,
     "heedful:contains_any": _any_of,
     "heedful:starts_with": _starts,
-    "heedful:starts_with_kind": _starts,
     "heedful:each_word": _each_word,
 }
 
@@ -221,7 +196,6 @@ def of_letters(id_: str, bound: dict[str, Any]) -> Check | None:
 
 
 _LETTER_CHECKS: dict[str, tuple[str, dict[str, int]]] = {
-    "heedful:starts_with": ("heedful:starts_with_letter", {}),
     "heedful:excludes": ("heedful:letters", {"at_most": 0}),
 }
 """Checks of a letter, where a phrase of one letter stands."""

@@ -9,11 +9,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from heedful.verify.base import quoted
-from heedful.verify.custom.counting import CountRange, count_units
+from heedful.verify.custom.counting import UNITS, CountRange, count_units
 from heedful.verify.custom.parts import NAMES, readings
 from heedful.verify.custom.phrases import occurrences
 from heedful.verify.custom.structure import amounts
-from heedful.verify.custom.units import NOUNS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 
     from heedful.core.nouns import Check
     from heedful.verify.compiler.compile import CompiledConstraint
-    from heedful.verify.custom.units import Unit
+    from heedful.verify.custom.counting import Unit
     from heedful.verify.text.layout import Layout
     from heedful.verify.text.prepared import Response
 
@@ -110,7 +109,7 @@ def _counted(args: dict[str, Any], layout: Layout, language: Language) -> Iterat
 def _whole(count: CountRange, unit: Unit, language: Language) -> str:
     open_ = count.low != count.high
     if language == "zh":
-        return f"回复共有{_span(count, '至')}{NOUNS[unit][1]}" + (
+        return f"回复共有{_span(count, '至')}{UNITS[unit].chinese}" + (
             "（依统计口径而异）" if open_ else ""
         )
     return f"the response has {amounts(count, unit)}" + (
@@ -121,9 +120,9 @@ def _whole(count: CountRange, unit: Unit, language: Language) -> str:
 def _by_part(spans: list[str], number: int, unit: Unit, part: Any, language: Language) -> str:
     listed = ", ".join(spans) + (", …" if number > len(spans) else "")
     if language == "zh":
-        return f"回复共有{number}{NAMES[part][1]}，{NOUNS[unit][1]}数依次为{listed}"
+        return f"回复共有{number}{NAMES[part][1]}，{UNITS[unit].chinese}数依次为{listed}"
     name = NAMES[part][0].removeprefix("the ")
-    return f"the response has {number} of: {name}; {NOUNS[unit][0]} counts in order: {listed}"
+    return f"the response has {number} of: {name}; {UNITS[unit].one} counts in order: {listed}"
 
 
 def _span(count: CountRange, to: str = "-") -> str:

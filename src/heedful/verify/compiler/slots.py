@@ -13,9 +13,7 @@ from typing import Any, NamedTuple
 
 from heedful.core import scripts
 from heedful.verify.compiler.bare_words import (
-    affix,
     columns,
-    date_form,
     labels,
     letters,
     names,
@@ -297,7 +295,6 @@ def tag_pair(form: str, written: str, at: int) -> _Phrases:
 
 
 _FILLED_IN = re.compile(r"[\"'“]?\[[^\[\]\n\"”]{1,40}\][\"'”]?|\{\{?\w{1,40}\}\}?")
-_BARE_BULLET = re.compile(r"[-*+•·●○▪◦](?=\s)")
 
 _NUMBERING = re.compile(
     r"[\"“]?(?P<style>1\s?[.．、)）]|[(（]1[)）]|①)[\s、,，和\"“”]*"
@@ -360,7 +357,6 @@ SLOTS: dict[str, Slot] = {
     "address": Slot(_matched(_ADDRESS), _LETTERS | frozenset(string.digits)),
     "name": Slot(_matched(_ONE_NAME), _LETTERS),
     "placeholder": Slot(placeholder, _QUOTE | frozenset("[{")),
-    "bare_bullet": Slot(_matched(_BARE_BULLET), frozenset("-*+•·●○▪◦")),
     "letters": Slot(letters, _QUOTE | _LETTERS),
     "word": Slot(word, _LETTERS),
     "topic": Slot(topic),
@@ -377,8 +373,6 @@ SLOTS: dict[str, Slot] = {
     "pair": Slot(pair, _QUOTE | frozenset("<*【《「『〖[")),
     "numbering": Slot(numbering, _QUOTE | frozenset("1(（①")),
     "example": Slot(example, frozenset("[*-")),
-    "affix": Slot(affix, _QUOTE | _LETTERS | {"-"}),
-    "date_form": Slot(date_form, frozenset("iydmx(\"'")),
     "marker": Slot(marker, _QUOTE | {"p"}),
     "keys": Slot(keys, _QUOTE | _LETTERS | {"_"}),
 }

@@ -12,20 +12,78 @@ Markdown's marks, title and headings out; the widest counts every character that
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from heedful.core import scripts
 from heedful.verify import markup
-from heedful.verify.custom import lengths
 from heedful.verify.custom.verse import classical, verse_readings
 from heedful.verify.text import characters as signs
 from heedful.verify.text.lines import FENCE
-from heedful.verify.text.numbers import numbers, phone_numbers
+from heedful.verify.text.numbers import numbers
+from heedful.verify.text.words import without_marks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from heedful.verify.custom.units import Unit
     from heedful.verify.text.layout import Layout
+
+Unit = Literal[
+    "words",
+    "zi",
+    "zi_without_punctuation",
+    "zi_with_punctuation",
+    "han_characters",
+    "characters",
+    "characters_with_spaces",
+    "characters_without_spaces",
+    "letters",
+    "sentences",
+    "verses",
+    "sentences_or_verses",
+    "paragraphs",
+    "lines",
+    "bullet_points",
+    "markdown_bullet_points",
+    "numbered_items",
+    "list_items",
+    "headings",
+    "subheadings",
+    "tables",
+    "markdown_tables",
+    "code_blocks",
+    "emojis",
+    "bold_passages",
+    "links",
+    "hashtags",
+    "questions",
+    "points",
+    "stanzas",
+    "placeholders",
+    "highlighted_passages",
+    "capital_words",
+    "english_words",
+    "digits",
+    "markdown_marks",
+    "punctuation_marks",
+    "commas",
+    "full_stops",
+    "colons",
+    "semicolons",
+    "question_marks",
+    "exclamation_marks",
+    "quotation_marks",
+    "brackets",
+    "dashes",
+    "ellipses",
+    "numbers",
+    "numbers_or_digits",
+    "contractions",
+    "different_emojis",
+    "italic_passages",
+    "level_1_headings",
+    "level_2_headings",
+    "level_3_headings",
+]
 
 
 class CountRange(NamedTuple):
@@ -48,7 +106,7 @@ def count_units(layout: Layout, unit: Unit) -> CountRange | None:
     >>> count_units(Layout("你好，world！"), "zi")
     CountRange(low=3, high=9)
     """
-    readings = _READINGS[unit](layout)
+    readings = UNITS[unit].readings(layout)
     return CountRange(min(readings), max(readings)) if readings else None
 
 
@@ -153,6 +211,12 @@ def _items(layout: Layout) -> list[int]:
     return [size for size in readings if size] if max(bullets) or min(numbered) else readings
 
 
+def _headings(layout: Layout) -> list[int]:
+    """Headings; a title above others may not count."""
+    below = [size for size in _sizes(layout.subheading_readings) if size]
+    return [*_sizes(layout.heading_readings), *below]
+
+
 def _tables(layout: Layout) -> list[int]:
     """Tables of Markdown and HTML; rows without a line of dashes, or tabs, may be one."""
     html = layout.text.lower().count("<table")
@@ -237,70 +301,231 @@ def _markdown(layout: Layout) -> list[int]:
     return [sure, sure + len(_MAYBE_MARK.findall(layout.text))]
 
 
-_READINGS: dict[Unit, Callable[[Layout], list[int]]] = {
-    "words": lengths.words,
-    "zi": lengths.zi,
-    "zi_without_punctuation": lengths.zi_without_punctuation,
-    "zi_with_punctuation": lengths.zi_with_punctuation,
-    "han_characters": lengths.han_characters,
-    "characters": lengths.characters,
-    "characters_with_spaces": lengths.characters_with_spaces,
-    "characters_without_spaces": lengths.characters_without_spaces,
-    "letters": lengths.letters,
-    "sentences": _sentences,
-    "verses": lambda layout: _sizes(verse_readings(layout)),
-    "sentences_or_verses": lambda layout: [*_sentences(layout), *_sizes(verse_readings(layout))],
-    "paragraphs": _paragraphs,
-    "lines": _lines,
-    "bullet_points": _bullets,
-    "markdown_bullet_points": _markdown_bullets,
-    "numbered_items": _numbered,
-    "list_items": _items,
-    "headings": lambda layout: _sizes(layout.heading_readings),
-    "tables": _tables,
-    "markdown_tables": _markdown_tables,
-    "code_blocks": _code_blocks,
-    "emojis": signs.emojis,
-    "bold_passages": lambda layout: markup.bold_passages(layout.text),
-    "bold_words": lambda layout: markup.bold_words(layout.text),
-    "links": lambda layout: [markup.links(layout.text), markup.possible_links(layout.text)],
-    "hashtags": signs.hashtags,
-    "questions": _questions,
-    "points": _points,
-    "stanzas": lambda layout: _sizes(layout.stanza_readings),
-    "placeholders": signs.placeholders,
-    "highlighted_passages": signs.highlights,
-    "capital_words": signs.capital_words,
-    "english_words": signs.english_words,
-    "digits": signs.digits,
-    "spaces": lambda layout: [layout.text.count(" ") + layout.text.count("\u3000")],
-    "markdown_marks": _markdown,
-    "punctuation_marks": signs.punctuation,
-    "commas": signs.commas,
-    "full_stops": signs.full_stops,
-    "colons": signs.colons,
-    "semicolons": signs.semicolons,
-    "question_marks": signs.question_marks,
-    "exclamation_marks": signs.exclamation_marks,
-    "quotation_marks": signs.quotation_marks,
-    "brackets": signs.brackets,
-    "parentheses": signs.parentheses,
-    "dashes": signs.dashes,
-    "ellipses": signs.ellipses,
-    "numbers": numbers,
-    "numbers_or_digits": lambda layout: [*numbers(layout), *signs.digits(layout)],
-    "hyphens": signs.hyphens,
-    "any_dashes": signs.any_dashes,
-    "apostrophes": signs.apostrophes,
-    "contractions": signs.contractions,
-    "asterisks": signs.asterisks,
-    "different_emojis": signs.different_emojis,
-    "blank_lines": lambda layout: [len(re.findall(r"\n[^\S\n]*(?=\n)", layout.text.strip()))],
-    "italic_passages": signs.italics,
-    "capital_letters": lambda layout: [sum(map(str.isupper, layout.plain))],
-    "level_1_headings": signs.headings_of_level[1],
-    "level_2_headings": signs.headings_of_level[2],
-    "level_3_headings": signs.headings_of_level[3],
-    "email_addresses": lambda layout: markup.email_addresses(layout.text),
-    "phone_numbers": phone_numbers,
+_TOKEN = re.compile(r"\w\S*")  # without the signs before it, which make no difference to a count
+_RUN = re.compile(r"\w+")
+_HAN = f"{scripts.HAN}々〇"
+_HAN_CHARACTER = re.compile(f"[{_HAN}]")
+_UNSPACED = re.compile(f"[{scripts.UNSPACED}々〇]")
+_WIDE = re.compile(f"[{_HAN}{scripts.KANA}\u3000-\u303f\uff00-\uff65“”‘’…—·]")
+_SPACED_LETTER = rf"[^\W{scripts.KANA}{_HAN}]"
+_LATIN_RUN = re.compile(rf"{_SPACED_LETTER}+(?:[.,'’:/@_-]{_SPACED_LETTER}+)*")
+_LIST_MARKER = re.compile(
+    r"^(?:[^\S\n]|[#>*+_•·●○▪◦‣-])*+(?:[(（\[【]?(?:\d{1,3}(?:\.\d{1,3}){0,2}|[ivx]{1,4}|[a-z]"
+    r"|[ⅰ-ⅿ]|[一二三四五六七八九十]{1,3})(?:[)、．）\]】]|[.:：-](?!\w))"
+    r"|\d{1,3}(?:\.\d{1,3}){1,2}(?=\s)|\d\ufe0f?\u20e3|[①-⓿❶-➓]|\d{1,3}\.(?=[^\W\d]))",
+    re.MULTILINE | re.IGNORECASE,
+)
+_MOST_UNSPACED = 0.1
+"""Of all letters: with more from scripts that do not part words, a count of words says nothing."""
+
+
+def words(layout: Layout) -> list[int]:
+    """Count words; parts of "don't", title, headings and the numbers of lists may not count."""
+    text = layout.text
+    if not text.isascii():
+        letters = sum(map(str.isalpha, text))
+        if len(_UNSPACED.findall(text)) > _MOST_UNSPACED * letters:
+            return []
+    return [len(_RUN.findall(text)), *map(_tokens, {layout.plain, *_bodies(layout)})]
+
+
+def _tokens(text: str) -> int:
+    """Count what white space separates, signs alone left out."""
+    return len(_TOKEN.findall(text))
+
+
+def _zi(text: str) -> int:
+    """Count as a Chinese word processor does: wide characters one by one, other runs as one."""
+    rest, wide = _WIDE.subn(" ", text)
+    return wide + len(rest.split())
+
+
+def _zi_bare(text: str) -> int:
+    """Count Chinese characters, and runs of letters and digits, without punctuation."""
+    rest, characters = _HAN_CHARACTER.subn(" ", text)
+    return characters + len(_LATIN_RUN.findall(rest))
+
+
+def _bodies(layout: Layout) -> list[str]:
+    """Take the text that every reader counts, with the markers of its lists and without."""
+    return [layout.body, _LIST_MARKER.sub("", layout.body)]
+
+
+def _characters(*texts: str) -> list[int]:
+    """Count characters as readers see them, and as Unicode does."""
+    return [count(text) for text in texts for count in (signs.graphemes, len)]
+
+
+def characters(layout: Layout) -> list[int]:
+    """Count characters; spaces, Markdown's marks and the markers of lists may not count."""
+    return _characters(layout.text, *map(signs.unspaced, (layout.text, *_bodies(layout))))
+
+
+def characters_with_spaces(layout: Layout) -> list[int]:
+    """Count characters; the spaces around the text may not count."""
+    return _characters(layout.text, layout.text.strip())
+
+
+def characters_without_spaces(layout: Layout) -> list[int]:
+    """Count the characters that aren't white space."""
+    return _characters(signs.unspaced(layout.text))
+
+
+def zi(layout: Layout) -> list[int]:
+    """Count 字; punctuation, Markdown's marks, title and the markers of lists may not count."""
+    bare = map(_zi_bare, _bodies(layout))
+    return [_zi(layout.text), *bare, len(signs.unspaced(layout.text))]
+
+
+def zi_without_punctuation(layout: Layout) -> list[int]:
+    """Count 字 without punctuation."""
+    return [_zi_bare(text) for text in (layout.text, *_bodies(layout))]
+
+
+def zi_with_punctuation(layout: Layout) -> list[int]:
+    """Count 字 with punctuation: runs of letters as one, or each of their letters."""
+    texts = (layout.text, *_bodies(layout))
+    return [count for text in texts for count in (_zi(text), len(signs.unspaced(text)))]
+
+
+def han_characters(layout: Layout) -> list[int]:
+    """Count Chinese characters."""
+    return [len(_HAN_CHARACTER.findall(text)) for text in (layout.text, *_bodies(layout))]
+
+
+def letters(layout: Layout) -> list[int]:
+    """Count letters; vowel signs may count."""
+    counts = [sum(map(str.isalpha, text)) for text in (layout.text, layout.body)]
+    # The vowel signs of Hindi are letters to some, and its joined consonants one to others.
+    marks = len(layout.text) - len(without_marks(layout.text))
+    return [*counts, counts[0] + marks, max(counts[1] - marks, 0)] if marks else counts
+
+
+# --- all of them --------------------------------------------------------------------------------
+
+
+class CountedUnit(NamedTuple):
+    """A unit: its name in English and in Chinese, and how it is counted.
+
+    Attributes:
+        one: the name of one, in English.
+        chinese: the name after a number, in Chinese.
+        readings: counts it in a text, under each reading; none where the text has no such unit.
+        several: the name of several, where it isn't that of the key.
+    """
+
+    one: str
+    chinese: str
+    readings: Callable[[Layout], list[int]]
+    several: str = ""
+
+
+UNITS: dict[Unit, CountedUnit] = {
+    "words": CountedUnit("word", "个单词", words),
+    "zi": CountedUnit("字", "字", zi, "字"),
+    "zi_without_punctuation": CountedUnit(
+        "字 without punctuation", "字（不含标点）", zi_without_punctuation, "字 without punctuation"
+    ),
+    "zi_with_punctuation": CountedUnit(
+        "字 with punctuation", "字（含标点）", zi_with_punctuation, "字 with punctuation"
+    ),
+    "han_characters": CountedUnit(
+        "Chinese character", "个汉字", han_characters, "Chinese characters"
+    ),
+    "characters": CountedUnit("character", "个字符", characters),
+    "characters_with_spaces": CountedUnit(
+        "character with spaces", "个字符（含空格）", characters_with_spaces
+    ),
+    "characters_without_spaces": CountedUnit(
+        "character without spaces", "个字符（不含空格）", characters_without_spaces
+    ),
+    "letters": CountedUnit("letter", "个字母", letters),
+    "sentences": CountedUnit("sentence", "个句子", _sentences),
+    "verses": CountedUnit("verse", "句", lambda layout: _sizes(verse_readings(layout))),
+    "sentences_or_verses": CountedUnit(
+        "sentence or verse",
+        "句",
+        lambda layout: [*_sentences(layout), *_sizes(verse_readings(layout))],
+        "sentences or verses",
+    ),
+    "paragraphs": CountedUnit("paragraph", "个段落", _paragraphs),
+    "lines": CountedUnit("line", "行", _lines),
+    "bullet_points": CountedUnit("bullet point", "个项目符号", _bullets),
+    "markdown_bullet_points": CountedUnit(
+        "Markdown bullet point", "个Markdown项目符号", _markdown_bullets, "Markdown bullet points"
+    ),
+    "numbered_items": CountedUnit("numbered item", "个编号项", _numbered),
+    "list_items": CountedUnit("list item", "个列表项", _items),
+    "headings": CountedUnit("heading", "个标题", _headings),
+    "subheadings": CountedUnit(
+        "subheading", "个小标题", lambda layout: _sizes(layout.subheading_readings)
+    ),
+    "tables": CountedUnit("table", "个表格", _tables),
+    "markdown_tables": CountedUnit(
+        "Markdown table", "个Markdown表格", _markdown_tables, "Markdown tables"
+    ),
+    "code_blocks": CountedUnit("code block", "个代码块", _code_blocks),
+    "emojis": CountedUnit("emoji", "个表情符号", signs.emojis),
+    "bold_passages": CountedUnit(
+        "bold passage", "处加粗", lambda layout: markup.bold_passages(layout.text)
+    ),
+    "links": CountedUnit(
+        "link",
+        "个链接",
+        lambda layout: [markup.links(layout.text), markup.possible_links(layout.text)],
+    ),
+    "hashtags": CountedUnit("hashtag", "个话题标签", signs.hashtags),
+    "questions": CountedUnit("question", "个问句", _questions),
+    "points": CountedUnit("point", "个要点", _points),
+    "stanzas": CountedUnit("stanza", "个诗节", lambda layout: _sizes(layout.stanza_readings)),
+    "placeholders": CountedUnit("placeholder", "个占位符", signs.placeholders),
+    "highlighted_passages": CountedUnit("highlighted passage", "处突出显示", signs.highlights),
+    "capital_words": CountedUnit(
+        "word in capitals", "个全大写单词", signs.capital_words, "words in capitals"
+    ),
+    "english_words": CountedUnit("English word", "个英文单词", signs.english_words),
+    "digits": CountedUnit("digit", "个数字字符", signs.digits),
+    "markdown_marks": CountedUnit("Markdown mark", "处Markdown标记", _markdown),
+    "punctuation_marks": CountedUnit("punctuation mark", "个标点符号", signs.punctuation),
+    "commas": CountedUnit("comma", "个逗号", signs.commas),
+    "full_stops": CountedUnit("full stop", "个句号", signs.full_stops),
+    "colons": CountedUnit("colon", "个冒号", signs.colons),
+    "semicolons": CountedUnit("semicolon", "个分号", signs.semicolons),
+    "question_marks": CountedUnit("question mark", "个问号", signs.question_marks),
+    "exclamation_marks": CountedUnit("exclamation mark", "个感叹号", signs.exclamation_marks),
+    "quotation_marks": CountedUnit("quotation mark", "个引号", signs.quotation_marks),
+    "brackets": CountedUnit("bracket", "个括号", signs.brackets),
+    "dashes": CountedUnit("dash", "个破折号", signs.dashes),
+    "ellipses": CountedUnit("ellipsis", "个省略号", signs.ellipses),
+    "numbers": CountedUnit("number", "个数字", numbers),
+    "numbers_or_digits": CountedUnit(
+        "number or digit",
+        "个数字",
+        lambda layout: [*numbers(layout), *signs.digits(layout)],
+        "numbers or digits",
+    ),
+    "contractions": CountedUnit("contraction", "个缩写", signs.contractions),
+    "different_emojis": CountedUnit("different emoji", "个不同的表情符号", signs.different_emojis),
+    "italic_passages": CountedUnit(
+        "passage in italics", "处斜体", signs.italics, "passages in italics"
+    ),
+    "level_1_headings": CountedUnit(
+        "heading of level 1", "个一级标题", signs.headings_of_level[1], "headings of level 1"
+    ),
+    "level_2_headings": CountedUnit(
+        "heading of level 2", "个二级标题", signs.headings_of_level[2], "headings of level 2"
+    ),
+    "level_3_headings": CountedUnit(
+        "heading of level 3", "个三级标题", signs.headings_of_level[3], "headings of level 3"
+    ),
 }
+"""The units that can be counted."""
+
+
+def plural(unit: Unit) -> str:
+    """Name a unit in English, many of it.
+
+    >>> plural("commas"), plural("zi"), plural("ellipses")
+    ('commas', '字', 'ellipses')
+    """
+    return UNITS[unit].several or unit.replace("_", " ")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import unicodedata
+from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
 from heedful.core.errors import VerifierError
@@ -11,6 +13,7 @@ from heedful.verify.custom.parts import Outcome, Which, decide, judged, named
 from heedful.verify.custom.phrases import folded
 from heedful.verify.custom.structure import bounds
 from heedful.verify.text.layout import Layout, unmarked
+from heedful.verify.text.prepared import Response
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -245,3 +248,64 @@ def postscript(response: Response, *, marker: str = "P.S.") -> Finding:
     if wanted in folded(response.text) or any(map(_POSTSCRIPT.match, lines)):
         return decide(None, f"something like a postscript, but no line starts with '{marker}'")
     return Finding(met=False, found=f"no line starts with '{marker}'")
+
+
+# --- headings -----------------------------------------------------------------------------------
+
+_AROUND_HEADING = re.compile(r"^[\W\d_]+|[\W_]+$")
+
+
+@verifier(
+    "heedful:headed",
+    describe=lambda phrases: f"Write sections with the headings {quoted(phrases)}.",
+)
+def headed(response: Response, *, phrases: list[str]) -> Finding:
+    """Each of the phrases is a heading."""
+    marked = {
+        _AROUND_HEADING.sub("", folded(unmarked(line.text)))
+        for line in response.layout.lines
+        if line.kind == "heading"
+    }
+    text = folded(response.layout.plain)
+    wanted = {phrase: _AROUND_HEADING.sub("", folded(phrase)) for phrase in phrases}
+    absent = [phrase for phrase, form in wanted.items() if form not in text]
+    unsure = [phrase for phrase, form in wanted.items() if form not in marked]
+    if absent:
+        return Finding(met=False, found=f"not there: {quoted(absent)}")
+    return decide(None if unsure else True, f"no heading: {quoted(unsure)}" if unsure else "all")
+
+
+# --- between paragraphs -------------------------------------------------------------------------
+
+_SENTENCE_END = re.compile("[.!?。！？…][\"'”’」』）)*_]*$")
+
+
+@verifier("heedful:separated", describe="Separate paragraphs with {mark} lines.")
+def separated(response: Response, *, mark: str = "blank") -> Finding:
+    """Paragraphs are parted by blank lines, or by lines that hold a mark and nothing else."""
+    lines = [line.strip() for line in response.text.strip().split("\n")]
+    if mark != "blank":
+        return decide(*_parted_by(lines, mark))
+    written = [line for line in lines if line]
+    if len(written) < 2:  # noqa: PLR2004 - nothing to part
+        return decide(None, "there is one line")
+    blank = len(lines) - len(written)
+    together = [pair for pair in pairwise(lines) if all(pair)]
+    if not together:
+        return Finding(met=True, found=amount(blank, "blank line"))
+    ended = all(_SENTENCE_END.search(line) for line in written)
+    return decide(False if ended and not blank else None, amount(blank, "blank line"))
+
+
+def _parted_by(lines: list[str], mark: str) -> tuple[Outcome, str]:
+    pieces: list[list[str]] = [[]]
+    for line in lines:
+        if line == mark:
+            pieces.append([])
+        elif line:
+            pieces[-1].append(line)
+    reason = amount(len(pieces) - 1, f"line of '{mark}'")
+    if not any(unicodedata.normalize("NFKC", mark) in line for line in lines):
+        return (False if sum(map(len, pieces)) > 1 else None), reason
+    sure = len(pieces) > 1 and all(len(piece) == 1 for piece in pieces)
+    return (True if sure else None), reason

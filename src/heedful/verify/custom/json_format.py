@@ -1,18 +1,49 @@
-"""The verifier of JSON for users' own constraints."""
+"""The verifier of JSON, and the keywords of JSON Schema that constraints on responses use.
+
+Source: RFC 8259, and JSON Schema, draft 2020-12, validation vocabulary. fastjsonschema decides; a
+schema comes from a data file, so only keywords on a list reach it: none that reads a file or an
+address, and no pattern that could take long.
+"""
 
 from __future__ import annotations
 
 import json
+import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from heedful.core.errors import UndecidedError, VerifierError
 from heedful.verify.base import Finding, quoted, verifier
-from heedful.verify.custom.json_schema import BLANKS, fault, parse
 from heedful.verify.custom.parts import Outcome, decide
 from heedful.verify.custom.structure import bounds
 from heedful.verify.markup import code_block_alone, code_blocks
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from heedful.verify.text.prepared import Response
+
+BLANKS = " \t\n\r"
+"""All white space that RFC 8259 allows around a value; Python's ``strip`` takes more."""
+_LONGEST_INTEGER = 4000
+"""Digits; Python refuses to read many more."""
+
+
+def parse(text: str) -> Any:
+    """Parse JSON as RFC 8259 defines it: without the ``NaN`` and ``Infinity`` that Python takes."""
+    return json.loads(text, parse_int=_integer, parse_constant=refuse_constant)
+
+
+def _integer(written: str) -> float:
+    return int(written) if len(written) <= _LONGEST_INTEGER else float(written)
+
+
+def refuse_constant(name: str) -> Any:
+    """Refuse ``NaN``, ``Infinity`` and ``-Infinity``, as ``parse_constant`` of :mod:`json`."""
+    raise ValueError(f"{name} is not a JSON value")
+
+
+# --- the verifier -------------------------------------------------------------------------------
 
 
 def _describe_json(
@@ -45,17 +76,15 @@ def json_value(
     blocks = code_blocks(text)
     block = code_block_alone(text) if len(blocks) == 1 else None
     try:
-        value, exact = parse(text if block is None else block)
+        value = parse(text if block is None else block)
     except RecursionError:
         return decide(None, "it is nested too deeply to be read")
     except ValueError as error:
         return _not_json(text, blocks, error, alone=alone)
     if not isinstance(value, dict | list):
         return decide(None, "a bare value, neither object nor array")
-    if schema is not None:
-        wrong = fault(value, schema) if exact else None
-        if wrong is not None or not exact:
-            return decide(*_misfit(wrong))
+    if schema is not None and (wrong := fault(value, schema)) is not None:
+        return Finding(met=False, found=f"JSON that does not fit its schema: {wrong}")
     if (at_least, at_most) != (None, None):
         outcome, reason = _has_so_many(value, at_least or 0, at_most)
         if not outcome:
@@ -71,12 +100,6 @@ def _not_json(text: str, blocks: list[str], error: ValueError, *, alone: bool) -
     return Finding(met=False, found=f"not JSON: {error}")
 
 
-def _misfit(wrong: str | None) -> tuple[Outcome, str]:
-    if wrong is None:
-        return None, "a number with more digits than can be compared, or a name that occurs twice"
-    return False, f"JSON that does not fit its schema: {wrong}"
-
-
 def _embedded(text: str) -> list[str]:
     spans = [(text.find(a), text.rfind(b)) for a, b in ("{}", "[]")]
     return [text[start : end + 1] for start, end in spans if 0 <= start < end]
@@ -84,7 +107,7 @@ def _embedded(text: str) -> list[str]:
 
 def _is_json(text: str) -> bool:
     try:
-        return isinstance(parse(text)[0], dict | list)
+        return isinstance(parse(text), dict | list)
     except (ValueError, RecursionError):
         return False
 
@@ -125,3 +148,167 @@ def _keys(value: Any) -> list[str]:
         elif isinstance(each, list):
             left += each
     return keys
+
+
+# --- schemas ------------------------------------------------------------------------------------
+
+_VALUES = frozenset({
+    "type", "enum", "const", "required", "minItems", "maxItems", "uniqueItems", "minLength",
+    "maxLength", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf",
+})  # fmt: skip
+_SCHEMA = frozenset({"items", "additionalProperties", "not"})
+_SCHEMAS = frozenset({"anyOf", "allOf", "oneOf"})
+_TEXTS = frozenset({"pattern", "format"})
+_KNOWN = _VALUES | _SCHEMA | _SCHEMAS | _TEXTS | {"properties"}
+_IGNORED = frozenset({"$schema", "$id", "$comment", "title", "description", "default", "examples"})
+_FORMATS = frozenset({
+    "date", "date-time", "email", "hostname", "ipv4", "ipv6", "time", "uri",
+})  # fmt: skip
+_DIALECTS = "json-schema.org/"
+_COMPILED = 256
+"""Schemas in the cache."""
+
+
+def fault(value: Any, schema: Any) -> str | None:
+    """Say how a value does not fit a schema, or ``None`` where it does.
+
+    >>> fault({"age": "9"}, {"properties": {"age": {"type": "integer"}}})
+    '$.age must be integer'
+    """
+    from fastjsonschema import JsonSchemaValueException
+
+    cleaned = json.dumps(_cleaned(schema, "$"), ensure_ascii=False)
+    try:
+        _compiled(cleaned)(value)
+    except JsonSchemaValueException as error:
+        message = re.sub(f"be {_PATTERN}([0-9a-f]*)", _unnamed, str(error.message))
+        return "$" + message.removeprefix("data")
+    return None
+
+
+def _unnamed(match: re.Match[str]) -> str:
+    return f"match pattern {_pattern(match[1])}"
+
+
+def _cleaned(schema: Any, place: str) -> Any:
+    """Leave of a schema what validates, and refuse what is not on the list."""
+    if isinstance(schema, bool):
+        return schema
+    if not isinstance(schema, dict):
+        raise VerifierError(f"a schema is an object, not {schema!r}", where=place)
+    unknown = schema.keys() - _KNOWN - _IGNORED
+    if unknown:
+        raise VerifierError(
+            f"the schema's keyword {min(unknown)!r} is not known",
+            where=place,
+            hint=f"the keywords are {', '.join(sorted(_KNOWN))}",
+        )
+    if _DIALECTS not in str(schema.get("$schema", _DIALECTS)):
+        raise VerifierError(
+            f"the schema is in a language of its own, {schema['$schema']!r}",
+            where=f"{place}.$schema",
+            hint="leave $schema out, or name a draft of json-schema.org",
+        )
+    cleaned = {
+        keyword: _cleaned_value(keyword, value, f"{place}.{keyword}")
+        for keyword, value in schema.items()
+        if keyword in _KNOWN
+    }
+    # A pattern is a format of its own. The library writes its name into code, hence the digits.
+    if (pattern := cleaned.pop("pattern", None)) is not None:
+        as_format = {"format": _PATTERN + pattern.encode("utf-8", "surrogatepass").hex()}
+        cleaned["allOf"] = [*cleaned.get("allOf", []), as_format]
+    return cleaned
+
+
+def _cleaned_value(keyword: str, value: Any, place: str) -> Any:
+    if keyword in _SCHEMA:
+        return _cleaned(value, place)
+    if keyword in _SCHEMAS and isinstance(value, list):
+        return [_cleaned(schema, place) for schema in value]
+    if keyword == "properties" and isinstance(value, dict):
+        return {name: _cleaned(schema, f"{place}.{name}") for name, schema in value.items()}
+    if keyword in _TEXTS and not isinstance(value, str):
+        raise VerifierError(f"a {keyword} is a text, not {value!r}", where=place)
+    if keyword == "format" and value not in _FORMATS:
+        raise UndecidedError(f"cannot be decided by code: the format {value!r}")
+    return value
+
+
+@lru_cache(maxsize=_COMPILED)
+def _compiled(schema: str) -> Callable[[Any], object]:
+    """Compile a cleaned schema, written as JSON."""
+    import fastjsonschema
+
+    invalid = fastjsonschema.JsonSchemaDefinitionException
+    definition: dict[str, Any] | bool = json.loads(schema)
+    try:
+        validate: Callable[[Any], object] = fastjsonschema.compile(
+            definition,
+            use_default=False,
+            formats={
+                f"{_PATTERN}{each}": _bounded(_pattern(each))
+                for each in re.findall(f'"format": "{_PATTERN}([0-9a-f]*)"', schema)
+            },
+        )
+    except (invalid, ValueError, TypeError, OverflowError, RecursionError) as error:
+        raise VerifierError(f"this isn't a JSON schema: {error}", where=schema[:80]) from error
+    return validate
+
+
+# --- patterns -----------------------------------------------------------------------------------
+
+_PATTERN = "pattern_"
+_ATOM = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]")
+_INNERMOST = re.compile(r"\((?:\?(?:[:=!]|<[=!]))?([^()]*)\)(?P<repeated>[*+]|\{\d*,?\d*\})?")
+_CHOICE = re.compile(r"[*+?|]|\{\d*,\d*\}|\{\d{3,}\}")
+_NOT_PYTHONS = re.compile(r"\\[1-9kpP]|\\u\{|\(\?[<P]\w")
+_MOST_STEPS = 10_000_000
+"""About a second of a backtracking engine."""
+
+
+def _pattern(code: str) -> str:
+    return bytes.fromhex(code).decode("utf-8", "surrogatepass")
+
+
+def _bounded(pattern: str) -> Callable[[str], bool]:
+    """Compile a pattern that gives no answer on a text where Python's engine could take long."""
+    choices = _choices(pattern)
+    if choices is None:
+        raise UndecidedError(f"cannot be decided by code: the pattern {pattern[:80]}")
+    try:
+        compiled = re.compile(re.sub(r"(?<!\\)\$", r"\\Z", pattern), re.ASCII)
+    except re.error as error:
+        raise ValueError(f"the pattern {pattern[:80]}: {error}") from error
+    repetitions, others = choices
+
+    def matches(text: str) -> bool:
+        if (len(text) + 1) ** (repetitions + 1) * 2**others > _MOST_STEPS:
+            raise UndecidedError(
+                f"cannot be decided by code: the pattern {pattern[:80]} on so long a text"
+            )
+        return compiled.search(text) is not None
+
+    return matches
+
+
+def _choices(pattern: str) -> tuple[int, int] | None:
+    r"""Count the repetitions and the other choices to which the engine may have to go back.
+
+    ``None`` where one repetition is within another, or the pattern isn't Python's.
+
+    >>> _choices(r"^[a-z]+@\w+(?:com|org)$"), _choices("^(a+)+$")
+    ((2, 1), None)
+    """
+    if _NOT_PYTHONS.search(pattern):
+        return None
+    bare = _ATOM.sub("a", pattern)
+    while group := _INNERMOST.search(bare):
+        inner = _CHOICE.findall(group[1])
+        if group["repeated"] and inner:
+            return None
+        rest = "".join(f"a{each}" for each in inner)
+        bare = f"{bare[: group.start()]}a{group['repeated'] or ''}{rest}{bare[group.end() :]}"
+    found = _CHOICE.findall(bare)
+    repetitions = sum(each not in "?|" for each in found)
+    return repetitions, len(found) - repetitions

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
 from heedful.core import scripts
-from heedful.verify.base import Finding, amount, quoted, verifier
+from heedful.verify.base import Finding, quoted, verifier
 from heedful.verify.custom.parts import Outcome, Part, Which, decide, judged, named
 from heedful.verify.text.tokens import word_list
 
@@ -160,45 +160,3 @@ def case(
         return (None if stray else False), reason
 
     return decide(*judged(response.layout, part, which, test))
-
-
-# --- dates --------------------------------------------------------------------------------------
-
-DateStyle = Literal[
-    "YYYY-MM-DD", "YYYY/MM/DD", "YYYY.MM.DD", "DD/MM/YYYY", "MM/DD/YYYY", "YYYY年MM月DD日"
-]
-_MONTH, _DAY = "(?:0[1-9]|1[0-2])", "(?:0[1-9]|[12]\\d|3[01])"
-_DATE_STYLES: dict[DateStyle, str] = {
-    "YYYY-MM-DD": rf"\d{{4}}-{_MONTH}-{_DAY}",
-    "YYYY/MM/DD": rf"\d{{4}}/{_MONTH}/{_DAY}",
-    "YYYY.MM.DD": rf"\d{{4}}\.{_MONTH}\.{_DAY}",
-    "DD/MM/YYYY": rf"{_DAY}/{_MONTH}/\d{{4}}",
-    "MM/DD/YYYY": rf"{_MONTH}/{_DAY}/\d{{4}}",
-    "YYYY年MM月DD日": r"\d{4}年(?:0?[1-9]|1[0-2])月(?:0?[1-9]|[12]\d|3[01])日",
-}
-_DATE = re.compile(
-    r"\d{4}\s*[-/.年]\s*\d{1,2}\s*[-/.月]\s*\d{1,2}日?|(?<!\d)\d{1,2}[-/.]\d{1,2}[-/.]\d{4}(?!\d)"
-    r"|\d{1,2}月\d{1,2}日|(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*\.?\s+\d{1,2}"
-    r"(?:st|nd|rd|th)?,?\s+\d{4}|\d{1,2}(?:st|nd|rd|th)?\s+(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep"
-    r"|Oct|Nov|Dec)[a-z]*\.?,?\s+\d{4}"
-)
-
-
-@verifier(
-    "heedful:dates",
-    describe=lambda style, at_least: (
-        f"{'Include a date' if at_least else 'Write dates'} as {style}."
-    ),
-)
-def dates(response: Response, *, style: DateStyle, at_least: int = 0) -> Finding:
-    """All dates are written in a style; or so many are, whatever the others look like."""
-    if at_least:
-        number = len(re.findall(rf"(?<!\d){_DATE_STYLES[style]}(?!\d)", response.text, re.ASCII))
-        return Finding(met=number >= at_least, found=f"{amount(number, 'date')} as {style}")
-    dates = [match[0] for match in _DATE.finditer(response.text)]
-    wrong = [each for each in dates if not re.fullmatch(_DATE_STYLES[style], each, re.ASCII)]
-    if not dates:
-        return decide(None, "no date is found")
-    if wrong:
-        return Finding(met=False, found=f"otherwise written: {quoted(wrong[:5])}")
-    return Finding(met=True, found=f"{amount(len(dates), 'date')}, all as {style}")

@@ -30,9 +30,12 @@ Part = Literal[
     "heading",
     "title",
     "body",
+    "section",
+    "copy",
 ]
 """``passage``: something inside of the response that code cannot find, such as "the summary";
-``verse``: a 句 of a poem; ``body``: the response without its title."""
+``verse``: a 句 of a poem; ``body``: the response without its title; ``section``: what stands under
+a heading; ``copy``: the response, where it is one text of a kind of which it might hold several."""
 
 Which = Literal["each", "some"] | int
 """``each``, ``some`` (at least one), or a number from 1; -1 is the last, -2 the one before it."""
@@ -49,6 +52,8 @@ NAMES: dict[Part, tuple[str, str]] = {
     "heading": ("heading", "个标题"),
     "title": ("the title", "题目"),
     "body": ("the body", "正文"),
+    "section": ("section", "部分"),
+    "copy": ("the response", "回复"),
 }
 
 _ORDINALS = {1: "first", 2: "second", 3: "third", -1: "last", -2: "second to last"}
@@ -61,7 +66,7 @@ def named(part: Part, which: Which) -> str:
     ('the last paragraph', 'each line', 'the title')
     """
     name = NAMES[part][0]
-    if part in {"response", "passage", "title", "body"}:
+    if part in {"response", "passage", "title", "body", "copy"}:
         return name
     if which == "each":
         return f"each {name}"
@@ -118,6 +123,8 @@ _FINDERS: dict[Part, Callable[[Layout], list[list[str]]]] = {
     "heading": lambda layout: layout.heading_readings,
     "title": lambda layout: [[layout.title] if layout.title else []],
     "body": _bodies,
+    "section": lambda layout: layout.section_readings,
+    "copy": lambda layout: [[] if layout.is_divided else [layout.text]],
 }
 
 Outcome = bool | None
@@ -153,9 +160,11 @@ def _reading(
 ) -> tuple[Outcome, str]:
     if part in {"response", "passage"}:
         return test(whole)
+    if not texts and part == "copy":
+        return None, "it may be several texts"
     if not texts:
         return None, f"no {NAMES[part][0].removeprefix('the ')} is found"
-    if part in {"title", "body"}:
+    if part in {"title", "body", "copy"}:
         which = 1
     if isinstance(which, int):
         if not 0 < abs(which) <= len(texts):

@@ -11,16 +11,22 @@ import unicodedata
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from heedful.core import scripts
+from heedful.core.errors import VerifierError
 from heedful.verify.base import Finding, quoted, verifier
 from heedful.verify.custom.counting import CountRange
 from heedful.verify.custom.parts import Outcome, Part, Which, decide, judged
 from heedful.verify.custom.structure import bounds, in_part, within
-from heedful.verify.text.characters import HYPHEN
 from heedful.verify.text.chinese import LETTERS, stands_alone
+from heedful.verify.text.layout import Layout
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from heedful.verify.text.layout import Layout
     from heedful.verify.text.prepared import Response
+
+    _Test = Callable[[Layout], tuple[Outcome, str]]
 
 _FOLD = str.maketrans(
     dict.fromkeys("“”„‟「」『』", '"')
@@ -88,8 +94,10 @@ def _patterns(phrase: str) -> _Patterns:
         before += r"(?<!\d)(?<!\d\.)" + (r"(?<!\d,)" if _THOUSANDS.match(phrase) else "")
         alone = (alone[0] + r"(?<!\d[,:/])", alone[1])
     if phrase[-1:].isdigit():
-        after += r"(?!\d)(?!\.\d)(?!,\d{3}(?!\d))"
-        alone = (alone[0], alone[1] + r"(?![,:/]\d)")
+        # "Python 3.11" may be "Python 3", though 3.11 isn't 3.
+        named = re.search("[^\\W\\d_]", phrase) is not None
+        after += r"(?!\d)(?!,\d{3}(?!\d))" + r"(?!\.\d)" * (not named)
+        alone = (alone[0], alone[1] + r"(?![,:/]\d)" + r"(?!\.\d)" * named)
     return _Patterns(
         re.compile(f"{before}{alone[0]}{core}{after}{alone[1]}"),
         re.compile(f"{before}{core}{inflected}{after}"),
@@ -152,7 +160,7 @@ def occurrences(layout: Layout, phrase: str, doubt: _Doubt = _PRESENT) -> CountR
     """
     wanted = folded(phrase)
     if wanted == "-":
-        return CountRange(*(len(each.findall(layout.text)) for each in (HYPHEN, _DASH)))
+        return CountRange(*(len(each.findall(layout.text)) for each in (_HYPHEN, _DASH)))
     if not wanted:
         return CountRange(layout.text.count(phrase), layout.text.count(phrase))
     write = cased if doubt.names or " " not in wanted else folded
@@ -175,17 +183,6 @@ def occurrences(layout: Layout, phrase: str, doubt: _Doubt = _PRESENT) -> CountR
         high.append(_skeleton(layout.text).count(bones))
     # Marks may stand inside of the phrase, or belong to it: what either text has is there.
     return CountRange(max(low), max(*low, *high))
-
-
-def places(layout: Layout, phrase: str) -> tuple[list[int], list[int]]:
-    """Find where a phrase surely starts, and where it may, in the folded text without marks."""
-    wanted, text = folded(phrase), folded(layout.plain)
-    sure = _sure_places(text, wanted, _PRESENT.longest_inside if len(wanted) > 1 else 0)
-    maybe = [match.start() for match in re.finditer(rf"\b{re.escape(wanted)}", text)]
-    maybe = maybe or [match.start() for match in _patterns(wanted).maybe.finditer(text)]
-    if not maybe and (_other_spellings(text, wanted) or wanted in text):
-        maybe = [0, len(text)]  # somewhere
-    return sure, maybe
 
 
 def _describe_contains(
@@ -334,4 +331,122 @@ def _any_used(
 
 
 _NUMERO = re.compile(r"(?<!\w)No\.(?=\s*\S)")
+_HYPHEN = re.compile(r"(?<=\w)[-‐‑](?=\w)")
 _DASH = re.compile("[-‐‑‒–—―−]")
+
+
+_FIRST_WORDS = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
+
+
+def _bare(letter: str) -> str:
+    return unicodedata.normalize("NFD", letter)[:1].casefold()
+
+
+def _describe_words(
+    letters: list[str] | None, at_least: int | None, at_most: int | None, *, capitals: bool
+) -> str:
+    limits = (at_least, at_most) != (None, None)
+    what = [f"start with {' or '.join(quoted([x]) for x in letters)}"] if letters else []
+    what += ["start with a capital letter"] if capitals else []
+    what += [f"have {bounds(at_least, at_most)} letters"] if limits else []
+    return f"Let each word {' and '.join(what)}."
+
+
+@verifier(
+    "heedful:each_word",
+    describe=_describe_words,
+)
+def each_word(
+    response: Response,
+    *,
+    letters: list[str] | None = None,
+    at_least: int | None = None,
+    at_most: int | None = None,
+    capitals: bool = False,
+) -> Finding:
+    """Each word starts with one of the letters or a capital, or has so many letters."""
+    if letters is None and at_least is None and at_most is None and not capitals:
+        raise VerifierError("nothing is asked of the words", hint="give letters or a bound")
+    least, most = at_least or 0, float("inf") if at_most is None else at_most
+    wanted = {letter.casefold() for letter in letters or ()}
+    if re.search(f"[{scripts.UNSPACED}]", response.text):
+        return decide(None, "its script does not part words by spaces")
+
+    def fits(word: str) -> Outcome:
+        sizes = [sum(map(str.isalpha, part)) for part in re.split("['’-]", word)]
+        longest, whole = max(sizes), sum(sizes)
+        if not longest:
+            return None
+        starts = not wanted or word[0].casefold() in wanted
+        if capitals and word[0].islower():
+            return False
+        if not starts or whole < least or longest > most:
+            return None if _bare(word[0]) in wanted and not starts else False
+        parts = word.split("-")
+        apart = wanted and any(part[:1].casefold() not in wanted for part in parts)
+        apart = apart or (capitals and not all(part[:1].isupper() for part in parts))
+        sure = word.isalpha() or (not apart and min(sizes) >= least and whole <= most)
+        return True if sure and not any(map(str.isdigit, word)) else None
+
+    def test(text: str) -> tuple[Outcome, str]:
+        outcomes = {
+            word: fits(word)
+            for word in _FIRST_WORDS.findall(text)
+            if wanted or capitals or any(map(str.isalpha, word))
+        }
+        for outcome in (False, None):
+            if wrong := [word for word, each in outcomes.items() if each is outcome]:
+                return outcome, f"not so: {quoted(wrong[:5])}"
+        return (True if outcomes else None), f"all {len(outcomes)} different words"
+
+    layout = response.layout
+    outcomes = [test(text) for text in dict.fromkeys((layout.plain, layout.body))]
+    agreed = len({outcome for outcome, _ in outcomes}) == 1
+    return decide(outcomes[0][0] if agreed else None, outcomes[0][1])
+
+
+# --- letters ------------------------------------------------------------------------------------
+
+
+def _describe_letters(
+    letters: list[str], at_least: int | None, at_most: int | None, part: Part, which: Which
+) -> str:
+    noun = "letter" if len(letters) == 1 else "letters"
+    where = in_part(part, which)
+    if at_most == 0:
+        return f"Do not use the {noun} {quoted(letters)}{where}."
+    return f"Use the {noun} {quoted(letters)} {bounds(at_least, at_most)} times{where}."
+
+
+@verifier("heedful:letters", describe=_describe_letters)
+def letters(
+    response: Response,
+    *,
+    letters: list[str],
+    at_least: int | None = None,
+    at_most: int | None = None,
+    part: Part = "response",
+    which: Which = "each",
+) -> Finding:
+    """Each of the letters occurs often enough, and not too often, large or small, in any word."""
+    required = bounds(at_least, at_most)
+    most = float("inf") if at_most is None else at_most
+
+    def test(layout: Layout) -> tuple[Outcome, str]:
+        outcomes: set[Outcome] = set()
+        reasons = []
+        for letter in letters:
+            # With an accent it may be another letter: decomposed, it is the letter and a mark.
+            counts = [
+                unicodedata.normalize(form, text).lower().count(letter.lower())
+                for text in (layout.text, layout.body)
+                for form in ("NFC", "NFD")
+            ]
+            fits = {(at_least or 0) <= number <= most for number in counts}
+            outcomes.add(fits.pop() if len(fits) == 1 else None)
+            span = dict.fromkeys(map(str, sorted(counts)))
+            reasons.append(f"the letter '{letter}' occurs {' to '.join(span)} times")
+        outcome = False if False in outcomes else None if None in outcomes else True
+        return outcome, f"{'; '.join(reasons)}, asked for {required}"
+
+    return decide(*judged(response.layout, part, which, test))

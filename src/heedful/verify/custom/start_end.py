@@ -7,15 +7,17 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from heedful.core import scripts
 from heedful.verify.base import Finding, quoted, verifier
-from heedful.verify.custom.counting import count_units
+from heedful.verify.custom.counting import UNITS, CountRange, count_units, plural
 from heedful.verify.custom.parts import Outcome, Part, Which, decide, judged, named, readings
 from heedful.verify.custom.phrases import cased, folded
+from heedful.verify.custom.structure import amounts, bounds, within
 from heedful.verify.text.characters import emoji_at_end
 from heedful.verify.text.layout import Layout, unmarked
+from heedful.verify.text.prepared import Response
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -327,3 +329,40 @@ def _at_end(text: str, phrase: str) -> bool:
         return False
     before = text[: -len(phrase)]
     return not (phrase[0].isascii() and phrase[0].isalnum() and re.search("[a-z0-9]$", before))
+
+
+# --- at the end -----------------------------------------------------------------------------------
+
+_LAST = {
+    "hashtags": re.compile(r"(?:[#＃](?<!\w.)[^\s#＃]++\s*+)++$"),
+    "emojis": re.compile(rf"[\s{scripts.PICTOGRAPHS}\u200d\ufe0f\U0001f3fb-\U0001f3ff]+$"),
+}
+
+
+@verifier(
+    "heedful:at_end",
+    describe=lambda unit, at_least, at_most: (
+        f"End with {bounds(at_least, at_most)}"
+        f" {UNITS[unit].one if at_most == 1 else plural(unit)}, and use none before."
+    ),
+)
+def at_end(
+    response: Response,
+    *,
+    unit: Literal["hashtags", "emojis"],
+    at_least: int | None = None,
+    at_most: int | None = None,
+) -> Finding:
+    """So many hashtags or emojis stand at the end of the response."""
+    text = response.text.rstrip()
+    last = _LAST[unit].search(text[-_LONGEST_END:])
+    total = count_units(response.layout, unit) or CountRange(0, 0)
+    here = count_units(Layout(last[0], titled=False), unit) if last else CountRange(0, 0)
+    found = f"{amounts(here or total, unit)} at the end of {amounts(total, unit)}"
+    if total.high < (at_least or 0):
+        return Finding(met=False, found=found)
+    return decide(within(total, at_least, at_most) if here == total else None, found)
+
+
+_LONGEST_END = 1000
+"""Characters."""

@@ -7,18 +7,16 @@ disagree it raises :class:`~heedful.core.errors.UndecidedError`, and the constra
 from __future__ import annotations
 
 import re
-from collections import Counter
 from itertools import groupby
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from heedful.core import scripts
 from heedful.core.errors import UndecidedError, VerifierError
 from heedful.core.nouns import Check  # noqa: TC001 - pydantic reads annotations at run time
 from heedful.verify import base
 from heedful.verify.base import Finding, verifier
-from heedful.verify.custom.counting import CountRange, count_units
-from heedful.verify.custom.parts import Outcome, Part, Which, decide, judged, named, readings
-from heedful.verify.custom.units import NOUNS, Unit, plural
+from heedful.verify.custom.counting import UNITS, CountRange, Unit, count_units, plural
+from heedful.verify.custom.parts import Outcome, Part, Which, decide, judged, named
 
 if TYPE_CHECKING:
     from heedful.verify.text.layout import Layout
@@ -62,7 +60,7 @@ def _describe_count(
     if at_most == 0:
         return f"Write no {plural(unit)}{in_part(part, which)}."
     number = at_most if at_most is not None else at_least
-    noun = NOUNS[unit][0] if number == 1 else plural(unit)
+    noun = UNITS[unit].one if number == 1 else plural(unit)
     return f"Write {bounds(at_least, at_most)} {noun}{in_part(part, which)}."
 
 
@@ -122,7 +120,7 @@ def amounts(count: CountRange, unit: Unit) -> str:
     >>> amounts(CountRange(1, 1), "commas"), amounts(CountRange(98, 104), "words")
     ('1 comma', '98 to 104 words')
     """
-    return f"{count} {NOUNS[unit][0] if count == (1, 1) else plural(unit)}"
+    return f"{count} {UNITS[unit].one if count == (1, 1) else plural(unit)}"
 
 
 # --- poems --------------------------------------------------------------------------------------
@@ -152,33 +150,6 @@ def classical_poem(response: Response, *, verses: int, length: int) -> Finding:
 
 
 # --- repetition ---------------------------------------------------------------------------------
-
-Repeated = Literal["word", "sentence", "paragraph", "line", "list_item", "heading"]
-_SHORTEST_CHINESE = "its script does not part words by spaces"
-
-
-@verifier("heedful:no_repetition", describe="Use no {unit} twice.")
-def no_repetition(response: Response, *, unit: Repeated) -> Finding:
-    """No two words, sentences, … are the same, but for case, marks and punctuation."""
-    if unit == "word":
-        if count_units(response.layout, "words") is None:
-            return decide(None, _SHORTEST_CHINESE)
-        return decide(*_repeated([word.casefold() for word in response.words]))
-    outcomes = [_repeated(list(map(_key, texts))) for texts in readings(response.layout, unit)]
-    if len({outcome for outcome, _ in outcomes}) > 1:
-        return decide(None, "; ".join(dict.fromkeys(reason for _, reason in outcomes)))
-    return decide(*outcomes[0])
-
-
-def _key(text: str) -> str:
-    return "".join(sign for sign in text.casefold() if sign.isalnum())
-
-
-def _repeated(texts: list[str]) -> tuple[Outcome, str]:
-    text, times = next(iter(Counter(filter(None, texts)).most_common(1)), ("", 0))
-    if times > 1:
-        return False, f"{times} times: '{text[:40]}'"
-    return True, "nothing is repeated"
 
 
 # --- several checks as one ----------------------------------------------------------------------

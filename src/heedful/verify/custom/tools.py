@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from heedful.core.errors import UndecidedError, VerifierError
 from heedful.verify.base import Finding, amount, quoted, verifier
-from heedful.verify.custom.json_schema import fault
+from heedful.verify.custom.json_format import fault
 from heedful.verify.custom.parts import decide
 from heedful.verify.custom.structure import bounds
 

@@ -244,7 +244,7 @@ def start_verb(response: Response) -> Finding:
     """The first word is a verb where it stands, as the HanTa package's tagger finds.
 
     The published code uses NLTK's tagger, whose model must be downloaded. Both scorings use HanTa,
-    whose model is part of the package. docs/agreement.md compares them.
+    whose model is part of the package. docs/evidence.md compares them.
     """
     tagger = _tagger(imported("HanTa.HanoverTagger"))
     tokens = treebank_words(response.sentences[:1])

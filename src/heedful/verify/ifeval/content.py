@@ -146,7 +146,7 @@ def english_capital(response: Response) -> Finding:
 
     The detector tells little of capitals and takes lists of names in them for German or Somali.
     Both scorings leave it at that: lower-casing the text for it corrects some of these verdicts and
-    breaks others (docs/agreement.md counts them), and would part from every published number.
+    breaks others (docs/evidence.md counts them), and would part from every published number.
     """
     if not response.text.isupper():
         return Finding(met=False, found="not all letters are capitals")

@@ -135,7 +135,7 @@ def json_format(response: Response) -> Finding:
     Faithful: NaN, Infinity and -Infinity are accepted, as by Python's parser, and all of Unicode's
     white space around the JSON.
     """
-    from heedful.verify.custom.json_schema import BLANKS, refuse_constant
+    from heedful.verify.custom.json_format import BLANKS, refuse_constant
 
     blanks = BLANKS if response.faithful is None else None
     text = response.text.strip(blanks)

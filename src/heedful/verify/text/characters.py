@@ -87,23 +87,6 @@ def emoji_at_end(text: str) -> bool | None:
     )
 
 
-def emoji_at_start(text: str) -> bool | None:
-    """Say whether a text starts with an emoji; ``None`` where something else may come first.
-
-    >>> emoji_at_start("🌧 Rain"), emoji_at_start("Rain 🌧"), emoji_at_start("(🌧)")
-    (True, False, None)
-    """
-    match = _EMOJI.match(text)
-    if match is None:
-        letter = re.search(r"[^\W\d_]", text)
-        first = _EMOJI.search(text, 0, letter.start() if letter else len(text))
-        return None if first or _PICTURE.match(text) else False
-    return None if _SYMBOL.fullmatch(match[0]) and match[0] not in _SHOWN_AS_EMOJI else True
-
-
-_PICTURE = re.compile(r"[\u2190-\u2bff\U0001f000-\U0001ffff]")
-
-
 def different_emojis(layout: Layout) -> list[int]:
     """Count emojis once each; one in several tones of skin may be one or several."""
     shown = _EMOJI.findall(layout.text)
@@ -183,23 +166,6 @@ def hashtags(layout: Layout) -> list[int]:
     return [sure, len(_MAYBE_HASHTAG.findall(layout.text))]
 
 
-HYPHEN = re.compile(r"(?<=\w)[-‐‑](?=\w)")
-_ANY_DASH = re.compile("[-‐‑‒–—―−﹘－⸺⸻]")
-_SURE_DASH = re.compile(r"[–—⸺⸻]+")
-
-
-def hyphens(layout: Layout) -> list[int]:
-    """Count hyphens within words; a bullet, a minus or a dash may be one."""
-    return [len(HYPHEN.findall(layout.text)), len(_ANY_DASH.findall(layout.text))]
-
-
-def any_dashes(layout: Layout) -> list[int]:
-    """Count em and en dashes; hyphens and bullets may be dashes too."""
-    return [len(_SURE_DASH.findall(layout.text)), len(_ANY_DASH.findall(layout.text))]
-
-
-_APOSTROPHE = re.compile(r"(?<=[^\W\d_])['’](?=[^\W\d_])")
-_ANY_APOSTROPHE = re.compile("['’‘ʼ＇`´]")
 _CONTRACTION = re.compile(
     r"\b(?:[a-z]+n['’]t|[a-z]+['’](?:re|ve|ll|m|d)|(?:it|that|what|he|she|there|here|where|who|how"
     r"|let)['’]s|y['’]all|o['’]clock)\b",
@@ -212,19 +178,11 @@ _MAYBE_CONTRACTION = re.compile(
 )
 
 
-def apostrophes(layout: Layout) -> list[int]:
-    """Count apostrophes within words; at the edge of a word one may be a quotation mark."""
-    return [len(each.findall(layout.text)) for each in (_APOSTROPHE, _ANY_APOSTROPHE)]
-
-
 def contractions(layout: Layout) -> list[int]:
     """Count contracted words; of "Ann's" it is open whether it is one."""
     sure = len(_CONTRACTION.findall(layout.text))
     return [sure, max(sure, len(_MAYBE_CONTRACTION.findall(layout.text)))]
 
-
-asterisks = counted("*", r"(?!)", "[×∗＊✱﹡]")
-"""Those of Markdown count as well."""
 
 _INSIDE_WORD = re.compile(r"(?<=\w)[^\w\s](?=\w)")
 _FULL_STOP = re.compile(r"[。．]|(?<!\.)\.(?!\S)")
@@ -263,14 +221,6 @@ def brackets(layout: Layout) -> list[int]:
     return [len(_BRACKET.findall(prose)), len(_ANY_BRACKET.findall(layout.text))]
 
 
-def parentheses(layout: Layout) -> list[int]:
-    """Count round brackets; those of links, of a list's marks and of smileys may not count."""
-    prose = _UNPAIRED.sub("", LIST_NUMBER.sub("", layout.plain))
-    return [len(_PARENTHESIS.findall(each)) for each in (prose, layout.text)]
-
-
-_PARENTHESIS = re.compile(r"[()（）]")
-_UNPAIRED = re.compile(r"(?<=[:;=8])['-]?[()]|^[^\S\n]*\(?\w{1,4}\)", re.MULTILINE)
 _BRACKET = re.compile(r"[()（）\[\]【】{}]")
 _ANY_BRACKET = re.compile(r"[()（）\[\]【】{}〔〕［］｛｝〈〉⟨⟩]|<(?=[^<>\s])|>(?<=[^<>\s-]>)")
 
@@ -338,17 +288,11 @@ def italics(layout: Layout) -> list[int]:
 
 
 def _headings(level: int) -> Callable[[Layout], list[int]]:
-    sure = re.compile(rf"^ {{0,3}}#{{{level}}}[^\S\n]+\S", re.MULTILINE)
-
     def count(layout: Layout) -> list[int]:
-        number = sum(bool(sure.match(line.text)) for line in layout.lines if line.kind == "heading")
+        levels = [line.depth for line in layout.lines if line.kind == "heading"]
         html = len(re.findall(rf"<h{level}\b", layout.text, re.IGNORECASE))
-        maybe = (
-            max(map(len, layout.heading_readings))
-            if not any(line.kind == "heading" for line in layout.lines)
-            else 0
-        )
-        return [number + html, max(number, maybe) + html]
+        maybe = 0 if levels else max(map(len, layout.heading_readings))
+        return [levels.count(level) + html, max(levels.count(level), maybe) + html]
 
     return count
 

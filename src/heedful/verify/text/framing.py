@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from heedful.core import scripts
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -21,6 +23,7 @@ _MOST_GREETINGS = 3
 _MOST_REMARKS = 3
 """Lines that speak of the text or to its reader."""
 _LONGEST_REMARK = 300
+_LONGEST_OPENING = 100
 FIRST_LINES = _MOST_GREETINGS + 1
 LAST_LINES = _MOST_LINES + 2 * _MOST_REMARKS + 1
 """Lines at the ends of a text that say all about what frames it."""
@@ -56,6 +59,13 @@ _REMARK = re.compile(
     r"|(?:注|备注|说明|附)[:：].*|如果[您你]?(?:还|需要|有|想).*",
     re.IGNORECASE,
 )
+_OPENING = re.compile(
+    r"(?:sure|certainly|of course|absolutely|okay|ok|great|got it|no problem|happy to"
+    r"|i(?:['’]d| would| can)|thank(?:s| you)|here(?:['’]s| is| are))\b"
+    r"|好的|当然|没问题|以下是|下面是|收到|明白",
+    re.IGNORECASE,
+)
+_PICTURE = re.compile(f"[{scripts.PICTOGRAPHS}\u200d\ufe0f\U0001f3fb-\U0001f3ff]")
 _NAME = re.compile(r"(?:[^\W\d_][\w.'’-]*|[A-Z]\.)(?:\s+(?:[^\W\d_][\w.'’-]*|[A-Z]\.)){0,3}")
 _SMALL = frozenset(["de", "da", "di", "del", "der", "van", "von", "of", "the", "and", "la", "el"])
 _HAN_NAME = re.compile(r"[\u4e00-\u9fff·]{2,4}")
@@ -85,6 +95,20 @@ def _is_name(bare: str) -> bool:
         return False
     return all(
         word[0].isupper() or word in _SMALL or _HAN_NAME.fullmatch(word) for word in bare.split()
+    )
+
+
+def is_remark(line: str) -> bool:
+    """Check whether a line leads to what follows: "Here is the summary:", "Sure, I'd love to! 😊".
+
+    >>> is_remark("Sure, I'd be happy to help! 😊"), is_remark("Sure Thing"), is_remark("It rains!")
+    (True, False, False)
+    """
+    bare = _PICTURE.sub("", line).rstrip()
+    return bare.endswith((":", "：")) or (
+        len(bare) <= _LONGEST_OPENING
+        and bare.endswith(tuple(".!。！~～"))
+        and bool(_OPENING.match(bare))
     )
 
 

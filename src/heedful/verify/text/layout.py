@@ -9,16 +9,25 @@ from __future__ import annotations
 
 import re
 from functools import cached_property, lru_cache
+from itertools import islice, takewhile
 from typing import TYPE_CHECKING
 
 from heedful.verify.text.boundaries import STOPS
-from heedful.verify.text.framing import FIRST_LINES, LAST_LINES, closings, greetings, remarks
+from heedful.verify.text.framing import (
+    FIRST_LINES,
+    LAST_LINES,
+    closings,
+    greetings,
+    is_remark,
+    remarks,
+)
 from heedful.verify.text.lines import FENCE, HEADLIKE, LayoutLine, LineKind, headlike, kinds
 from heedful.verify.text.stops import readings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+_MOST_REMARKS = 2
 _LONGEST_TITLE = 60
 """Characters. A longer first line is a sentence, whatever it ends in."""
 
@@ -78,7 +87,7 @@ class Layout:
     @cached_property
     def lines(self) -> list[LayoutLine]:
         """All lines, with their kinds."""
-        return list(kinds(self.text.split("\n")))
+        return kinds(self.text)
 
     @cached_property
     def plain(self) -> str:
@@ -115,10 +124,14 @@ class Layout:
     @cached_property
     def title_line(self) -> str | None:
         """The title as it is written, with Markdown's marks."""
-        at = next((at for at, line in enumerate(self.lines) if line.kind != "blank"), None)
-        if at is not None and _is_remark(self.lines[at].text) and len(self._written) > 1:
-            at = self._written[1]
-        return None if at is None or not self._is_title(at) else self.lines[at].text
+        below = self._written[self._opening_remarks :]
+        return self.lines[below[0]].text if below and self._is_title(below[0]) else None
+
+    @cached_property
+    def _opening_remarks(self) -> int:
+        """The number of written lines that only lead to the text: "Sure, here it is:"."""
+        remarks = takewhile(lambda at: is_remark(self.lines[at].text), self._written[:-1])
+        return sum(1 for _ in islice(remarks, _MOST_REMARKS))
 
     @cached_property
     def _written(self) -> list[int]:
@@ -128,13 +141,12 @@ class Layout:
     @cached_property
     def _trimmings(self) -> frozenset[int]:
         """The positions of a title and of an opening remark that stand before the text itself."""
-        places: list[int] = []
-        for at in self._written[:-1][:2] if self.titled else ():
-            if self._is_title(at) or (not places and _is_remark(self.lines[at].text)):
-                places.append(at)
-            else:
-                break
-        return frozenset(places)
+        if not self.titled:
+            return frozenset()
+        rest = self._written[:-1]
+        remarks = self._opening_remarks
+        titles = takewhile(self._is_title, rest[remarks : max(remarks + 1, 2)])
+        return frozenset([*rest[:remarks], *titles])
 
     @cached_property
     def _remarks(self) -> frozenset[int]:
@@ -289,13 +301,48 @@ class Layout:
         """The headings: those that are marked, and with them the lines that look like some."""
         marked = [unmarked(line.text).strip() for line in self.lines if line.kind == "heading"]
         written = set(self._written)
+        titles = self._trimmings.difference(self._written[: self._opening_remarks])
         alike = [
             unmarked(line.text).strip()
             for at, line in enumerate(self.lines)
-            if at in written and (headlike(line) or at in self._trimmings)
+            if at in written and (headlike(line) or at in titles)
         ]
         tagged = [title for line in self.lines for title in _TAGGED_HEADING.findall(line.text)]
         return _distinct([marked, alike, *([marked + tagged] if len(tagged) > len(alike) else [])])
+
+    @cached_property
+    def subheading_readings(self) -> list[list[str]]:
+        """The headings below the title, which is a first heading above all others in level."""
+        levels = [line.depth for line in self.lines if line.kind == "heading"]
+        titled = self.title_line is not None and all(level > levels[0] for level in levels[1:])
+        below = [reading[titled:] for reading in self.heading_readings]
+        # Without marks, the first line in bold may be the title or not.
+        return _distinct(below if levels else [*self.heading_readings, *below])
+
+    @cached_property
+    def section_readings(self) -> list[list[str]]:
+        """The texts under the headings: of the outermost ones, and of each by itself."""
+        heads = [(at, line.depth) for at, line in enumerate(self.lines) if line.kind == "heading"]
+        heads = heads or [(at, 1) for at in self._written if headlike(self.lines[at])]
+        if len(heads) > 1 and all(level > heads[0][1] for _, level in heads[1:]):
+            heads = heads[1:]  # below the title
+        outermost = min((level for _, level in heads), default=0)
+        outer = [at for at, level in heads if level == outermost]
+        return _distinct([self._between(outer), self._between([at for at, _ in heads])])
+
+    def _between(self, places: list[int]) -> list[str]:
+        """Take the texts that stand below some lines, each up to the next of them."""
+        return [
+            "\n".join([line.text for line in self.lines[at + 1 : end]])
+            for at, end in zip(places, [*places[1:], len(self.lines)], strict=True)
+        ]
+
+    @property
+    def is_divided(self) -> bool:
+        """Whether it may be several texts side by side: under headings, numbers, or rules."""
+        numbered = [line for line in self.lines if line.kind == "number" and not line.depth]
+        ruled = any(line.kind == "rule" for line in self.lines)
+        return ruled or len(numbered) > 1 or max(map(len, self.subheading_readings)) > 1
 
     @cached_property
     def written_lines(self) -> list[list[str]]:
@@ -321,7 +368,7 @@ class Layout:
     def bare_lines(self) -> int | None:
         """The number of lines where all are plain: no blank ones, marks, remarks, signatures."""
         plain = len(self._written) == len(self.lines) and not any(
-            line.kind != "prose" or _TITLE_MARK.match(line.text) or _is_remark(line.text)
+            line.kind != "prose" or _TITLE_MARK.match(line.text) or is_remark(line.text)
             for line in self.lines
         )
         texts = [line.text for line in self.lines]
@@ -346,11 +393,6 @@ def _named_title(bare: str) -> str:
     """Take "Title:" away from a line that names its title so."""
     pattern = r"^(?:标题|题目|title|subject)\s*[:：]\s*"
     return re.sub(pattern, "", bare.strip(), flags=re.IGNORECASE)
-
-
-def _is_remark(text: str) -> bool:
-    """Check whether a line introduces what follows, as "Here is the summary:" does."""
-    return text.rstrip().endswith((":", "："))
 
 
 def _join(block: _Block) -> str:

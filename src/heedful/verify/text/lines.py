@@ -1,13 +1,20 @@
-"""Lines of a response and their kinds: headings, list items, rows of a table, code, prose."""
+"""Lines of a response and their kinds: headings, list items, rows of a table, code, prose.
+
+CommonMark's parser finds the blocks, once for a response; what it takes for prose is looked through
+for the lists that people write without Markdown ("• a", "1、", "①").
+"""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from functools import cache
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
+
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
 
 LineKind = Literal[
     "blank", "heading", "bullet", "number", "table", "rule", "code", "aside", "prose"
@@ -15,7 +22,6 @@ LineKind = Literal[
 
 FENCE = re.compile(r"\s*(?:```|~~~)")
 _RULE = re.compile(r"\s*(?:-{3,}|\*{3,}|_{3,}|={3,}|(?:[-*_]\s+){2,}[-*_])\s*")
-_HEADING = re.compile(r"\s{0,3}#{1,6}\s+\S")
 _BULLET = re.compile(r"(\s*)[-*+•·●○▪◦‣]\s+\S|(\s*)[•●▪◦‣]\S")
 _NUMBER = re.compile(r"(\s*)(?:\*\*)?(?:\(?\d{1,3}[.)、．）](?!\d)|（\d{1,3}）|[①-⑳])")
 # A picture, a comment, an address, a footnote, tags, or nothing that could be read out: beside a
@@ -25,9 +31,13 @@ _ASIDE = re.compile(
     r"|\[\^?\d{1,3}\][\s:].*|[©®].*|&nbsp;|(?:#[^\W\d][\w-]*+\s*+)+|(?![`|])[\W_]+)\s*"
 )
 _ADDRESSED = ("http://", "https://", "www.")
-# Most lines start with a letter and hold no sign that could make them anything else.
-_PROSE = re.compile(r"[^\W\d][^|]*+\Z")
-_TABLE = re.compile(r"\s*\|.*\|\s*|\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)+")
+# Lines of which CommonMark makes something; most texts have none.
+_MARKDOWN = re.compile(r"^[^\S\n]*(?:#{1,6}\s|```|~~~|=+\s*$|-+\s*$)|\|", re.MULTILINE)
+_LONGEST_UNDERLINED = 80
+"""Characters. A longer line with "---" below it is a paragraph, and the dashes are a rule."""
+_INDENTED = 4
+"""Spaces, of a line of code rather than a heading."""
+_ENDS_A_SENTENCE = tuple(".!?;:,。！？；：，…")
 # Lines that many take for headings although no mark says so.
 HEADLIKE = re.compile(
     r"\s*(?:\d{1,3}[.)、]\s*)?(?:\*{2,3}[^*]+(?:\*[^*]+\*[^*]*)?\*{2,3}[:：]?|__[^_]+__[:：]?|\*[^*\s][^*]*\*"
@@ -37,47 +47,87 @@ HEADLIKE = re.compile(
 _NUMERALS = frozenset("第一二三四五六七八九十")
 
 
-@dataclass(frozen=True, slots=True)
-class LayoutLine:
-    """One line: its text, its kind and its depth (0 for the outermost)."""
+class LayoutLine(NamedTuple):
+    """One line.
+
+    Attributes:
+        text: as it is written.
+        kind: what it is.
+        depth: of a list item, its indent in columns; of a heading, its level from 1.
+    """
 
     text: str
     kind: LineKind
     depth: int = 0
 
 
-def kinds(lines: Iterable[str]) -> Iterator[LayoutLine]:
-    """Say of what kind each line is; between fences all are code."""
-    fenced = False
-    for text in lines:
-        if FENCE.match(text):
-            fenced = not fenced
-            yield LayoutLine(text, "code")
-        elif fenced:
-            yield LayoutLine(text, "code")
-        else:
-            yield _line(text)
+def kinds(text: str) -> list[LayoutLine]:
+    """Say of what kind each line of a text is."""
+    texts = text.split("\n")
+    lines: list[LayoutLine | None] = [None] * len(texts)
+    if _MARKDOWN.search(text):
+        for token in _blocks(text):
+            _mark(token, texts, lines)
+    return [line or _written(text) for line, text in zip(lines, texts, strict=True)]
 
 
-def _line(text: str) -> LayoutLine:  # noqa: PLR0911 - one for each kind
+@cache
+def _parser() -> MarkdownIt:
+    from markdown_it import MarkdownIt
+
+    # Indented lines and HTML are prose to a reader of the text, and a footnote is a line of it.
+    disabled = ["code", "html_block", "reference"]
+    return MarkdownIt("commonmark").enable("table").disable(disabled)
+
+
+def _blocks(text: str) -> Iterator[Token]:
+    """Parse the blocks of a text; what a quotation holds is left to it."""
+    parser, tokens, quoted = _parser(), list["Token"](), 0
+    parser.block.parse(text.replace("\r\n", "\n"), parser, {}, tokens)
+    for token in tokens:
+        if token.type.startswith("blockquote"):
+            quoted += token.nesting
+        elif not quoted and token.map:
+            yield token
+
+
+def _mark(token: Token, texts: list[str], lines: list[LayoutLine | None]) -> None:
+    """Note the kind of the lines that a block covers."""
+    start, end = token.map or (0, 0)
+    if token.type in {"fence", "table_open"}:
+        kind: LineKind = "code" if token.type == "fence" else "table"
+        lines[start:end] = [LayoutLine(text, kind) for text in texts[start:end]]
+    elif token.type == "heading_open" and "#" in token.markup:
+        if texts[start].strip("# \t") and texts[start][:_INDENTED].strip():
+            lines[start] = LayoutLine(texts[start], "heading", int(token.tag[1]))
+    elif token.type == "heading_open":
+        lines[end - 1] = LayoutLine(texts[end - 1], "rule")
+        bare = texts[start].strip(" \t*_")
+        short = end - start == 2 and len(bare) <= _LONGEST_UNDERLINED  # noqa: PLR2004 - and its line
+        if short and not bare.endswith(_ENDS_A_SENTENCE):
+            lines[start] = LayoutLine(texts[start], "heading", int(token.tag[1]))
+
+
+def _written(text: str) -> LayoutLine:
+    """Say of what kind a line is that no block of Markdown explains."""
     if not text or text.isspace():
         return LayoutLine(text, "blank")
-    if _PROSE.match(text) and not text.startswith(_ADDRESSED):
+    if text[0].isalpha() and not text.startswith(_ADDRESSED):
         return LayoutLine(text, "prose")
-    if _HEADING.match(text) or _RULE.fullmatch(text):
-        return LayoutLine(text, "heading" if _HEADING.match(text) else "rule")
+    if _RULE.fullmatch(text):
+        return LayoutLine(text, "rule")
     if bullet := _BULLET.match(text):
         return LayoutLine(text, "bullet", len((bullet[1] or bullet[2] or "").expandtabs(4)))
     if number := _NUMBER.match(text):
         return LayoutLine(text, "number", len(number[1].expandtabs(4)))
-    if _TABLE.fullmatch(text):
-        return LayoutLine(text, "table")
     return LayoutLine(text, "aside" if _ASIDE.fullmatch(text) else "prose")
 
 
 def headlike(line: LayoutLine) -> bool:
     """Check whether a line is a heading, or looks like one although no mark says so."""
     text = line.text
+    if line.kind == "heading":
+        return True
     if text[:1].isalpha() and text[0] not in _NUMERALS:
         return False
-    return line.kind == "heading" or bool(HEADLIKE.fullmatch(text))
+    return bool(HEADLIKE.fullmatch(text))

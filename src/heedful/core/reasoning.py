@@ -1,0 +1,207 @@
+"""Reasoning that stands before an answer: set apart here, since the answer is what is judged."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Literal
+
+from heedful.core.text import is_blank
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from heedful.core.nouns import Sample
+    from heedful.core.turns import Message
+
+__all__ = [
+    "NO_ANSWER",
+    "THOUGHTS",
+    "ReasoningMode",
+    "answered",
+    "beside",
+    "has_no_answer",
+    "separate",
+]
+
+ReasoningMode = Literal["strip", "keep"]
+"""``strip``: reasoning is set apart from the answer. ``keep``: it is judged as a part of it."""
+
+NO_ANSWER = "the response ends inside its reasoning: there is no answer"
+
+THOUGHTS = ("thinking", "redacted_thinking", "reasoning")
+"""Types of the parts of a message's content that are reasoning."""
+
+_FIELDS = ("reasoning_content", "reasoning")
+"""Fields of a message in which servers return its reasoning."""
+
+_NAME = r"(?i:think|thinking|thought|reasoning|seed:think)"
+_OPENING = rf"<{_NAME}>|\[THINK\]|◁think▷"
+_CLOSING = rf"</{_NAME}>|\[/THINK\]|◁/think▷"
+_BEGIN = re.compile(rf"\s*(?:{_OPENING})")
+_CLOSE = re.compile(_CLOSING)
+_TAG = re.compile(rf"(?P<opening>{_OPENING})|{_CLOSING}")
+
+_CHANNEL = re.compile(r"\s*(?:<\|start\|>assistant)?<\|channel\|>")
+_FINAL = re.compile(r"<\|channel\|>final(?:\s*<\|constrain\|>\w+)?<\|message\|>")
+_ENDS = ("<|return|>", "<|end|>")
+"""OpenAI's Harmony: channels, of which the final one is the answer."""
+
+_BARE_CHANNEL = re.compile(r"\s*analysis(?=[A-Z]\w* )")
+_BARE_FINAL = "assistantfinal"
+"""The same, decoded without its special tokens."""
+
+_FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})")
+_TICKS = re.compile("`+")
+_HIDE = str.maketrans("<[◁", "   ")
+_NEAR = 80
+"""Characters beside a tag that tell whether a sentence mentions it."""
+
+_SENTENCE_ENDS = tuple(".!?。！？…")
+_BEFORE_MENTION = "\"'“‘(<[{"
+_AFTER_MENTION = "\"'”’)>]},.;:!?"
+
+
+def separate(text: str, *, lost_opening: bool = True) -> tuple[str, str | None]:
+    r"""Return a response's answer, and the reasoning before it: ``None`` where there is none.
+
+    Reasoning is what a response begins with in ``<think>`` or a similar tag, in ``[THINK]`` or in
+    Harmony's channels, and what stands before a closing tag whose opening tag is lost, since the
+    chat template wrote it. The answer is empty where the reasoning doesn't end. A tag that is only
+    mentioned, in a sentence or in code, is text.
+
+    >>> separate("<think>Two, or three?</think>\n\nThree.")
+    ('Three.', 'Two, or three?')
+    >>> separate("Models write `</think>` before the answer.")
+    ('Models write `</think>` before the answer.', None)
+    """
+    if not (_TAG.search(text) or _CHANNEL.match(text) or _BARE_CHANNEL.match(text)):
+        return text, None
+    visible = _without_code(text)
+    if _BEGIN.match(text) and not _CLOSE.search(visible):
+        visible = text  # a draft's stray backticks paired with the answer's
+    thoughts: list[str] = []
+    start = 0
+    while (block := _block(text, visible, start, lost_opening=lost_opening)) is not None:
+        opening = _BEGIN.match(text, start)
+        thoughts.append(text[opening.end() if opening else start : block[0]].strip())
+        start = block[1]
+    if not thoughts:
+        return text, None
+    answer = text[start:].lstrip()
+    if _CHANNEL.match(text):
+        for token in _ENDS:
+            answer = answer.rstrip().removesuffix(token)
+    return answer, "\n\n".join(filter(None, thoughts))
+
+
+def beside(message: Mapping[str, Any]) -> str | None:
+    """Return the reasoning that a message has beside its text: in a field, or in parts."""
+    fields = [message.get(name) for name in _FIELDS]
+    field = next((each for each in fields if isinstance(each, str) and each), None)
+    content = message.get("content")
+    parts = [_thought(part) for part in content] if isinstance(content, list) else []
+    return "\n".join(filter(None, [field, *parts])) or None
+
+
+def _thought(part: Any) -> str:
+    """Return the text of a part that is reasoning; APIs name it differently."""
+    if not isinstance(part, dict) or part.get("type") not in THOUGHTS:
+        return ""
+    names = ("thinking", "text", "summary", "content")
+    value = next((part[name] for name in names if part.get(name)), "")
+    texts = value if isinstance(value, list) else [value]
+    texts = [each.get("text") if isinstance(each, dict) else each for each in texts]
+    return "".join(each for each in texts if isinstance(each, str))
+
+
+def answered(sample: Sample) -> Sample:
+    """Set the reasoning of a sample's response apart, and that of the assistant's earlier turns."""
+    update: dict[str, Any] = {}
+    answer, thought = separate(sample.response or "", lost_opening=sample.reasoning is None)
+    if thought is not None:
+        reasoning = "\n\n".join(filter(None, (sample.reasoning, thought)))
+        update = {"response": answer, "reasoning": reasoning}
+    turns = tuple(map(_answered_turn, sample.conversation))
+    if any(turn is not old for turn, old in zip(turns, sample.conversation, strict=True)):
+        update["conversation"] = turns
+    return sample.model_copy(update=update) if update else sample
+
+
+def has_no_answer(sample: Sample) -> bool:
+    """Tell whether a response is reasoning and nothing else."""
+    if sample.reasoning is None or sample.response is None:
+        return False
+    return is_blank(sample.response) and not sample.tool_calls
+
+
+def _answered_turn(turn: Message) -> Message:
+    if turn.role != "assistant":
+        return turn
+    answer, thought = separate(turn.content)
+    if thought is None:
+        return turn
+    return turn.model_copy(update={"content": answer, "reasoning": thought})
+
+
+def _block(text: str, visible: str, start: int, *, lost_opening: bool) -> tuple[int, int] | None:
+    """Return where the reasoning that begins at a place ends, and where the rest begins."""
+    nowhere = len(text), len(text)
+    if _CHANNEL.match(text, start):
+        final = _FINAL.search(text, start)
+        return final.span() if final else nowhere
+    if _BARE_CHANNEL.match(text, start):
+        at = text.find(_BARE_FINAL, start)
+        return (at, at + len(_BARE_FINAL)) if at >= 0 else None
+    if _BEGIN.match(text, start):
+        closing = _CLOSE.search(visible, start)
+        return closing.span() if closing else nowhere
+    for tag in _TAG.finditer(visible, start) if lost_opening else ():
+        if tag["opening"]:
+            return None
+        if _ends_reasoning(visible, tag):
+            return tag.span()
+    return None
+
+
+def _ends_reasoning(text: str, tag: re.Match[str]) -> bool:
+    """Tell a closing tag that ends what stands before it from one that a sentence mentions."""
+    before = text[max(0, tag.start() - _NEAR) : tag.start()].rpartition("\n")[2]
+    after = text[tag.end() : tag.end() + _NEAR].partition("\n")[0]
+    if after.strip() and (after[0].isspace() or after[0] in _AFTER_MENTION):
+        return False
+    if not before.strip() or before.rstrip().endswith(_SENTENCE_ENDS):
+        return True
+    return not before[-1].isspace() and before[-1] not in _BEFORE_MENTION
+
+
+def _without_code(text: str) -> str:
+    """Hide the tags in code: in fences that end, and between backticks on one line."""
+    lines = text.splitlines(keepends=True)
+    fence, opened = "", 0
+    for number, line in enumerate(lines):
+        mark = _FENCE.match(line)
+        if not fence and mark:
+            fence, opened = mark[1], number
+        elif not fence:
+            lines[number] = _without_spans(line)
+        elif mark and mark[1].startswith(fence) and not line[mark.end() :].strip():
+            lines[opened:number] = [each.translate(_HIDE) for each in lines[opened:number]]
+            fence = ""
+    return "".join(lines)
+
+
+def _without_spans(line: str) -> str:
+    """Hide the tags between two equal runs of backticks."""
+    runs = list(_TICKS.finditer(line))
+    later: dict[int, int] = {}
+    partners: dict[int, int] = {}
+    for run in reversed(runs):
+        length = len(run[0])
+        partners[run.start()] = later.get(length, 0)
+        later[length] = run.end()
+    parts, at = [], 0
+    for start, end in reversed(partners.items()):
+        if start >= at and end:
+            parts += [line[at:start], line[start:end].translate(_HIDE)]
+            at = end
+    return "".join([*parts, line[at:]])

@@ -1,0 +1,104 @@
+"""Promises that a single line keeps: the price of a batch, equal calls, an input that shrank."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from heedful import Constraint, Critique, Judgment, Message, Status, evaluate
+from heedful.core.errors import InputError
+from heedful.engine.budget import Budget
+from heedful.engine.call_cache import cache_calls, complete
+from heedful.engine.purpose import Purpose
+from heedful.engine.schema import UsageRecord
+from heedful.engine.store import Store
+from heedful.judges import prompts
+from heedful.models import Price, Sampling, ScriptedModel
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from heedful import Sample
+
+PRICES = {"m": Price(prompt=10.0, completion=100.0)}
+
+
+def test_what_went_through_a_batch_counts_half_against_the_limit() -> None:
+    def spent(tier: str) -> float:
+        paid = UsageRecord("judge", "m", "m", tier, prompt_tokens=10_000, completion_tokens=1000)
+        return Budget(1.0, PRICES, [paid]).spent
+
+    assert spent("") == pytest.approx(0.2)
+    assert spent("batch") == pytest.approx(0.1)
+
+
+TEXTS = st.lists(
+    st.lists(st.sampled_from(["a", "user", "\0"]), max_size=3).map("".join), min_size=1, max_size=3
+)
+"""Texts that look like the role before the next one."""
+
+
+@given(TEXTS, TEXTS)
+def test_calls_share_an_answer_only_if_their_messages_are_the_same(
+    first: list[str], second: list[str]
+) -> None:
+    async def asked() -> int:
+        model = ScriptedModel("Yes.")
+        store = Store(None)
+        async with cache_calls(store):
+            for texts in (first, second, ["user".join(first)], first):
+                messages = [Message(role="user", content=text) for text in texts]
+                await complete(model, messages, Sampling(), sample=0, purpose=Purpose("test", 1))
+        store.close()
+        return len(model.calls)
+
+    assert asyncio.run(asked()) == len({tuple(first), tuple(second), ("user".join(first),)})
+
+
+class Disturbing:
+    """A judge under which the input grows for a while."""
+
+    name = "disturbing"
+    config: dict[str, Any] = {}  # noqa: RUF012 - a constant
+
+    def __init__(self, path: Path, more: str) -> None:
+        self.path, self.more = path, more
+
+    async def judge(self, sample: Sample, requested: Sequence[int] | None = None) -> Critique:
+        del sample
+        if self.more:
+            with self.path.open("a", encoding="utf-8") as file:
+                file.write(self.more)
+            self.more = ""
+        met = Judgment(status=Status.MET)
+        return Critique(judgments=(met,) * len(requested or (0,)))
+
+
+def test_rows_that_the_input_had_only_for_a_while_are_not_in_the_results(tmp_path: Path) -> None:
+    path = tmp_path / "in.jsonl"
+    rows = [
+        json.dumps({"id": str(number), "response": "x " * 2000, "checklist": ["It is kind."]})
+        + "\n"
+        for number in range(40)
+    ]
+    path.write_text("".join(rows[:-1]), encoding="utf-8")
+    options: dict[str, Any] = {"run": tmp_path / "run", "concurrency": 1}
+    with pytest.raises(InputError):
+        evaluate(path, judge=Disturbing(path, rows[-1]), **options)
+    path.write_text("".join(rows[:-1]), encoding="utf-8")
+    again = evaluate(path, judge=Disturbing(path, ""), **options)
+    assert again.summary["rows"]["read"] == len(rows) - 1
+    assert [row.id for row in again][-1] == "38"
+
+
+@pytest.mark.parametrize("stray", ["VERDICT: MET", "VERDICT: UNMET"])
+def test_a_verdict_outside_the_blocks_leaves_all_undecided(stray: str) -> None:
+    reply = f"{stray}\n<c1>\nIt is.\nVERDICT: MET\n</c1>"
+    (judgment,) = prompts.make("plain").parse(reply, [Constraint(text="It is kind.")])
+    assert not judgment.status.decided
