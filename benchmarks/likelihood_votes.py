@@ -2,7 +2,8 @@
 
     python benchmarks/likelihood_votes.py -o WORK    # a folder that benchmarks/real_critic.py made
 
-The critic is written as GGUF (float16) and served by llama.cpp with one thread; the model that it
+The critic is WORK/critic.gguf (float16, made of WORK/critic by llama.cpp's convert_hf_to_gguf.py),
+which llama.cpp serves with one thread; the model that it
 was trained from runs in this process. Every judge sees the test with types of constraints that were
 never trained on. Where probabilities are calibrated, the scale and offset of one half of the rows
 are fitted on the other (Platt).
@@ -28,10 +29,8 @@ import numpy as np
 
 from heedful import evaluate
 from heedful.core.errors import UsageError
-from heedful.critic.training.gguf_file import write_gguf
 from heedful.metrics.calibration import calibration, platt
 from heedful.models import Completion, Sampling, Usage
-from heedful.models.folder import find_folder
 from llama_server import NAME, serving_smollm2
 
 if TYPE_CHECKING:
@@ -137,7 +136,8 @@ def main() -> None:
     judges: dict[str, Judged] = {}
     file = work / "critic.gguf"
     if not file.exists():
-        write_gguf(find_folder(str(work / "critic")), file, "float16")
+        hint = f"python convert_hf_to_gguf.py {work / 'critic'} --outfile {file} --outtype f16"
+        raise SystemExit(f"there is no {file}: {hint}")
     with serving_smollm2(work / "critic.log", CONCURRENCY, file) as url:
         judges |= critic_judges(rows, url, work / "votes")
     # The trained critic answers neither yes nor no.

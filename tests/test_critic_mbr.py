@@ -1,4 +1,4 @@
-"""MBR: difflib's values to the last bit, and its picks."""
+"""MBR: the picks of IF-Critic's public code."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heedful.core.errors import UsageError
-from heedful.critic.data import choosing
-from heedful.critic.data.matching import ratios
+from heedful.critic.data import mbr
 from heedful.critic.data.mbr import SIMILARITIES, pick
 
 
@@ -26,10 +25,6 @@ def reference(texts: list[str], similarity: str) -> int:
             score += getattr(difflib.SequenceMatcher(None, text, other), similarity)()
         scores.append(score)
     return scores.index(max(scores))
-
-
-def table(texts: list[str]) -> list[list[float]]:
-    return [[difflib.SequenceMatcher(None, a, b).ratio() for b in texts] for a in texts]
 
 
 @st.composite
@@ -52,23 +47,6 @@ def versions(draw: st.DrawFn) -> list[str]:
                 text[at:at] = chance.choices(alphabet, k=chance.randint(1, 9))
         texts.append("".join(text))
     return texts
-
-
-@given(versions())
-def test_ratios_are_difflibs_to_the_last_bit(texts: list[str]) -> None:
-    assert ratios(texts) == table(texts)
-
-
-@given(st.lists(st.text(max_size=30), min_size=1, max_size=5))
-def test_ratios_of_any_texts_are_difflibs(texts: list[str]) -> None:
-    assert ratios(texts) == table(texts)
-
-
-def test_frequent_letters_match_only_beside_others_from_200_on() -> None:
-    # All of the second text's letters are frequent: only what both begin with matches.
-    texts = ["ab" * 120, "xx" + "ab" * 120, "ab" * 60 + "cd" * 60]
-    assert ratios(texts) == table(texts)
-    assert ratios(texts)[1][0] == 0.0
 
 
 @pytest.mark.parametrize("similarity", ["ratio", "quick_ratio"])
@@ -119,15 +97,15 @@ def test_nothing_to_choose_and_unknown_similarities_are_refused() -> None:
 def test_processes_choose_alike_and_one_that_dies_is_done_without(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(choosing, "ALONE_S", 0.0)
+    monkeypatch.setattr(mbr, "ALONE_S", 0.0)
     chance = random.Random(5)
     sets = [["".join(chance.choices("ab中\ud800", k=9)) for _ in range(4)] for _ in range(12)]
 
-    async def chosen(pool: choosing.ChoosingPool) -> list[int]:
+    async def chosen(pool: mbr.ChoosingPool) -> list[int]:
         return await asyncio.gather(*(pool.pick(texts, "ratio") for texts in sets))
 
     async def choose() -> list[list[int]]:
-        pool = choosing.ChoosingPool(2)
+        pool = mbr.ChoosingPool(2)
         picks = [await chosen(pool)]
         workers = list(pool._processes)  # noqa: SLF001 - to be killed from outside
         assert len(workers) == 2

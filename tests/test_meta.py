@@ -195,7 +195,7 @@ def test_labels_that_name_levels(tmp_path: Path) -> None:
     assert "none of the levels no, some, all" in summary["problems"][0]["problem"]
     found = summary["judges"][0]["levels"]
     exact = found["exact"]
-    assert (exact["numerator"], exact["denominator"], exact["coverage"]) == (4, 7, 7 / 8)
+    assert (exact["numerator"], exact["denominator"], exact["coverage"]) == (4, 8, 7 / 8)
     # Values (.5, 0), (1, 1), (1, 1), (0, 0); of what applies 4 agree, 2 don't, and 1 n/a does.
     assert found["weighted_kappa"] == pytest.approx(1 - (0.25 / 4) / (7 / 16))
     assert found["not_applicable_kappa"] == pytest.approx((7 * 5 - 29) / (49 - 29))
@@ -267,7 +267,7 @@ def critique(verdicts: str, texts: Sequence[str] = ("一", "二")) -> str:
 
 def record(expert: str, *sampled: str) -> dict[str, Any]:
     return {
-        "instruction": f"写诗{expert}{sampled}",
+        "instruction": f"写诗{expert}{len(repr(sampled))}",
         "response": "诗",
         "checklist": write_checklist(["一", "二"]),
         "final_critique": critique(expert),
@@ -710,14 +710,14 @@ def test_a_dry_run_names_an_arbiter_whose_calls_are_not_known_yet(
         ("It says so.\nBETTER: FIRST", "first"),
         ("**BETTER: second**", "second"),
         ("<think>BETTER: FIRST</think>\nBETTER：NEITHER", "neither"),
-        ("BETTER: FIRST\nBETTER: SECOND", None),
+        ("BETTER: FIRST\nBETTER: SECOND", "second"),
         ("BETTER: FIRST\nOr perhaps not.", None),
         ("The first.", None),
         ("", None),
     ],
 )
 def test_a_preference_is_read_only_where_there_is_one(reply: str, read: str | None) -> None:
-    assert preference.parse(reply) == read
+    assert preference.parse(reply, prompts.Shown()) == read
 
 
 @given(st.text(), st.text(), st.text())

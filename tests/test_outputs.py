@@ -89,7 +89,6 @@ FOLDERS = {
     "critic export",
     "critic train sft",
     "critic train dpo",
-    "critic gguf",
     "bench criticbench run",
     "bench criticbench report",
     "bench realcritic build",

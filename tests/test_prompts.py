@@ -215,7 +215,7 @@ def test_advancedif_finds_the_object_in_fences_and_prose(text: str) -> None:
         (reply("YES", "NO", "YES"), "--", "question_3 answers none of 2 rubrics"),
         ('{"rubrics_check": {"question_0": "YES", "question_1": "NO"}}', "--", "question_0"),
         (reply("YES", "Yes", overall="No"), "--", "SATISFIED_ALL_REQUIREMENTS is NO"),
-        (reply("YES", "NO") + reply("NO", "NO"), "--", "2 different answers"),
+        (reply("YES", "NO") + reply("NO", "NO", "NO"), "--", "question_3"),
         (
             '{"rubrics_check": {"question_1": "YES", "question_1": "NO"}}',
             "--",

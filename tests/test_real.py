@@ -16,12 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-import gguf_models
 from heedful import Constraint, Message, Sample
-from heedful.critic.training.gguf_file import write_gguf
 from heedful.judges import prompts
 from heedful.models import LocalModel, OpenAIModel, Sampling
-from heedful.models.folder import find_folder
 from llama_server import CONTEXT, NAME, serving_smollm2, unpack, weights
 from model_server import ALONE
 
@@ -241,55 +238,3 @@ def odds(judgment: dict[str, Any]) -> float:
     confidence = judgment["confidence"]
     met = confidence if judgment["status"] == "met" else 1 - confidence
     return math.log(met / (1 - met))
-
-
-TASKS = (
-    *(row["prompt"] for row in ROWS),
-    "What is 2017 + 1234?",
-    "Write a haiku about code_points & naïve cafés.",
-    "列出三种水果。",
-    "Translate 'good morning' to French, German and Spanish.",
-)
-
-
-def alike(
-    file: Path, folder: Path, conversations: list[list[Message]], log: Path, most: int = 16
-) -> None:
-    """Hold that a served GGUF file has the tokens of its folder, and writes what that writes."""
-    with serving_smollm2(log, 1, file) as address:
-        served = asyncio.run(answered(OpenAIModel(NAME, base_url=address), conversations, most))
-        found = [tokens(address, text) for text in gguf_models.ODD_TEXTS]
-    local = asyncio.run(answered(LocalModel(str(folder)), conversations, most))
-    for theirs, ours in zip(served, local, strict=True):
-        # The limit may fall into a character: the server keeps its bytes back.
-        assert theirs.text.rstrip("\ufffd") == ours.text.rstrip("\ufffd")
-        assert theirs.usage.prompt_tokens == ours.usage.prompt_tokens
-    tokenizer = pytest.importorskip("transformers").AutoTokenizer.from_pretrained(folder)
-    expected = [
-        tokenizer(text, add_special_tokens=False)["input_ids"] for text in gguf_models.ODD_TEXTS
-    ]
-    assert found == expected
-
-
-def test_as_gguf_a_model_writes_on_a_server_what_it_writes_in_this_process(
-    folder: Path, tmp_path: Path
-) -> None:
-    file = tmp_path / "critic.gguf"
-    command = [sys.executable, "-m", "heedful", "critic", "gguf", str(folder), "-o", str(file)]
-    done = subprocess.run(command, env=ALONE, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    asked = [[Message(role="user", content=task)] for task in TASKS]
-    asked.append([Message(role="system", content="Be brief."), *asked[0]])
-    alike(file, folder, asked, tmp_path / "log.txt")
-
-
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")
-@pytest.mark.parametrize("name", gguf_models.MODELS)
-def test_each_architecture_that_is_written_is_computed_as_in_this_process(
-    name: str, tmp_path: Path
-) -> None:
-    folder = gguf_models.save(tmp_path / "model", name)
-    file = tmp_path / "model.gguf"
-    write_gguf(find_folder(str(folder)), file)
-    asked = [[Message(role="user", content=task)] for task in TASKS[:3]]
-    alike(file, folder, asked, tmp_path / "log.txt", most=40)

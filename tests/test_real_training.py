@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from llama_server import NAME, serving_smollm2, unpack, weights
+from llama_server import unpack, weights
 from model_server import ALONE
 
 if TYPE_CHECKING:
@@ -94,22 +94,3 @@ def test_after_25_steps_nearly_all_verdicts_can_be_read(folder: Path) -> None:
     verdicts = json.loads((folder / "here" / "summary.json").read_text())["verdicts"]
     assert sum(verdicts.values()) == 20
     assert verdicts["met"] + verdicts["unmet"] >= 0.95 * 20
-
-
-def test_as_gguf_the_critic_says_on_a_server_what_it_says_in_this_process(folder: Path) -> None:
-    pytest.importorskip("xllamacpp", reason="xllamacpp is not installed")
-    heedful("critic", "gguf", folder / "critic", "-o", folder / "critic.gguf")
-    with serving_smollm2(folder / "log.txt", 1, folder / "critic.gguf") as url:
-        heedful(
-            *("evaluate", *judging(folder, "served"), "--model", NAME, "--base-url", url),
-            *("--prompt", "short", "--prompt-file", folder / "prompt.txt", "--per-call", 1),
-        )
-    here, served = (judgments(folder / run) for run in ("here", "served"))
-    assert served == here
-
-
-def judgments(run: Path) -> list[list[dict[str, Any]]]:
-    """Read the judgments of a run, explanations and all, but not whose they are."""
-    lines = (run / "results.jsonl").read_text().splitlines()
-    found: list[list[dict[str, Any]]] = [json.loads(line)["judgments"] for line in lines]
-    return [[{**each, "judge": None} for each in row] for row in found]

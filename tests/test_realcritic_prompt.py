@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heedful.bench.grading.boxes import last_boxed
+from heedful.bench.grading.passages import last_boxed
 from heedful.bench.realcritic import replies
 from heedful.bench.realcritic.prompts import Prompts
 from heedful.core.errors import UsageError
@@ -77,11 +77,9 @@ def test_reviews_are_read(text: str, verdict: object, step: int | None, box: str
     assert last_boxed(review.correction or "") == box
 
 
-def test_what_is_said_both_ways_is_undecided() -> None:
-    quoted = reply("Correct", -1, "5").replace("Looks odd.", "## Conclusion\nIt is Incorrect.")
+def test_the_last_conclusion_counts() -> None:
     twice = "## Conclusion\nThe solution is Incorrect.\n" + reply("Correct", -1, "5")
-    assert replies.read_review(twice).verdict is None
-    assert replies.read_review(quoted).verdict is True  # "it" is not the solution
+    assert replies.read_review(twice).verdict is True
 
 
 def test_a_box_of_the_critique_is_no_correction() -> None:
@@ -93,7 +91,7 @@ def test_checks_are_read() -> None:
     assert replies.read_check("It looked.\n\n**RESULT: QUALIFIED**") is True
     assert replies.read_check("It solved first.\nRESULT: unqualified.") is False
     assert replies.read_check(r"So \boxed{Unqualified}") is False
-    assert replies.read_check("RESULT: QUALIFIED\nRESULT: UNQUALIFIED") is None
+    assert replies.read_check("RESULT: QUALIFIED\nRESULT: UNQUALIFIED") is False
     assert replies.read_check("Is it qualified or not?") is None
 
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import commands
 from adversarial import LIMIT_S, cpu_s
+from fault_server import completion
 from heedful import Check, Constraint, Sample, evaluate, respond
 from heedful.core.problems import Problem, Solution
 from heedful.core.reasoning import separate
@@ -20,6 +21,7 @@ from heedful.data.formats import native
 from heedful.judges import Cascade, Compiled, Rules, prompts
 from heedful.judges.model import Checklist
 from heedful.models import ScriptedModel
+from heedful.models.replies import read_completion, without_reasoning
 from heedful.rewards import Reward
 from heedful.rewards.rows import labelled
 
@@ -288,3 +290,11 @@ def test_the_command_strips_or_keeps(tmp_path: Path, capsys: pytest.CaptureFixtu
         assert note in " ".join(capsys.readouterr().out.split())
     assert commands.run("evaluate", data, "--reasoning", "drop") == 2
     assert "strip or keep" in capsys.readouterr().err
+
+
+def test_a_response_has_no_reasoning_that_the_template_opened() -> None:
+    body = completion("why\n</think>\n\nyes").body
+    thought = without_reasoning(read_completion(json.dumps(body).encode()))
+    assert (thought.text, thought.reasoning) == ("yes", "why")
+    body = completion("a\n</think>\nb", reasoning_content="why").body
+    assert without_reasoning(read_completion(json.dumps(body).encode())).text == "a\n</think>\nb"

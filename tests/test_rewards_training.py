@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from heedful import Check, Constraint, Critique, Message, Sample, UsageError
 from heedful.judges.model import Checklist
-from heedful.judges.prompts import ranking
+from heedful.judges.prompts import Shown, ranking
 from heedful.judges.prompts.fence import unfence
 from heedful.judges.prompts.plain import Plain
 from heedful.models import ScriptedModel
@@ -48,7 +48,7 @@ def sample(response: str | None, *texts: str, prompt: str = "Greet me.") -> Samp
         ("RANKING: 1 = 2 = 3", [0, 0, 0]),
         ("RANKING: 2 > 1", None),  # a response is missing
         ("RANKING: 2 > 1 > 2 > 3", None),  # one stands twice
-        ("RANKING: 1 > 2 > 3\nor rather\nRANKING: 3 > 2 > 1", None),
+        ("RANKING: 1 > 2 > 3\nor rather\nRANKING: 3 > 2 > 1", [2, 1, 0]),
         ("RANKING: 1 > 2 > 3\nThe best is the second.", None),
         ("The best is 1.", None),
         ("RANKING: 1 < 2 < 3", None),
@@ -56,9 +56,7 @@ def sample(response: str | None, *texts: str, prompt: str = "Greet me.") -> Samp
     ],
 )
 def test_a_ranking_is_read_strictly(reply: str, ranks: list[int] | None) -> None:
-    assert ranking.parse(reply, ["a", "b", "c"]) == ranks
-    quoted = ["a", f"It says:\n{reply}", "c"]
-    assert ranking.parse(f"I like the second.\n{reply}", quoted) is None
+    assert ranking.parse(reply, Shown("a", "b", "c"), 3) == ranks
 
 
 RESPONSES = ("Hello.", "Hello there my friend.", "Hello to you and everyone around you.")

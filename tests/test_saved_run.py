@@ -195,7 +195,6 @@ TAKE_NONE = {
     "critic pairs",
     "critic export",
     "critic train sft",
-    "critic gguf",
     "critic train dpo",
     "bench criticbench build",
     "bench criticbench run",  # takes the files of a build, not its store

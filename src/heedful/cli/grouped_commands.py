@@ -104,16 +104,6 @@ heedful critic train dpo dpo -m critic-sft --evaluation heldout.jsonl -o critic
             ),
         },
     ),
-    "gguf": Command(
-        "heedful.cli.critic_gguf:gguf",
-        """Write a trained critic as a GGUF file, for llama.cpp and what is built on it.
-
-Weights, tokenizer and chat template. What llama.cpp would compute or tokenise
-otherwise is refused.
-
-heedful critic gguf critic -o critic.gguf
-""",
-    ),
     "audit": Command(
         "heedful.cli.critic_audit:audit",
         """Draw samples for a person to check, or read what was checked.

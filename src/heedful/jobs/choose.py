@@ -11,7 +11,7 @@ from heedful.engine.inputs import items, open_data, split_options
 from heedful.engine.purpose import Purpose
 from heedful.jobs.generate import Recipe, RowsJob, Task, called
 from heedful.jobs.rows import Addition
-from heedful.judges.prompts import ranking
+from heedful.judges.prompts import Shown, ranking
 from heedful.metrics.pairwise import TIE
 from heedful.models.base import Sampling
 
@@ -91,7 +91,8 @@ def _task(
     async def ask(messages: Sequence[Message], order: Sequence[str]) -> tuple[int | None, Expense]:
         purpose = Purpose(f"{model.name}/choice", _TOKENS)
         completion = await complete(model, messages, sampling, purpose=purpose)
-        ranks = None if completion.cut_off else ranking.parse(completion.text, order)
+        shown = Shown.in_prompt(messages)
+        ranks = None if completion.cut_off else ranking.parse(completion.text, shown, len(order))
         won = None if ranks is None else TIE if ranks[0] == ranks[1] else 1 + (ranks[1] < ranks[0])
         return won, expense(completion, purpose)
 

@@ -14,7 +14,6 @@ from heedful.judges import prompts
 from heedful.judges.base import facts
 from heedful.judges.images import unshown
 from heedful.judges.prompts.base import CUT_OFF, lacking, undecided
-from heedful.judges.quotations import without_quotations
 from heedful.models.base import Sampling
 
 if TYPE_CHECKING:
@@ -217,5 +216,5 @@ class Checklist:
         """Read a reply; one that was cut off may hold another's verdicts and not yet its own."""
         if completion.cut_off:
             return undecided(constraints, CUT_OFF)
-        judgments = self.prompt.parse(completion.text, constraints)
-        return without_quotations(judgments, completion.text, constraints, sample, self.prompt)
+        shown = prompts.Shown.of(sample)
+        return prompts.parse(self.prompt, completion.text, constraints, shown)

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from heedful.core.nouns import Critique, Judgment, Status
 from heedful.judges import prompts
-from heedful.judges.quotations import read_recording
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -55,7 +54,7 @@ class Recorded:
     def _read(self, recording: Recording, sample: Sample) -> list[Judgment]:
         """Read a recording; criteria that depend on others ask for it in as many rounds."""
         if self._last is None or self._last[0] is not sample:
-            self._last = sample, read_recording(recording, sample, self.scoring)
+            self._last = sample, prompts.read_recording(recording, sample, self.scoring)
         return self._last[1]
 
 

@@ -26,7 +26,7 @@ from heedful.engine.purpose import EXPLAINED_TOKENS, Purpose
 from heedful.engine.runner import Item
 from heedful.engine.saved_run import SUMMARY
 from heedful.jobs.results import PROBLEMS_LISTED
-from heedful.judges.prompts import preference
+from heedful.judges.prompts import Shown, preference
 from heedful.metrics.agreement_intervals import ratio_estimate
 from heedful.models.base import Sampling
 
@@ -154,9 +154,10 @@ class ComparisonJob(Job[Pairing, dict[str, Any]]):
             first,
             second,
         )
+        shown = Shown.in_prompt(messages)
         for number in attempts(0):
             completion = await attempt(number, self._arbiter, messages, Sampling(), PURPOSE, [])
-            preferred = None if completion.cut_off else preference.parse(completion.text)
+            preferred = None if completion.cut_off else preference.parse(completion.text, shown)
             if preferred is not None:
                 return preferred
         return None

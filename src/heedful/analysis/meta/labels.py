@@ -19,7 +19,7 @@ from heedful.core.errors import RowError, UsageError
 from heedful.core.nouns import Critique, Judgment, Recording, Status
 from heedful.judges import Cascade, Judge, Panel, Recorded, make_judge
 from heedful.judges.base import CODE
-from heedful.judges.quotations import read_recording
+from heedful.judges.prompts import read_recording
 from heedful.metrics.clusters import cluster_of
 
 if TYPE_CHECKING:

@@ -18,6 +18,7 @@ from heedful.engine.call_cache import complete
 from heedful.engine.purpose import EXPLAINED_TOKENS, Purpose
 from heedful.judges.prompts.base import answer
 from heedful.judges.prompts.fence import Fence
+from heedful.judges.prompts.quotation import NOTHING, Shown
 from heedful.judges.prompts.template import fill, shipped, version
 
 if TYPE_CHECKING:
@@ -69,23 +70,23 @@ def render(question: str, response: str, kind: str = "any") -> list[Message]:
     return [Message(role="user", content=fill(shipped(PROMPT, __package__), places))]
 
 
-def judgment(text: str) -> Literal["correct", "incorrect"] | None:
-    r"""Read the judgment that a critique ends on, ``None`` where it states none, or both.
+def judgment(text: str, shown: Shown = NOTHING) -> Literal["correct", "incorrect"] | None:
+    r"""Read the judgment that a critique ends on, ``None`` where it states none.
 
-    Any of several may be a quotation of the response, so they must agree; a line that begins with
-    ``>`` is one and does not count. What a model writes after its critique in continuing the
-    prompt's examples does not count either, nor does reasoning before the critique.
+    Quotations don't count: lines that begin with ``>``, and what repeats the response. What a model
+    writes after its critique in continuing the prompt's examples does not count either, nor does
+    reasoning before the critique.
 
     >>> judgment("So it is 12.\\n**Judgment: Incorrect.**"), judgment("It is correct.")
     ('incorrect', None)
     """
-    own = _NEXT_EXAMPLE.split(answer(text, _JUDGMENT.search), maxsplit=1)[0]
+    own = _NEXT_EXAMPLE.split(answer(text), maxsplit=1)[0]
     unquoted = "\n".join(line for line in own.split("\n") if not line.startswith(">"))
-    words = [match["verdict"].lower() for match in _JUDGMENT.finditer(unquoted)]
-    verdicts = {word in ("correct", "right") for word in words}
-    if len(verdicts) != 1:
+    stated = (match for match in _JUDGMENT.finditer(unquoted) if not shown.holds(match[0]))
+    words = [match["verdict"].lower() for match in stated]
+    if not words:
         return None
-    return "correct" if verdicts.pop() else "incorrect"
+    return "correct" if words[-1] in ("correct", "right") else "incorrect"
 
 
 def version_of_prompt() -> str:
@@ -103,5 +104,5 @@ async def critique(
         completion = await complete(model, messages, sampling, sample=repeat, purpose=purpose)
     except ModelError as error:
         return Verdict(status="failed", text=str(error))
-    status = None if completion.cut_off else judgment(completion.text)
+    status = None if completion.cut_off else judgment(completion.text, Shown.in_prompt(messages))
     return Verdict(status=status or "unparsed", text=completion.text)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict
 
-from heedful.bench.grading.boxes import last_boxed
+from heedful.bench.grading.passages import last_boxed
 from heedful.bench.realcritic.prompts import Prompts
 from heedful.bench.realcritic.replies import Review, read_check, read_review
 from heedful.core.errors import ModelError, StopRunError, UsageError
@@ -18,6 +18,7 @@ from heedful.core.nouns import Expense  # noqa: TC001 - pydantic reads annotatio
 from heedful.core.problems import Problem, Solution
 from heedful.engine.call_cache import complete, expense
 from heedful.engine.purpose import EXPLAINED_TOKENS, RESPONSE_TOKENS, Purpose
+from heedful.judges.prompts import Shown
 from heedful.models.base import Completion
 from heedful.models.replies import without_reasoning
 
@@ -270,8 +271,9 @@ class Critic:
     async def _round(
         self, problem: Problem, solution: Solution, reply: Completion, spent: list[Expense]
     ) -> Round:
+        shown = Shown(problem.question, solution.text or "")
         cut = reply.cut_off  # then what it says may be the solution's, which it quotes
-        review = Review(None, None, None) if cut else read_review(reply.text)
+        review = Review(None, None, None) if cut else read_review(reply.text, shown)
         checked = None
         if self.checker is not None and reply.text.strip():
             messages = self.solver.prompts.check(problem, solution, reply.text)
@@ -284,6 +286,6 @@ class Critic:
             grade=await self.solver.grade(problem, review.correction, cut_off=cut),
             verdict=review.verdict,
             first_error=review.first_error,
-            qualified=read_check(judged.text) if judged else None,
+            qualified=read_check(judged.text, Shown(*shown.texts, reply.text)) if judged else None,
             checked=judged.text if judged else None,
         )

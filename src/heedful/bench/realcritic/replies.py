@@ -9,8 +9,9 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from heedful.bench.grading.boxes import last_boxed
+from heedful.bench.grading.passages import last_boxed
 from heedful.judges.prompts.base import answer
+from heedful.judges.prompts.quotation import NOTHING, Shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -60,20 +61,22 @@ class Review:
     correction: str | None
 
 
-def read_review(text: str) -> Review:
-    """Read a critique; what it does not say once and clearly stays ``None``."""
-    text = answer(text, _says_something)
-    sections = list(_sections(text))
+def read_review(text: str, shown: Shown = NOTHING) -> Review:
+    """Read a critique; what it does not say once and clearly stays ``None``.
+
+    The last conclusion counts, and none that repeats what the critic was shown.
+    """
+    text = answer(text)
+    sections = [part for part in _sections(text) if not _is_quoted(part, shown)]
     names = [section.name for section in sections]
     concluded = names.index("conclusion") if "conclusion" in names else -1
     corrected = next(
         (n for n in range(concluded + 1, len(names)) if names[n] == "correction"), None
     )
     conclusions = [part.body for part in sections[:corrected] if part.name == "conclusion"]
-    said = "\n".join(conclusions) or (
-        text if corrected is None else text[: sections[corrected].start]
-    )
-    verdict = _only(_verdicts(said, alone=bool(conclusions)))
+    said = text if corrected is None else text[: sections[corrected].start]
+    said = conclusions[-1] if conclusions else said
+    verdict = _only(_verdicts(said, shown, alone=bool(conclusions)))
     first_error = _only({_number(match["number"]) for match in _STEP.finditer(said)})
     if verdict is not None and first_error is not None and verdict != (first_error == -1):
         first_error = None
@@ -85,16 +88,10 @@ def read_review(text: str) -> Review:
     return Review(verdict, first_error, correction)
 
 
-def read_check(text: str) -> bool | None:
-    """Read whether a critique is qualified; ``None`` where the reply does not say, or says both."""
-    results = _RESULT.finditer(answer(text, _RESULT.search))
-    return _only({not (match["un"] or match["boxed_un"]) for match in results})
-
-
-def _says_something(head: str) -> bool:
-    """Tell whether a text holds a part of a critique that is read."""
-    parts = (_HEADING, _STATED, _ALONE, _STEP)
-    return any(part.search(head) for part in parts) or last_boxed(head) is not None
+def read_check(text: str, shown: Shown = NOTHING) -> bool | None:
+    """Read whether a critique is qualified, by the last result that isn't a quotation."""
+    results = [each for each in _RESULT.finditer(answer(text)) if not shown.holds(each[0])]
+    return not (results[-1]["un"] or results[-1]["boxed_un"]) if results else None
 
 
 class _Section(NamedTuple):
@@ -111,6 +108,14 @@ def _sections(text: str) -> Iterator[_Section]:
         yield _Section("correction" if name.startswith("correct") else name, text[start:end], start)
 
 
+def _is_quoted(part: _Section, shown: Shown) -> bool:
+    """Tell whether a conclusion repeats what was shown, up to its verdict."""
+    stated = _STATED.search(part.body) or _ALONE.search(part.body)
+    if part.name != "conclusion" or stated is None:
+        return False
+    return shown.holds(f"conclusion {part.body[: stated.end()]}")
+
+
 def _is_heading(match: re.Match[str]) -> bool:
     """Tell a heading from a sentence that begins with its word."""
     marked = match.group().lstrip().startswith(("#", "**", "__"))
@@ -119,9 +124,10 @@ def _is_heading(match: re.Match[str]) -> bool:
     )
 
 
-def _verdicts(text: str, *, alone: bool) -> set[bool]:
+def _verdicts(text: str, shown: Shown, *, alone: bool) -> set[bool]:
     """Find what a text says of the solution; a word alone on its line counts in a conclusion."""
-    words = [match["verdict"] for match in _STATED.finditer(text)]
+    stated = (match for match in _STATED.finditer(text) if alone or not shown.holds(match[0]))
+    words = [match["verdict"] for match in stated]
     if alone and not words:
         words = [match["verdict"] for match in _ALONE.finditer(text)]
     return {word.casefold() == "correct" for word in words}

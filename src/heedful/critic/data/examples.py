@@ -18,7 +18,7 @@ from heedful.engine.inputs import items, open_data
 from heedful.jobs.results import PROBLEMS_LISTED
 from heedful.judges import Measurement, prompts
 from heedful.judges.base import facts
-from heedful.judges.quotations import read_recording
+from heedful.judges.prompts import read_recording
 
 if TYPE_CHECKING:
     import os

@@ -20,7 +20,6 @@ from heedful.jobs.rows import Addition
 from heedful.judges import prompts
 from heedful.judges.base import facts
 from heedful.judges.prompts.base import CUT_OFF
-from heedful.judges.quotations import without_quotations
 from heedful.models.base import Sampling
 
 if TYPE_CHECKING:
@@ -130,8 +129,8 @@ class Expert:
                 problem = CUT_OFF
                 continue
             text = completion.text
-            judgments = self.prompt.parse(text, sample.checklist)
-            judgments = without_quotations(judgments, text, sample.checklist, sample, self.prompt)
+            shown = prompts.Shown.of(sample)
+            judgments = prompts.parse(self.prompt, text, sample.checklist, shown)
             undecided = [
                 judgment.explanation for judgment in judgments if not judgment.status.decided
             ]

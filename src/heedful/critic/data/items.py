@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from heedful.core.errors import RowError
 from heedful.core.nouns import Judgment, Recording, Status
 from heedful.critic.data.replies import Calls
-from heedful.judges.quotations import read_recording
+from heedful.judges.prompts import read_recording
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

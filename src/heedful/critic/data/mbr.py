@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
+import sys
+import time
+from contextlib import suppress
+from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
 from heedful.core.errors import UsageError
-from heedful.critic.data.matching import ratios
+from heedful.core.log import logger
+from heedful.core.machine import available_cores
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    Similarities = Callable[[Sequence[str]], list[list[float]]]
-
-__all__ = ["pick"]
+    from asyncio.subprocess import Process
+    from collections.abc import Sequence
 
 SIMILARITIES = ("ratio", "quick_ratio", "edit")
 """difflib's ``ratio`` and ``quick_ratio``, and ``edit``: one minus the edit distance of insertions
@@ -41,29 +45,19 @@ def pick(texts: Sequence[str], similarity: str = "ratio") -> int:
         raise UsageError(f"no such similarity: {similarity!r}", hint=hint)
     if not texts:
         raise UsageError("there is no text to choose", hint="give at least one")
-    scores = [_sum(row) for row in _SIMILARITIES[similarity](texts)]
+    scores = [0.0] * len(texts)
+    matcher = SequenceMatcher(None)
+    for other in texts:
+        matcher.set_seq2(other)  # what difflib keeps of the second text serves all first ones
+        for at, text in enumerate(texts):
+            if text == other:
+                scores[at] += 1.0
+            elif similarity == "edit":
+                scores[at] += 2.0 * _common(text, other) / (len(text) + len(other))
+            else:
+                matcher.set_seq1(text)
+                scores[at] += getattr(matcher, similarity)()
     return scores.index(max(scores))
-
-
-def _quick_ratios(texts: Sequence[str]) -> list[list[float]]:
-    """Compare by the letters that texts share, whatever their order, each counted once a text."""
-    import numpy as np
-
-    points = np.frombuffer("".join(texts).encode("utf-32-le", "surrogatepass"), np.uint32)
-    letters, codes = np.unique(points, return_inverse=True)
-    owners = np.repeat(np.arange(len(texts)), [len(text) for text in texts])
-    number = max(len(letters), 1)
-    counts = np.bincount(owners * number + codes, minlength=len(texts) * number)
-    table = counts.reshape(len(texts), number)
-    shared = [np.minimum(row, table).sum(axis=1).tolist() for row in table]
-    return [
-        [_share(n, text, other) for n, other in zip(row, texts, strict=True)]
-        for row, text in zip(shared, texts, strict=True)
-    ]
-
-
-def _edits(texts: Sequence[str]) -> list[list[float]]:
-    return [[_share(_common(text, other), text, other) for other in texts] for text in texts]
 
 
 def _common(left: str, right: str) -> int:
@@ -78,22 +72,82 @@ def _common(left: str, right: str) -> int:
     return len(right) - row.bit_count()
 
 
-def _share(matches: int, left: str, right: str) -> float:
-    """Compute what difflib calls the ratio of matches; two empty texts are the same."""
-    length = len(left) + len(right)
-    return 2.0 * matches / length if length else 1.0
+ALONE_S = 2.0
+"""Seconds that choices may take in this process before others are started."""
+
+LINE_BYTES = 2**26
+"""The longest line that a worker may write."""
 
 
-def _sum(values: Iterable[float]) -> float:
-    """Add from left to right."""
-    total = 0.0
-    for value in values:
-        total += value
-    return total
+class ChoosingPool:
+    """Chooses in this process at first, and in one for each core once that took a while.
+
+    Attributes:
+        workers: how many processes; none are started for 1.
+    """
+
+    def __init__(self, workers: int | None = None) -> None:
+        """Start nothing yet."""
+        self.workers = workers or available_cores()
+        self._spent = 0.0
+        self._processes: list[Process] = []
+        self._idle: asyncio.Queue[Process] | None = None
+
+    async def pick(self, texts: Sequence[str], similarity: str) -> int:
+        """Choose; see :func:`pick`."""
+        if self.workers > 1 and len(texts) > 1 and self._spent >= ALONE_S:
+            idle = self._idle or await self._start()
+            worker = await idle.get()
+            try:
+                return await _asked(worker, texts, similarity)
+            except (OSError, ValueError) as error:
+                logger.warning("a process that chooses explanations ended: %s", error)
+                self.workers = 1  # the others would go the same way
+            finally:
+                idle.put_nowait(worker)
+        begun = time.perf_counter()
+        chosen = pick(texts, similarity)
+        self._spent += time.perf_counter() - begun
+        return chosen
+
+    async def _start(self) -> asyncio.Queue[Process]:
+        """Start the processes."""
+        idle: asyncio.Queue[Process] = asyncio.Queue()
+        self._idle = idle
+        for _ in range(self.workers):
+            process = await asyncio.create_subprocess_exec(
+                *(sys.executable, "-c", f"from {__name__} import main; main()"),
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                limit=LINE_BYTES,
+            )
+            self._processes.append(process)
+            idle.put_nowait(process)
+        logger.info("explanations are chosen in %d processes", self.workers)
+        return idle
+
+    async def close(self) -> None:
+        """End the processes; the next choices are made here again."""
+        processes, self._processes, self._idle = self._processes, [], None
+        self._spent = 0.0
+        for process in processes:
+            with suppress(ProcessLookupError):
+                process.kill()
+            await process.communicate()
 
 
-_SIMILARITIES: dict[str, Similarities] = {
-    "ratio": ratios,
-    "quick_ratio": _quick_ratios,
-    "edit": _edits,
-}
+async def _asked(worker: Process, texts: Sequence[str], similarity: str) -> int:
+    """Have a worker choose."""
+    assert worker.stdin is not None  # noqa: S101 - it is a pipe
+    assert worker.stdout is not None  # noqa: S101 - likewise
+    worker.stdin.write(json.dumps([list(texts), similarity]).encode() + b"\n")
+    await worker.stdin.drain()
+    return int(await worker.stdout.readline())
+
+
+def main() -> None:
+    """Choose until there is nothing left to read."""
+    with suppress(KeyboardInterrupt):  # Ctrl-C goes to all processes of a terminal
+        for line in sys.stdin.buffer:
+            sys.stdout.write(f"{pick(*json.loads(line))}\n")
+            sys.stdout.flush()

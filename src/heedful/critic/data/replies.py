@@ -12,6 +12,7 @@ from heedful.core.errors import ModelError, UsageError
 from heedful.engine.call_cache import attempt, attempts
 from heedful.judges.prompts import block_layout as layout
 from heedful.judges.prompts.fence import Fence
+from heedful.judges.prompts.quotation import NOTHING, Shown
 from heedful.judges.prompts.tagged import tagged
 from heedful.judges.prompts.template import asks_for, custom, fill, shipped, version
 
@@ -61,7 +62,7 @@ class Calls:
         sampling: Sampling,
         positions: Sequence[int],
         render: Callable[[Sequence[int]], Sequence[Message]],
-        parse: Callable[[str, Sequence[int]], Mapping[int, T]],
+        parse: Callable[[str, Sequence[int], Shown], Mapping[int, T]],
         purpose: Purpose,
         sample: int = 0,
     ) -> dict[int, T]:
@@ -72,26 +73,28 @@ class Calls:
             if not left:
                 break
             whole = purpose._replace(tokens=purpose.tokens * len(left))
+            messages = render(left)
             try:
                 completion = await attempt(
-                    number, model, render(left), sampling, whole, self.expenses, sample=sample
+                    number, model, messages, sampling, whole, self.expenses, sample=sample
                 )
             except ModelError as error:
                 self.failures.append(f"{purpose.caller}: {error}")
                 break
             if completion.cut_off:
                 continue
-            answers |= parse(completion.text, left)
+            answers |= parse(completion.text, left, Shown.in_prompt(messages))
             left = [position for position in left if position not in answers]
         return answers
 
 
-def blocks(reply: str, positions: Sequence[int]) -> dict[int, str]:
-    """Read a reply's blocks; one that is repeated, or closed twice, is left out."""
+def blocks(reply: str, positions: Sequence[int], shown: Shown = NOTHING) -> dict[int, str]:
+    """Read a reply's blocks, without quotations; one that is repeated, or closed twice, is out."""
     contents: dict[int, str] = {}
     twice: set[int] = set()
-    for number, text, ends in tagged(reply):
-        if not 1 <= number <= len(positions):
+    for block in tagged(reply):
+        number, text, ends = block
+        if not 1 <= number <= len(positions) or shown.holds(block.words):
             continue
         position = positions[number - 1]
         if position in contents or len(ends) > 1:

@@ -19,6 +19,7 @@ from heedful.critic.data import replies
 from heedful.critic.data.items import Drop
 from heedful.engine.purpose import Purpose
 from heedful.engine.runner import together
+from heedful.judges.prompts.quotation import NOTHING, Shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -227,10 +228,13 @@ def described(
 
 
 def parse(
-    text: str, positions: Sequence[int], answers: Sequence[str] = BOTH.answers
+    text: str,
+    positions: Sequence[int],
+    shown: Shown = NOTHING,
+    answers: Sequence[str] = BOTH.answers,
 ) -> dict[int, Opinion]:
     """Read a verifier's reply, in our form or in that of IF-Critic's published prompts."""
-    published = list(_PUBLISHED.finditer(text))
+    published = [each for each in _PUBLISHED.finditer(text) if not shown.holds(each[0])]
     if published and len(positions) == 1:
         last = published[-1]
         holds = not (last[1] or last[2])
@@ -238,7 +242,7 @@ def parse(
         follows = last[2] is not None
         return {positions[0]: Opinion(holds or follows, holds or not follows, said)}
     opinions = {}
-    for position, block in replies.blocks(text, positions).items():
+    for position, block in replies.blocks(text, positions, shown).items():
         words: dict[str, list[bool]] = {question: [] for question in answers}
         ends = len(block)
         for answer in _ANSWER.finditer(block):

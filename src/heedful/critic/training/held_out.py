@@ -14,7 +14,6 @@ from heedful.jobs.results import Scored
 from heedful.judges import Measurement, prompts
 from heedful.judges.base import facts
 from heedful.judges.prompts.base import CUT_OFF
-from heedful.judges.quotations import without_quotations
 from heedful.models.base import Sampling
 
 if TYPE_CHECKING:
@@ -101,10 +100,8 @@ class HeldOut:
             if reply.cut_off:
                 judgments = _undecided(constraints, Status.UNPARSED, CUT_OFF)
             else:
-                judgments = self._prompt.parse(reply.text, constraints)
-                judgments = without_quotations(
-                    judgments, reply.text, constraints, samples[number], self._prompt
-                )
+                shown = prompts.Shown.of(samples[number])
+                judgments = prompts.parse(self._prompt, reply.text, constraints, shown)
             judged[place] = [
                 judgment.model_copy(update={"judge": "critic"}) for judgment in judgments
             ]

@@ -213,7 +213,7 @@ class IFCriticChecklist:
 
         See :func:`heedful.data.formats.if_critic_blocks.parse_checklist`.
         """
-        texts = parse_checklist(answer(text, _MARKER.search))
+        texts = parse_checklist(answer(text))
         return [Constraint(text=words) for words in texts]
 
     def write(self, sample: Sample) -> str:

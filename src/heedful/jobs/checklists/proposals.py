@@ -121,7 +121,7 @@ def _request(name: str, texts: dict[str, str], places: dict[str, str]) -> list[M
 
 def _single(reply: str, *keys: str) -> dict[str, Any]:
     """Return the one object with these keys in a reply."""
-    wanted = objects.find(answer(reply, bool), lambda value: value.keys() >= set(keys))
+    wanted = objects.find(answer(reply), lambda value: value.keys() >= set(keys))
     if not wanted:
         raise InputError(f"the reply has no JSON object with {' and '.join(keys)}")
     if any(other != wanted[0] for other in wanted):

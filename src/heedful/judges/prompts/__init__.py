@@ -6,6 +6,7 @@ by the parser of the prompt that the recording names. A prompt is imported when 
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from heedful.core.nouns import Constraint, Critique, Judgment, Recording, Scoring
+    from heedful.core.nouns import Constraint, Critique, Judgment, Recording, Sample, Scoring
     from heedful.data.formats.base import Reply
     from heedful.judges.prompts.advancedif import AdvancedIF
     from heedful.judges.prompts.base import JudgePrompt
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from heedful.judges.prompts.fence import unfence
     from heedful.judges.prompts.if_critic import IFCritic
     from heedful.judges.prompts.plain import Plain
+    from heedful.judges.prompts.quotation import Shown
     from heedful.judges.prompts.structured import Structured
 
 __all__ = [
@@ -34,11 +36,14 @@ __all__ = [
     "IFCritic",
     "JudgePrompt",
     "Plain",
+    "Shown",
     "Structured",
     "declared",
     "make",
     "names",
+    "parse",
     "read",
+    "read_recording",
     "reply",
     "unfence",
 ]
@@ -78,6 +83,7 @@ __getattr__ = exports(
         "Plain": "plain",
         "Structured": "structured",
         "JudgePrompt": "base",
+        "Shown": "quotation",
         "unfence": "fence",
     },
 )
@@ -190,34 +196,82 @@ def declared(name: str, text: str | None, constraints: Sequence[Constraint]) -> 
     return {name: import_module(f"{__name__}.{name}").declared(text, constraints)}
 
 
+def parse(
+    prompt: JudgePrompt, text: str, constraints: Sequence[Constraint], shown: Shown
+) -> list[Judgment]:
+    """Read a judge's reply; what it quotes of what it was shown doesn't count."""
+    if not _tells_quotations(type(prompt)):
+        return prompt.parse(text, constraints)
+    reader: Any = prompt
+    judgments: list[Judgment] = reader.parse(text, constraints, shown)
+    return judgments
+
+
+@cache
+def _tells_quotations(kind: type[JudgePrompt]) -> bool:
+    from inspect import signature
+
+    return "shown" in signature(kind.parse).parameters
+
+
+def read_recording(
+    recording: Recording, sample: Sample, scoring: Scoring = "strict"
+) -> list[Judgment]:
+    """Read a recording on a sample; faithful scoring believes what published codes do."""
+    from heedful.judges.prompts.quotation import NOTHING, Shown
+
+    shown = NOTHING if scoring == "faithful" else Shown.of(sample)
+    return read(recording, sample.checklist, scoring, shown)
+
+
 def read(
-    recording: Recording, constraints: Sequence[Constraint], scoring: Scoring = "strict"
+    recording: Recording,
+    constraints: Sequence[Constraint],
+    scoring: Scoring = "strict",
+    shown: Shown | None = None,
 ) -> list[Judgment]:
     """Read a recording: one judgment for each constraint, ``unparsed`` where it has no verdict.
 
     Data counts before text: SysBench's text is only the reason for its verdicts. Faithful scoring
-    reads a critique of IF-RewardBench as its code does.
+    reads as the benchmark's code does.
     """
-    name = recording.prompt
-    reader: str = name
-    said: object = recording.text
+    from heedful.judges.prompts.quotation import NOTHING
+
+    name, text = recording.prompt, recording.text
+    shown = NOTHING if shown is None else shown
     if recording.verdicts is not None and name not in _TEXTS:
-        reader, said = name if name in _VERDICTS else "native", recording.verdicts
-    if said is not None and reader in (*_TEXTS, *_VERDICTS):
-        module = import_module(f"{__name__}.{reader}")
-        parse = getattr(module, "faithful", module.parse) if scoring == "faithful" else module.parse
-        judgments: list[Judgment] = parse(said, constraints)
-        return judgments
+        module = import_module(f"{__name__}.{name if name in _VERDICTS else 'native'}")
+        faithful = getattr(module, "faithful", module.parse)
+        reader = faithful if scoring == "faithful" else module.parse
+        judgments: list[Judgment] = reader(recording.verdicts, constraints)
+    elif text is not None and name in _TEXTS:
+        module = import_module(f"{__name__}.{name}")
+        if scoring == "faithful" and hasattr(module, "faithful"):
+            judgments = module.faithful(text, constraints)
+        else:
+            judgments = module.parse(text, constraints, shown)
+    elif text is not None and name in NAMES:
+        judgments = parse(make(name), text, constraints, shown)
+    elif text is not None and name not in _BUILT_IN:
+        judgments = _read_by_plugin(name, text, constraints, shown)
+    else:
+        judgments = _undecided(constraints, recording.declared.get("error", "nothing was recorded"))
+    return judgments
+
+
+def _read_by_plugin(
+    name: str, text: str, constraints: Sequence[Constraint], shown: Shown
+) -> list[Judgment]:
+    try:
+        judgments = parse(_from_plugin(name), text, constraints, shown)
+    except Exception as error:  # noqa: BLE001 - a plugin's fault must not end the reading
+        return _undecided(constraints, error)
+    if len(judgments) != len(constraints):
+        return _undecided(constraints, f"{name} read {len(judgments)} judgments")
+    return judgments
+
+
+def _undecided(constraints: Sequence[Constraint], reason: object) -> list[Judgment]:
     from heedful.judges.prompts.base import undecided
 
-    if recording.prompt in NAMES and recording.text is not None:
-        return make(recording.prompt).parse(recording.text, constraints)
-    if recording.prompt not in _BUILT_IN and recording.text is not None:
-        try:
-            judgments = _from_plugin(recording.prompt).parse(recording.text, constraints)
-            if len(judgments) == len(constraints):
-                return judgments
-            return undecided(constraints, f"{recording.prompt} read {len(judgments)} judgments")
-        except Exception as error:  # noqa: BLE001 - a plugin's fault must not end the reading
-            return undecided(constraints, str(error))
-    return undecided(constraints, str(recording.declared.get("error", "nothing was recorded")))
+    return undecided(constraints, str(reason))

@@ -19,8 +19,7 @@ from heedful.data.formats.base import Reply
 from heedful.judges.prompts import block_layout as layout
 from heedful.judges.prompts import objects
 from heedful.judges.prompts.base import (
-    VERDICT_LIKE,
-    Claim,
+    ReplyPart,
     answer,
     decided,
     judged,
@@ -28,6 +27,7 @@ from heedful.judges.prompts.base import (
     refuse_undecided,
     undecided,
 )
+from heedful.judges.prompts.quotation import NOTHING, QUOTED, Shown
 from heedful.judges.prompts.template import shipped, version, with_format
 
 if TYPE_CHECKING:
@@ -45,15 +45,7 @@ PLACES = {
 }
 """Places of the published prompts, filled without fences."""
 
-_PARSER = 3
-_STATES = re.compile(
-    objects.key(r"rubrics_check|question_\d+|SATISFIED_ALL_REQUIREMENTS")
-    + r"|\b(?:question|rubric|answer|verdict|satisfied_all)[^\n]{0,30}?[^\w\n]{1,9}(?:yes|no)\b"
-    + r"|^[^a-z\n]{0,9}(?:yes|no)[^a-z\n]{0,9}$|\b(?:c|q)\d{1,6}\W{1,9}(?:yes|no)\b|"
-    + VERDICT_LIKE,
-    re.IGNORECASE | re.MULTILINE,
-)
-"""A part of a reply, also where it is not JSON."""
+_PARSER = 4
 _KEY = re.compile(r"question_(\d{1,6})")
 _WORD = re.compile(r"[^\W_]+")  # markdown's underscores don't belong to a word
 _LAST_VERDICT = re.compile(r"\b(?:yes|no)[\W_]{0,9}$", re.IGNORECASE)
@@ -125,9 +117,11 @@ class AdvancedIF:
         published = _published(sample, constraints)
         return layout.messages(template, sample, checklist, "en", places=published)
 
-    def parse(self, text: str, constraints: Sequence[Constraint]) -> list[Judgment]:
+    def parse(
+        self, text: str, constraints: Sequence[Constraint], shown: Shown = NOTHING
+    ) -> list[Judgment]:
         """Read a reply; see :func:`parse`."""
-        return parse(text, constraints)
+        return parse(text, constraints, shown)
 
     def write(
         self,
@@ -172,7 +166,7 @@ def _published(sample: Sample, constraints: Sequence[Constraint]) -> dict[str, s
     return dict(zip(PLACES, values, strict=True))
 
 
-def parse(text: str, constraints: Sequence[Constraint]) -> list[Judgment]:
+def parse(text: str, constraints: Sequence[Constraint], shown: Shown = NOTHING) -> list[Judgment]:
     """Read a reply; each rubric stands for itself.
 
     A rubric's verdict is the word YES or NO that its answer begins or ends with. An answer with
@@ -181,28 +175,27 @@ def parse(text: str, constraints: Sequence[Constraint]) -> list[Judgment]:
     decide nothing; nor do answers that are all YES where the whole is NO.
     """
     try:
-        objects_found = objects.find(answer(text, _STATES.search), _is_reply, _STATES)
-    except objects.UnclearError as error:
+        replies = objects.find(answer(text), _is_reply, once=True)
+    except objects.TwiceError as error:
         return undecided(constraints, str(error))
-    replies = [reply["rubrics_check"] for reply in objects_found]
-    overall = {_overall(reply) for reply in objects_found}
-    if not replies:
-        return undecided(constraints, "no JSON object with rubrics_check in the reply")
-    if any(reply != replies[0] for reply in replies):
-        return undecided(constraints, f"{len(replies)} different answers in the reply")
-    answers = list(replies[0].items())
-    claims = [_claim(key) for key, _ in answers]
-    if None in positions(claims, constraints):
-        strange = next(
-            key
-            for (key, _), claim in zip(answers, claims, strict=True)
-            if positions([claim], constraints) == [None]
-        )
-        return undecided(
-            constraints, f"{strange} answers none of {amount(len(constraints), 'rubric')}"
-        )
-    judgments = judged(claims, constraints, lambda place: _judgment(*answers[place]), "question_{}")
-    if "NO" in overall and all(judgment.status is Status.MET for judgment in judgments):
+    parts: list[ReplyPart] = []
+    whole = None
+    for found in replies:
+        answers = (_part(*each) for each in found["rubrics_check"].items())
+        own = [part for part in answers if not shown.holds(part.words)]
+        parts += own
+        whole = _overall(found) if own else whole
+    if not parts:
+        said = any(found["rubrics_check"] for found in replies)
+        missing = "no JSON object with rubrics_check in the reply"
+        return undecided(constraints, QUOTED if said else missing)
+    for part in parts:
+        if positions([part], constraints) == [None]:
+            rubrics = amount(len(constraints), "rubric")
+            strange = part.name or f"question_{part.number}"
+            return undecided(constraints, f"{strange} answers none of {rubrics}")
+    judgments = judged(parts, constraints, shown, "question_{}")
+    if whole == "NO" and all(judgment.status is Status.MET for judgment in judgments):
         return undecided(constraints, "every answer is YES, and SATISFIED_ALL_REQUIREMENTS is NO")
     return judgments
 
@@ -275,10 +268,12 @@ def _is_reply(value: dict[str, Any]) -> bool:
     return isinstance(value.get("rubrics_check"), dict)
 
 
-def _claim(key: str) -> Claim:
-    """Read a key: the rubric's number, or its text."""
+def _part(key: str, value: Any) -> ReplyPart:
+    """Tell which rubric an answer is on: its key is the rubric's number, or its text."""
     match = _KEY.fullmatch(key)
-    return Claim(int(match[1])) if match else Claim(None, key)
+    number, name = (int(match[1]), None) if match else (None, key)
+    words = f"{key}: {_text(value)}"
+    return ReplyPart(words, lambda _: _judgment(key, value), number, name)
 
 
 def _text(answer: Any) -> str:

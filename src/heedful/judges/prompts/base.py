@@ -14,10 +14,13 @@ from heedful.core.reasoning import separate
 from heedful.core.text import is_blank, unix_lines
 from heedful.core.turns import has_parts
 from heedful.judges.prompts.contradiction import contradicts
+from heedful.judges.prompts.quotation import QUOTED
 from heedful.judges.prompts.template import asks_for
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
+
+    from heedful.judges.prompts.quotation import Shown
 
 __all__ = [
     "CUT_OFF",
@@ -38,17 +41,6 @@ NO_INSTRUCTION = (
 
 CUT_OFF = "the reply was cut off (give --max-completion-tokens more)"
 """Reason given for a truncated reply: its verdicts may be quotations from the response."""
-
-
-_VERDICT = r"(?:unmet|not met|met|没有满足|[不未]?满足)"
-VERDICT_LIKE = (
-    rf"(?:verdicts?|status|结论)\b[^\n]{{0,30}}?(?<![^\W_]){_VERDICT}(?!\w)"
-    rf"|结论[^\n]{{0,30}}?{_VERDICT}"
-    rf"|\b(?:c|constraint |要求)\d{{1,6}}(?!\d)\W{{0,9}}{_VERDICT}(?!\w)"
-    rf"|[^\w\s,，][ *]{{0,3}}{_VERDICT}(?!\w)|^[ \t]{{0,9}}{_VERDICT}[ \t.。]{{0,9}}$"
-    r"|(?-i:\bUNMET\b|\bNOT MET\b)"
-)
-"""A regular expression, for lines and without case, of verdicts in no prompt's own form."""
 
 
 class JudgePrompt(Protocol):
@@ -96,6 +88,9 @@ class JudgePrompt(Protocol):
         the explanation says why. Where an explanation ends in the opposite of its verdict, the
         judgment has an extra field ``contradiction``, which is true. A parser never guesses and
         never raises.
+
+        A parser that has a third parameter, ``shown``, is given what the judge was shown
+        (:class:`~heedful.judges.prompts.quotation.Shown`), to tell quotations of it.
         """
         ...
 
@@ -133,20 +128,24 @@ def lacking(sample: Sample, prompt: JudgePrompt) -> str | None:
     return None
 
 
-class Claim(NamedTuple):
-    """Which constraint a part of a reply says it is about.
+class ReplyPart(NamedTuple):
+    """A part of a reply, with a verdict on one constraint.
 
     Attributes:
+        words: those that the verdict is read from, to tell a quotation.
+        read: makes the judgment, once it is clear which constraint it is on.
         number: the constraint's number, from 1; ``None`` where none is given.
         name: the constraint's text as the reply repeats it, where it does.
     """
 
+    words: str
+    read: Callable[[Constraint], Judgment]
     number: int | None
     name: str | None = None
 
 
-def positions(claims: Sequence[Claim], constraints: Sequence[Constraint]) -> list[int | None]:
-    """Say for each claim which constraint it is about, by position; ``None`` where that is open.
+def positions(parts: Sequence[ReplyPart], constraints: Sequence[Constraint]) -> list[int | None]:
+    """Say for each part which constraint it is about, by position; ``None`` where that is open.
 
     The text of a constraint counts before its number. Numbers are taken only if all that stand
     for themselves are within 1 to n: a reply that counts from 0 has no number right.
@@ -154,7 +153,7 @@ def positions(claims: Sequence[Claim], constraints: Sequence[Constraint]) -> lis
     texts = [same_words(constraint.text) for constraint in constraints]
     places: list[int | None] = []
     by_number: list[int] = []
-    for place, (number, name) in enumerate(claims):
+    for place, (_, _, number, name) in enumerate(parts):
         words = same_words(name) if name else None
         named = [at for at, text in enumerate(texts) if text == words]
         if len(named) > 1 and number is not None and number - 1 in named:
@@ -162,7 +161,7 @@ def positions(claims: Sequence[Claim], constraints: Sequence[Constraint]) -> lis
         places.append(named[0] if len(named) == 1 else None)
         if len(named) != 1:
             by_number.append(place)
-    numbers = {place: claims[place].number for place in by_number}
+    numbers = {place: parts[place].number for place in by_number}
     if all(number is not None and 1 <= number <= len(texts) for number in numbers.values()):
         for place, number in numbers.items():
             places[place] = None if number is None else number - 1
@@ -179,35 +178,39 @@ def decided(status: Status, explanation: str, reasons: str | None = None) -> Jud
 
 
 def judged(
-    claims: Sequence[Claim],
-    constraints: Sequence[Constraint],
-    judgment: Callable[[int], Judgment],
-    name: str,
+    parts: Sequence[ReplyPart], constraints: Sequence[Constraint], shown: Shown, name: str
 ) -> list[Judgment]:
-    """Give each constraint the one judgment that the reply has for it.
+    """Give each constraint the judge's last word on it.
 
-    What a response says of a constraint may stand in a quotation, so no part is taken for one
-    constraint where it may be for another. Where a part does not say which it is for, it may be
-    for any, and none is decided. A part whose text names one constraint and whose number another
-    leaves both open, unless all parts repeat their constraints and no number stands twice: then
-    the reply only counts otherwise.
+    Parts that are quotations of what the judge was shown don't count. Where those that are left end
+    in one for every constraint, these are the last word. Else a constraint on which they disagree
+    is undecided, and so is every one where a part doesn't say which it is for. A part whose text
+    names one constraint and whose number another leaves both open, unless all parts repeat their
+    constraints and no number stands twice: then the reply only counts otherwise.
     """
-    of = positions(claims, constraints)
-    numbers = [claim.number for claim in claims]
+    own = [part for part in parts if not shown.holds(part.words)]
+    if parts and not own:
+        return undecided(constraints, QUOTED)
+    of = positions(own, constraints)
+    size = len(constraints)
+    if len(of) >= size and {*of[-size:]} == {*range(size)}:
+        own, of = own[-size:], of[-size:]
+    numbers = [part.number for part in own]
     twice = {number for number, count in Counter(numbers).items() if count > 1}
-    named = all(claim.name for claim in claims)
+    named = all(part.name for part in own)
     judgments = []
-    for position in range(len(constraints)):
+    for position, constraint in enumerate(constraints):
         by_number = not named or position + 1 in twice
-        places = [
-            place
-            for place, claimed in enumerate(of)
-            if claimed == position or (by_number and numbers[place] == position + 1)
+        said = [
+            part.read(constraint)
+            for part, at in zip(own, of, strict=True)
+            if at == position or (by_number and part.number == position + 1)
         ]
-        if len(places) == 1 and None not in of:
-            judgments.append(judgment(places[0]))
+        answers = {(each.status, each.level) for each in said}
+        if len(answers) == 1 and None not in of:
+            judgments.append(said[-1])
             continue
-        count = ("no", "one", "more than one")[min(len(places), 2)]
+        count = ("no", "one", "more than one")[min(len(said), 2)]
         reason = f"the reply has {count} {name.format(position + 1)}"
         if None in of:
             reason += ", and parts whose numbers do not say which constraint they are for"
@@ -230,45 +233,27 @@ def refuse_undecided(judgments: Sequence[Judgment]) -> None:
             )
 
 
-_REASONING = re.compile(r"\s*<(think|thinking|reasoning)>", re.IGNORECASE)
-# Chat templates that open the reasoning themselves leave only its end in the reply.
-_REASONED = re.compile(
-    r"^[ \t]*</(?:think|thinking|reasoning)>[ \t]*$", re.IGNORECASE | re.MULTILINE
-)
-_ANY_END = re.compile(r"</(?:think|thinking|reasoning)>", re.IGNORECASE)
 _CODE = re.compile(r"\s*(`{3,}+|~{3,}+)[^\n`]*+\n(.*)\n[ \t]*(\1|~{3,}+)\s*", re.DOTALL)
 
 
-def answer(text: str, holds: Callable[[str], object]) -> str:
+def answer(text: str, *, lost_opening: bool = False) -> str:
     """Return a reply with unix line ends, without its reasoning and without code fences around it.
 
-    Reasoning is split off only where the reply begins with it. Where it has more closing tags than
-    one, the judge quoted some, and nobody can tell which one ends it: only what stands behind the
-    last is surely no reasoning, and it may be quoted itself if anything that the reply is read for
-    stands between them. Then nothing is left, and so it is with reasoning that never ends.
-
-    Where the chat template opens the reasoning, the reply holds only its end. Such a closing tag
-    may as well be quoted from a response, behind the judge's own verdicts. So it counts only on a
-    line of its own, and only if nothing before it is of the kind that the reply is read for.
+    Reasoning whose opening tag the chat template wrote is left out only if it's asked for: what
+    ends it may be a quotation behind the verdicts.
     """
-    text = unix_lines(text)
-    opened = _REASONING.match(text)
-    if opened:
-        ends = list(re.finditer(f"</{opened[1]}>", text, re.IGNORECASE))
-        text = _behind(text, ends, holds) if ends else ""
-    else:
-        text, _ = separate(text, lost_opening=False)  # other forms than these tags
-        end = _REASONED.search(text)
-        if end and not holds(text[: end.start()]):
-            text = _behind(text, [end, *_ANY_END.finditer(text, end.end())], holds)
+    text, _ = separate(unix_lines(text), lost_opening=lost_opening)
     fenced = _CODE.fullmatch(text)
     return fenced[2] if fenced and fenced[1].startswith(fenced[3]) else text
 
 
-def _behind(text: str, ends: Sequence[re.Match[str]], holds: Callable[[str], object]) -> str:
-    """Return what follows reasoning; nothing if its closing tags leave open what that is."""
-    between = text[ends[0].end() : ends[-1].start()] if len(ends) > 1 else ""
-    return "" if between and holds(between) else text[ends[-1].end() :]
+def readings(text: str) -> Iterator[str]:
+    """Yield a reply as it is, and without reasoning whose opening tag is lost.
+
+    For forms that allow no other words beside the verdicts.
+    """
+    yield answer(text)
+    yield answer(text, lost_opening=True)
 
 
 def same_words(text: str) -> str:

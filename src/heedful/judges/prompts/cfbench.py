@@ -12,22 +12,15 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from heedful.core.nouns import Constraint, Judgment, Message, Sample, Status
 from heedful.core.text import amount, unix_lines
 from heedful.judges.prompts import block_layout as layout
-from heedful.judges.prompts.base import VERDICT_LIKE, answer, refuse_undecided, undecided
+from heedful.judges.prompts.base import readings, refuse_undecided, undecided
 from heedful.judges.prompts.likeness import Likeness, differ
+from heedful.judges.prompts.quotation import NOTHING, QUOTED, Shown
 from heedful.judges.prompts.template import shipped, version, with_format
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_PARSER = 3
-_STATES = re.compile(
-    r"\t|(?<![\w.])[01](?:\.0)?(?: ?分| ?/ ?1)?[ .。|*)）\]]*$|(?<![\d.])[01] ?分"
-    r"|(?<![\w.])[01](?= ?[(（])|[✓✔✗✘❌✅]|(?:没有|[不未])?(?:满足|符合)[ \t.。*]*$"
-    r"|[=＝:：>→|–—-][ *]*(?:[01](?= ?[,，;；])|(?:yes|no|(?:un|not )?met|true|false|pass|fail)\b"
-    rf"|[是否]|[不未]?(?:满足|符合))|{VERDICT_LIKE}",
-    re.MULTILINE | re.IGNORECASE,
-)
-"""A verdict, also where there is no tab before it as there must be."""
+_PARSER = 4
 _VERDICTS = {"0": 0.0, "0.0": 0.0, "1": 1.0, "1.0": 1.0}
 
 
@@ -69,9 +62,11 @@ class CFBench:
             counted=layout.facts(constraints, measurements),
         )
 
-    def parse(self, text: str, constraints: Sequence[Constraint]) -> list[Judgment]:
+    def parse(
+        self, text: str, constraints: Sequence[Constraint], shown: Shown = NOTHING
+    ) -> list[Judgment]:
         """Read a reply; see :func:`parse`."""
-        return parse(text, constraints)
+        return parse(text, constraints, shown)
 
     def write(self, judgments: Sequence[Judgment], constraints: Sequence[Constraint]) -> str:
         """Write the reply that reads as these verdicts; there is no room for explanations."""
@@ -85,7 +80,7 @@ class CFBench:
         return with_format(self.text or shipped("cfbench.txt"), "cfbench.format.txt")
 
 
-def parse(text: str, constraints: Sequence[Constraint]) -> list[Judgment]:
+def parse(text: str, constraints: Sequence[Constraint], shown: Shown = NOTHING) -> list[Judgment]:
     """Read a reply strictly: all constraints are decided, or none.
 
     What the published strict parse accepts is accepted, and every reply that a person can read:
@@ -97,18 +92,24 @@ def parse(text: str, constraints: Sequence[Constraint]) -> list[Judgment]:
     ends, reasoning before the reply or code fences around it.
     """
     criteria = [unix_lines(constraint.text) for constraint in constraints]
+    reason = ""
     # The reply as it stands comes first: a criterion may itself begin like reasoning or code.
-    reply = unix_lines(text).strip("\n")
+    for reply in dict.fromkeys((unix_lines(text), *readings(text))):
+        read = _values(reply.strip("\n"), criteria)
+        if isinstance(read, str):
+            reason = reason or read
+        elif shown.holds(reply):
+            return undecided(constraints, QUOTED)
+        else:
+            return [_judgment(value) for value in read]
+    return undecided(constraints, reason)
+
+
+def _values(reply: str, criteria: Sequence[str]) -> list[float] | str:
     values = _verbatim(reply, criteria)
-    if not values:
-        reply = answer(text, _STATES.search).strip("\n")
-        values = _verbatim(reply, criteria)
     if values and None not in values:
-        return [_judgment(value) for value in values]
-    read = _legible(reply, criteria)
-    if isinstance(read, str):
-        return undecided(constraints, read)
-    return [_judgment(value) for value in read]
+        return [value for value in values if value is not None]
+    return _legible(reply, criteria)
 
 
 def declared(text: str, constraints: Sequence[Constraint]) -> dict[str, Any]:

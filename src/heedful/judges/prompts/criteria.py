@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from heedful.core.nouns import Judgment, Status
 from heedful.core.rubric import judgment_at
 from heedful.judges.prompts import block_layout as layout
-from heedful.judges.prompts.base import decided, judged, undecided
-from heedful.judges.prompts.structured import Structured, claim, find_entries
+from heedful.judges.prompts.base import decided
+from heedful.judges.prompts.quotation import NOTHING, Shown
+from heedful.judges.prompts.structured import Structured, parse
 from heedful.judges.prompts.template import shipped, with_format
 
 if TYPE_CHECKING:
@@ -51,23 +52,11 @@ class Criteria(Structured):
         checklist = layout.numbered(shown, measurements, "en")
         return layout.messages(self._template(), sample, checklist, "en")
 
-    def parse(self, text: str, constraints: Sequence[Constraint]) -> list[Judgment]:
+    def parse(
+        self, text: str, constraints: Sequence[Constraint], shown: Shown = NOTHING
+    ) -> list[Judgment]:
         """Read a reply as :func:`heedful.judges.prompts.structured.parse` does, with levels."""
-        entries = find_entries(text)
-        if isinstance(entries, str):
-            return undecided(constraints, entries)
-        claims = [claim(entry.get("constraint")) for entry in entries]
-        # Which part is whose is settled first; the answers depend on whose it is.
-        numbered = judged(
-            claims,
-            constraints,
-            lambda place: Judgment(status=Status.UNPARSED, level=str(place)),
-            "judgment of constraint {}",
-        )
-        return [
-            each if each.level is None else _judgment(entries[int(each.level)], constraint)
-            for each, constraint in zip(numbered, constraints, strict=True)
-        ]
+        return parse(text, constraints, shown, _judgment)
 
     def write(self, judgments: Sequence[Judgment], constraints: Sequence[Constraint]) -> str:
         """Write the reply that reads as these judgments."""

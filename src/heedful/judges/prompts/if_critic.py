@@ -19,14 +19,14 @@ from heedful.core.text import amount, unix_lines
 from heedful.data.formats.if_critic_blocks import CONSTRAINT, MARKER, blocks, write_checklist
 from heedful.judges.prompts import block_layout as layout
 from heedful.judges.prompts.base import (
-    VERDICT_LIKE,
-    answer,
     decided,
     quote,
+    readings,
     refuse_undecided,
     undecided,
     unquote,
 )
+from heedful.judges.prompts.quotation import NOTHING, QUOTED, Shown
 from heedful.judges.prompts.template import shipped, version, with_format
 
 if TYPE_CHECKING:
@@ -34,13 +34,12 @@ if TYPE_CHECKING:
 
 __all__ = ["MET", "UNMET"]
 
-_PARSER = 3
+_PARSER = 4
 
 MET = "[[人工智能助手的回复满足了该要求]]"
 UNMET = "[[人工智能助手的回复没有满足该要求]]"
 
 _ANALYSIS = re.compile(r"[^\S\n]*\n\s*分析：")
-_SAID = re.compile(VERDICT_LIKE, re.IGNORECASE | re.MULTILINE)
 _CONCLUSION = re.compile(r"^[ \t]*结论：", re.MULTILINE)
 
 
@@ -82,9 +81,11 @@ class IFCritic:
             counted=layout.facts(constraints, measurements),
         )
 
-    def parse(self, text: str, constraints: Sequence[Constraint]) -> list[Judgment]:
+    def parse(
+        self, text: str, constraints: Sequence[Constraint], shown: Shown = NOTHING
+    ) -> list[Judgment]:
         """Read a critique; see :func:`parse`."""
-        return parse(text, constraints)
+        return parse(text, constraints, shown)
 
     def write(self, judgments: Sequence[Judgment], constraints: Sequence[Constraint]) -> str:
         """Write the critique that reads as these judgments.
@@ -107,7 +108,7 @@ class IFCritic:
         return with_format(self.text or shipped("if_critic.txt"), "if_critic.format.txt")
 
 
-def parse(text: str, constraints: Sequence[Constraint]) -> list[Judgment]:
+def parse(text: str, constraints: Sequence[Constraint], shown: Shown = NOTHING) -> list[Judgment]:
     """Read a critique strictly: all constraints are decided, or none.
 
     A block must repeat its constraint (outer white space aside), analyse it and end in exactly one
@@ -115,21 +116,26 @@ def parse(text: str, constraints: Sequence[Constraint]) -> list[Judgment]:
     leaves two readings, and so none; put ``> `` before such a line to quote it. Reasoning before
     the critique and code fences around it are left out.
     """
-    try:
-        parts = blocks(answer(text, _is_structured))
-        if len(parts) != len(constraints):
-            return undecided(
-                constraints,
-                f"{amount(len(parts), 'block')} for {amount(len(constraints), 'constraint')}",
-            )
-        return [
-            _judgment(block, constraint.text, number)
-            for number, (block, constraint) in enumerate(
-                zip(parts, constraints, strict=True), start=1
-            )
-        ]
-    except InputError as error:
-        return undecided(constraints, error.what)
+    reason = ""
+    for reply in readings(text):
+        try:
+            judgments = _judgments(reply, constraints)
+        except InputError as error:
+            reason = reason or error.what
+        else:
+            return undecided(constraints, QUOTED) if shown.holds(reply) else judgments
+    return undecided(constraints, reason)
+
+
+def _judgments(reply: str, constraints: Sequence[Constraint]) -> list[Judgment]:
+    parts = blocks(reply)
+    if len(parts) != len(constraints):
+        given = amount(len(parts), "block")
+        raise InputError(f"{given} for {amount(len(constraints), 'constraint')}")
+    return [
+        _judgment(block, constraint.text, number)
+        for number, (block, constraint) in enumerate(zip(parts, constraints, strict=True), start=1)
+    ]
 
 
 def _judgment(block: str, constraint: str, number: int) -> Judgment:
@@ -159,15 +165,6 @@ def _judgment(block: str, constraint: str, number: int) -> Judgment:
         raise InputError(f"block {number} concludes {conclusion[:40]!r}, which isn't a verdict")
     status = Status.MET if conclusion == MET else Status.UNMET
     return decided(status, unquote(body[: conclusions[0].start()].strip(), _is_marker))
-
-
-def _is_structured(text: str) -> bool:
-    """Tell whether a text holds a part of a critique, or a verdict in another form."""
-    return (
-        any(pattern.search(text) for pattern in (MARKER, _CONCLUSION, _SAID))
-        or MET in text
-        or UNMET in text
-    )
 
 
 def _is_marker(line: str) -> bool:

@@ -7,10 +7,12 @@ conclusion says whether the response 满足了 (meets) or 没有满足 (does not
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from heedful.core.nouns import Judgment, Status
-from heedful.judges.prompts.base import Claim, answer, decided, judged, undecided
+from heedful.judges.prompts.base import ReplyPart, answer, decided, judged, undecided
+from heedful.judges.prompts.quotation import NOTHING, Shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,17 +33,19 @@ class _ItemBlock(NamedTuple):
     conclusion: str
 
 
-def parse(text: str, constraints: Sequence[Constraint]) -> list[Judgment]:
+def parse(text: str, constraints: Sequence[Constraint], shown: Shown = NOTHING) -> list[Judgment]:
     """Read a critique; each item stands for itself, and reasoning before it is left out."""
-    reply = answer(text, _MARKER.search)
+    reply = answer(text)
     blocks = _blocks(reply)
     if not blocks:
         return undecided(constraints, "no block 检查项 in the reply")
     if reply.count(_BEGIN) != len(blocks) or reply.count(_END) != len(blocks):
         return undecided(constraints, "the markers of the blocks don't match")
-    claims = [Claim(block.number, block.asked) for block in blocks]
-    name = "block 检查项{}"
-    return judged(claims, constraints, lambda place: _judgment(blocks[place]), name)
+    parts = [
+        ReplyPart("".join(map(str, block)), partial(_judgment, block), block.number, block.asked)
+        for block in blocks
+    ]
+    return judged(parts, constraints, shown, "block 检查项{}")
 
 
 def faithful(text: str, constraints: Sequence[Constraint]) -> list[Judgment]:
@@ -100,7 +104,7 @@ def _says_met(conclusion: str) -> bool:
     return any(words in conclusion.rpartition("</think>")[2] for words in _MET)
 
 
-def _judgment(block: _ItemBlock) -> Judgment:
+def _judgment(block: _ItemBlock, _constraint: Constraint) -> Judgment:
     met, denied = _says_met(block.conclusion), _DENIED.search(block.conclusion) is not None
     if met == denied:
         reason = f"the conclusion is {block.conclusion[:40]!r}"

@@ -14,19 +14,21 @@ _STARTS = 1000
 """Braces from which an object is tried; bounds the time that a hostile reply can take."""
 
 
-class UnclearError(Exception):
-    """The objects in a reply have more than one reading; the message says why."""
+class TwiceError(Exception):
+    """A key of an object has two values; the message names it."""
 
 
 def find(
-    text: str, wanted: Callable[[dict[str, Any]], bool], states: re.Pattern[str] | None = None
+    text: str, wanted: Callable[[dict[str, Any]], bool], *, once: bool = False
 ) -> list[dict[str, Any]]:
-    """Find the objects that are wanted, wherever in a text they are; none within another."""
+    """Find the objects that are wanted, wherever in a text they are; none within another.
+
+    With ``once``, a key with two values is refused: JSON's last would win in silence.
+    """
     # Models write line ends inside JSON strings, which only the lenient decoder takes.
-    decoder = json.JSONDecoder(strict=False, object_pairs_hook=_once if states else None)
+    decoder = json.JSONDecoder(strict=False, object_pairs_hook=_once if once else None)
     objects = []
-    outside = []
-    at = done = 0
+    at = 0
     for _ in range(_STARTS):
         match = _OBJECT.search(text, at)
         if match is None:
@@ -38,26 +40,14 @@ def find(
             continue
         if isinstance(value, dict) and wanted(value):
             objects.append(value)
-            outside.append(text[done : match.start()])
-            at = done = end
-    outside.append(text[done:])
-    stray = states.search("\n".join(outside)) if objects and states else None
-    if stray:
-        raise UnclearError(f"{stray[0]} stands outside the JSON objects that can be read")
+            at = end
     return objects
 
 
-def key(names: str) -> str:
-    """Write a regular expression that finds keys of an object, valid JSON or not."""
-    marks = r"[\\\"'“”‘’`]"
-    return rf"(?:{marks}(?:{names}){marks}+|[{{,]\s*(?:{names}))\s*[:：=]"
-
-
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Build an object, refusing a key with two values: JSON's last would win in silence."""
     built: dict[str, Any] = {}
     for key, value in pairs:
         if key in built and built[key] != value:
-            raise UnclearError(f"{key} is answered twice")
+            raise TwiceError(f"{key} is answered twice")
         built[key] = value
     return built

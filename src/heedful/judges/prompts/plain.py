@@ -16,13 +16,12 @@ from __future__ import annotations
 import re
 import unicodedata
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from heedful.core.nouns import Constraint, Judgment, Message, Sample, Status
-from heedful.core.text import amount
 from heedful.judges.prompts import block_layout as layout
 from heedful.judges.prompts.base import (
-    Claim,
+    ReplyPart,
     answer,
     decided,
     judged,
@@ -31,18 +30,20 @@ from heedful.judges.prompts.base import (
     undecided,
     unquote,
 )
+from heedful.judges.prompts.quotation import NOTHING, Shown
+from heedful.judges.prompts.tagged import TAG
 from heedful.judges.prompts.template import shipped, version, with_format
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from heedful.judges.prompts.block_layout import Language
 
 __all__ = ["Plain", "parse"]
 
-_PARSER = 3
+_PARSER = 4
 
-_OPEN = re.compile(r"[ \t*]*[<＜]\s*[cC](\d{1,6})\s*[>＞][ \t*]*")
+_OPEN = re.compile(r"[ \t*]*([<＜]\s*[cC](\d{1,6})\s*[>＞])[ \t*]*")
 _CLOSE = re.compile(r"[<＜]\s*[/／]\s*[cC](\d{1,6})\s*[>＞][ \t*]*$")
 _EXACT = re.compile(
     r"<c(\d{1,6})>\n([^<＜\r]*\n)?(VERDICT: MET|VERDICT: UNMET|结论：满足|结论：不满足)\n</c\1>"
@@ -57,28 +58,9 @@ _VERDICT = re.compile(
     r"[\s*_#`-]*(?:verdict|结论)[\s*_`]*:[\s*_`\[【]*(\w+(?: \w+)?)[\s*_`\]】.。!]*", re.IGNORECASE
 )
 _REQUIREMENT = re.compile(r"了?该?要求$")  # 满足该要求 is 满足
-_LETTERS = re.compile(r"[^\W\d_]")
-_BESIDE = 12
-"""Characters between a constraint's number and its verdict, where that has no other sign."""
 _LONGEST_VERDICT = 80
 """Characters; bounds the time that a hostile line can take."""
 _NAME = re.compile(r"[\s*_#`-]*(?:constraint|要求)(?: ?\d+)?[\s*_`]*:(.+)", re.IGNORECASE)
-# A verdict in any form, in the midst of other words; what offers both is none.
-_ANY_VERDICT = re.compile(
-    r"(?P<both>(?<![^\W_])met or (?:un|not )met(?![^\W_])|满足或(?:者)?(?:不|未|没有)满足)"
-    r"|(?<![^\W_])(?P<unmet>un(?:met|satisfied)|(?:not|\w{1,8}n't|never|no)"
-    r"(?: \w{1,12}){0,2} (?:met|satisfied)"
-    r"|fail(?:s|ed)?|violated)(?![^\W_])|(?P<zh>不|未|没有?)(?:完全)?(?:满足|符合)"
-    r"|(?<![^\W_])(?P<met>met|satisfied|passe[sd]|pass)(?![^\W_])|(?P<met_zh>满足|符合)",
-    re.IGNORECASE,
-)
-_SUBJECT = re.compile(
-    r"(?<![^\W_])(?:c|constraints?\W{0,3}|requirements?\W{0,3})(\d{1,6})(?!\d)"
-    r"|^[\W_]*(\d{1,6})(?=[.):|\"'*、]|\s)|(?:要求|约束) ?(\d{1,6})",
-    re.IGNORECASE,
-)
-_NAMES_VERDICT = re.compile(r"verdict|结论|judge?ment|status", re.IGNORECASE)
-_CAPITALS = ("MET", "SATISFIED")
 _WORDS = {
     "met": Status.MET,
     "satisfied": Status.MET,
@@ -135,9 +117,11 @@ class Plain:
         checklist = layout.numbered(constraints, measurements, language)
         return layout.messages(self._template(language), sample, checklist, language)
 
-    def parse(self, text: str, constraints: Sequence[Constraint]) -> list[Judgment]:
+    def parse(
+        self, text: str, constraints: Sequence[Constraint], shown: Shown = NOTHING
+    ) -> list[Judgment]:
         """Read a reply; see :func:`parse`."""
-        return parse(text, constraints)
+        return parse(text, constraints, shown)
 
     def write(self, judgments: Sequence[Judgment], constraints: Sequence[Constraint]) -> str:
         """Write the reply that reads as these judgments, in the language of the constraints."""
@@ -166,50 +150,45 @@ class Short(Plain):
     name = "short"
 
 
-def parse(text: str, constraints: Sequence[Constraint]) -> list[Judgment]:
+def parse(text: str, constraints: Sequence[Constraint], shown: Shown = NOTHING) -> list[Judgment]:
     """Read a reply; each constraint stands for itself.
 
     Prose between the blocks, code fences, reasoning, full-width punctuation, emphasis and a
     missing closing tag are read through. A block whose first line repeats a constraint's text
     (``Constraint: …``) belongs to it, whatever its number. With a single constraint, the tags may
-    be missing altogether.
+    be missing altogether. Several blocks for one constraint: see
+    :func:`~heedful.judges.prompts.base.judged`.
 
-    A block has a verdict if exactly one line states one and nothing follows it. A constraint with
-    two blocks, or with tags that do not pair, has no verdict. If a line outside the blocks states
-    one, no constraint has: the blocks may be quoted, and that line the judge's own. The same holds
-    where the text outside them says in any other form what contradicts a block.
+    A block's verdict is its last line. A block whose tags do not pair has none. If a line outside
+    the blocks states one, no constraint has: who knows which block it belongs to.
     """
-    exact = _exact(text, len(constraints))
+    exact = _exact(text, len(constraints), shown)
     if exact is not None:
         return exact
-    reply = answer(text, _holds)
+    reply = answer(text)
     if not reply.strip():
         return undecided(constraints, "the reply is empty")
     blocks, prose = _blocks(reply)
-    stray = next(filter(_stated, prose), "")
+    stray = next((line for line in prose if _stated(line) and not shown.holds(line)), "")
     if blocks and stray:
         return undecided(constraints, f"a verdict stands outside the blocks: {stray.strip()}")
     if not blocks and len(constraints) == 1:
         lines = reply.split("\n")
-        if not any(map(_stated, lines)):
+        verdict = next((line for line in lines[::-1] if _stated(line)), None)
+        if verdict is None:
             return undecided(constraints, "the reply states no verdict")
-        blocks = [_Block(1, lines)]
-        prose = [line for line in prose if not line.startswith(">") and not _stated(line)]
-    claims = [Claim(block.number, block.name()) for block in blocks]
-    judgments = judged(claims, constraints, lambda place: blocks[place].judgment(), "block <c{}>")
-    other = _contradicting(prose, judgments)
-    if other:
-        return undecided(constraints, f"another verdict stands outside the blocks: {other}")
-    return judgments
+        blocks = [_Block(verdict, 1, lines)]
+    parts = [block.part(shown) for block in blocks]
+    return judged(parts, constraints, shown, "block <c{}>")
 
 
-def _exact(text: str, count: int) -> list[Judgment] | None:
+def _exact(text: str, count: int, shown: Shown) -> list[Judgment] | None:
     """Read a reply that has exactly the requested form, as most do; ``None`` for any other."""
     judgments = []
     at = 0
     for number in range(1, count + 1):
         block = _EXACT.match(text, at)
-        if block is None or int(block[1]) != number:
+        if block is None or int(block[1]) != number or shown.holds(block[0]):
             return None
         explanation = (block[2] or "").strip()
         if explanation.isascii():
@@ -224,35 +203,45 @@ def _exact(text: str, count: int) -> list[Judgment] | None:
 
 @dataclass(slots=True)
 class _Block:
-    """The lines between two tags."""
+    """The lines between two tags, and the opening one."""
 
+    opening: str
     number: int
     lines: list[str] = field(default_factory=list)
     sound: bool = True
 
-    def name(self) -> str | None:
+    def part(self, shown: Shown) -> ReplyPart:
+        """Read the block; its words begin with the last opening tag, wherever that stands."""
+        words = "\n".join([self.opening, *self.lines])
+        tags = [tag.start() for tag in TAG.finditer(words)]
+        judgment = self._judgment(shown)
+        words = words[max(tags, default=0) :]
+        return ReplyPart(words, lambda _: judgment, self.number, self._name())
+
+    def _name(self) -> str | None:
         """Return the constraint's text, where the first line repeats it."""
         first = next((line for line in self.lines if line.strip()), "")
         match = _NAME.fullmatch(_narrow(first))
         return match[1] if match else None
 
-    def judgment(self) -> Judgment:
-        """Read the one verdict; ``unparsed`` where there is not one."""
+    def _judgment(self, shown: Shown) -> Judgment:
+        """Read the verdict; of lines that state different ones, those not quoted count."""
         lines = "\n".join(self.lines).strip().split("\n")
-        stated = [(at, word) for at, line in enumerate(lines) if (word := _stated(line))]
+        stated = [(line, word) for line in lines if (word := _stated(line))]
+        if len({word for _, word in stated}) > 1:
+            stated = [(line, word) for line, word in stated if not shown.holds(line)]
         reason = ""
         if not self.sound:
             reason = f"the tags of block {self.number} do not pair"
-        elif len(stated) != 1:
-            count = amount(len(stated), "verdict") if stated else "no verdict"
-            reason = f"block {self.number} states {count}"
-        elif stated[0][0] != len(lines) - 1:
+        elif not stated:
+            reason = f"block {self.number} states no verdict"
+        elif not _stated(lines[-1]):
             reason = f"block {self.number} goes on behind its verdict"
-        elif stated[0][1] not in _WORDS:
-            reason = f"block {self.number} concludes {stated[0][1]!r}, which isn't a verdict"
+        elif stated[-1][1] not in _WORDS:
+            reason = f"block {self.number} concludes {stated[-1][1]!r}, which isn't a verdict"
         else:
             explanation = unquote("\n".join(lines[:-1]).strip(), _is_marker)
-            return decided(_WORDS[stated[0][1]], explanation)
+            return decided(_WORDS[stated[-1][1]], explanation)
         return Judgment(status=Status.UNPARSED, explanation=reason)
 
 
@@ -268,7 +257,7 @@ def _blocks(reply: str) -> tuple[list[_Block], list[str]]:
             continue
         opening = _OPEN.match(line)
         if opening:
-            current = _Block(int(opening[1]))
+            current = _Block(opening[1], int(opening[2]))
             blocks.append(current)
             line = line[opening.end() :]  # noqa: PLW2901 - the rest of it is as any line
         closing = _CLOSE.search(line)
@@ -276,61 +265,11 @@ def _blocks(reply: str) -> tuple[list[_Block], list[str]]:
         lines.append(line[: closing.start()] if closing else line)
         if closing:
             if current is None or current.number != int(closing[1]):
-                blocks.append(_Block(int(closing[1]), sound=False))
+                blocks.append(_Block(closing[0], int(closing[1]), sound=False))
                 if current:
                     current.sound = False
             current = None
     return blocks, prose
-
-
-class _Said(NamedTuple):
-    """A verdict outside the blocks, in whatever form."""
-
-    number: int | None
-    status: Status
-    line: str
-
-
-def _said(prose: Sequence[str]) -> Iterator[_Said]:
-    """Find every verdict in lines outside the blocks."""
-    near = False
-    for full in prose:
-        line = _narrow(full)
-        named, near = near, bool(_NAMES_VERDICT.search(line)) or (near and not line.strip())
-        words = [word for word in _ANY_VERDICT.finditer(line) if not word["both"]]
-        if not words:
-            continue
-        subjects = [
-            (subject.end(), int(subject[1] or subject[2] or subject[3]))
-            for subject in _SUBJECT.finditer(line)
-        ]
-        of = 0
-        for word in words:
-            while of + 1 < len(subjects) and subjects[of + 1][0] <= word.start():
-                of += 1
-            end, number = subjects[of] if subjects else (0, None)
-            beside = number is not None and end <= word.start() <= end + _BESIDE
-            alone = not _LETTERS.search(line[: word.start()] + line[word.end() :])
-            if named or near or alone or beside or word[0].endswith(_CAPITALS):
-                met = word["met"] or word["met_zh"]
-                yield _Said(number, Status.MET if met else Status.UNMET, full.strip())
-
-
-def _contradicting(prose: Sequence[str], judgments: Sequence[Judgment]) -> str | None:
-    """Return a line outside the blocks that says the opposite of what was read, if any does."""
-    read = [judgment.status for judgment in judgments]
-    for number, status, line in _said(prose):
-        own = number is not None and 1 <= number <= len(read)
-        against = [read[number - 1]] if own and number is not None else read
-        if any(other.decided and other is not status for other in against):
-            return line
-    return None
-
-
-def _holds(text: str) -> bool:
-    """Tell whether a text holds a verdict or a part of the structure."""
-    lines = text.split("\n")
-    return any(map(_is_marker, lines)) or next(_said(lines), None) is not None
 
 
 def _narrow(line: str) -> str:

@@ -15,14 +15,15 @@ from heedful.judges.prompts.template import fill, shipped, version
 
 if TYPE_CHECKING:
     from heedful.core.nouns import Sample, Status
+    from heedful.judges.prompts.quotation import Shown
 
 __all__ = ["Preference", "parse", "prompt_version", "render"]
 
 Preference = Literal["first", "second", "neither"]
 
-_PARSER = 2
+_PARSER = 3
 _LINE = re.compile(
-    r"^[ \t>*_#]*BETTER[*_]*[ \t]*[:：][ \t*_]*(FIRST|SECOND|NEITHER)[ \t*_.]*$",
+    r"^[ \t*_#]*BETTER[*_]*[ \t]*[:：][ \t*_]*(FIRST|SECOND|NEITHER)[ \t*_.]*$",
     re.IGNORECASE | re.MULTILINE,
 )
 _READ: dict[str, Preference] = {"first": "first", "second": "second", "neither": "neither"}
@@ -55,10 +56,10 @@ def render(
     return [Message(role="user", content=fill(shipped("preference.txt"), places))]
 
 
-def parse(text: str) -> Preference | None:
-    """Read a reply; ``None`` where it does not end in exactly one preference."""
-    reply = answer(text, _LINE.search)
-    lines = list(_LINE.finditer(reply))
-    if len(lines) != 1 or reply[lines[0].end() :].strip():
+def parse(text: str, shown: Shown) -> Preference | None:
+    """Read a reply: its last preference that isn't a quotation, with nothing behind it."""
+    reply = answer(text)
+    lines = [line for line in _LINE.finditer(reply) if not shown.holds(line[0])]
+    if not lines or reply[lines[-1].end() :].strip():
         return None
-    return _READ[lines[0][1].casefold()]
+    return _READ[lines[-1][1].casefold()]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from heedful.core.nouns import Judgment, Status
 from heedful.judges.prompts.base import undecided
+from heedful.judges.prompts.quotation import NOTHING, Shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,7 +18,7 @@ _FIRST = re.compile(r"[\s*_`\"'(]*(yes|no)\b", re.IGNORECASE)
 _STATUSES = {"yes": Status.MET, "no": Status.UNMET}
 
 
-def parse(text: str, constraints: Sequence[Constraint]) -> list[Judgment]:
+def parse(text: str, constraints: Sequence[Constraint], _shown: Shown = NOTHING) -> list[Judgment]:
     """Read a rating by its first word, which must be yes or no."""
     word = _FIRST.match(text)
     if word is None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from heedful.core.text import unix_lines
 from heedful.judges.prompts import block_layout as layout
 from heedful.judges.prompts.base import answer
 from heedful.judges.prompts.fence import Fence
@@ -18,11 +17,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from heedful.core.nouns import Constraint, Message, Sample
+    from heedful.judges.prompts.quotation import Shown
 
 __all__ = ["parse", "prompt_version", "render"]
 
-_PARSER = 3
-_LINE = re.compile(r"^[ \t>*_#]*RANKING[*_]*[ \t]*[:：](.*)$", re.IGNORECASE | re.MULTILINE)
+_PARSER = 4
+_LINE = re.compile(r"^[ \t*_#]*RANKING[*_]*[ \t]*[:：](.*)$", re.IGNORECASE | re.MULTILINE)
 _RANKING = re.compile(r"\d{1,4}(?:[>=]\d{1,4})*")
 
 
@@ -62,21 +62,20 @@ def _asked_for(constraint: Constraint) -> Constraint:
     return constraint.model_copy(update={"text": text})
 
 
-def parse(text: str, responses: Sequence[str]) -> list[int] | None:
-    """Read a reply; a ranking that a response holds may be a quotation, and isn't read."""
-    reply = answer(text, _LINE.search)
-    lines = list(_LINE.finditer(reply))
-    if len(lines) != 1 or reply[lines[0].end() :].strip():
+def parse(text: str, shown: Shown, size: int) -> list[int] | None:
+    """Read a reply: its last ranking that isn't a quotation, with nothing behind it."""
+    reply = answer(text)
+    lines = [line for line in _LINE.finditer(reply) if not shown.holds(line[0])]
+    if not lines or reply[lines[-1].end() :].strip():
         return None
-    line = _bare(lines[0])
-    forged = (_bare(each) for shown in responses for each in _LINE.finditer(unix_lines(shown)))
-    if not _RANKING.fullmatch(line) or line in forged:
+    line = _bare(lines[-1])
+    if not _RANKING.fullmatch(line):
         return None
     tiers = [[int(number) for number in tier.split("=")] for tier in line.split(">")]
     ranks = {number: rank for rank, tier in enumerate(tiers) for number in tier}
-    if sorted(number for tier in tiers for number in tier) != list(range(1, len(responses) + 1)):
+    if sorted(number for tier in tiers for number in tier) != list(range(1, size + 1)):
         return None
-    return [ranks[number] for number in range(1, len(responses) + 1)]
+    return [ranks[number] for number in range(1, size + 1)]
 
 
 def _bare(line: re.Match[str]) -> str:

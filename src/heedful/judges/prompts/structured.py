@@ -9,34 +9,28 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from heedful.core.nouns import Constraint, Judgment, Message, Sample, Status
 from heedful.judges.prompts import block_layout as layout
 from heedful.judges.prompts import objects
 from heedful.judges.prompts.base import (
-    VERDICT_LIKE,
-    Claim,
+    ReplyPart,
     answer,
     decided,
     judged,
     refuse_undecided,
     undecided,
 )
+from heedful.judges.prompts.quotation import NOTHING, Shown
 from heedful.judges.prompts.template import shipped, version, with_format
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-_PARSER = 3
+_PARSER = 4
 
-_STATES = re.compile(
-    rf"{objects.key('judgments?|verdicts?|results?|status|(?:un|not )?met|c[0-9]+')}"
-    r"|[\"'“”‘’`](?:unmet|not met|met|不满足|满足)[\"'“”‘’`]"
-    rf"|{VERDICT_LIKE}",
-    re.IGNORECASE | re.MULTILINE,
-)
-"""A part of a reply, also where it is not JSON, or plain text."""
 _NUMBER = re.compile(r"\s*[cC]?(\d{1,6})\.?\s*")
 _WORDS = {
     "met": Status.MET,
@@ -101,9 +95,11 @@ class Structured:
         checklist = layout.numbered(constraints, measurements, "en")
         return layout.messages(self._template(), sample, checklist, "en")
 
-    def parse(self, text: str, constraints: Sequence[Constraint]) -> list[Judgment]:
+    def parse(
+        self, text: str, constraints: Sequence[Constraint], shown: Shown = NOTHING
+    ) -> list[Judgment]:
         """Read a reply; see :func:`parse`."""
-        return parse(text, constraints)
+        return parse(text, constraints, shown)
 
     def write(
         self,
@@ -125,33 +121,30 @@ class Structured:
         return with_format(self.text or shipped("structured.txt"), form)
 
 
-def parse(text: str, constraints: Sequence[Constraint]) -> list[Judgment]:
+def parse(
+    text: str,
+    constraints: Sequence[Constraint],
+    shown: Shown = NOTHING,
+    read: Callable[[dict[str, Any], Constraint], Judgment] | None = None,
+) -> list[Judgment]:
     """Read a reply; each constraint stands for itself.
 
     The object may stand in code fences, reasoning and prose; a bare list of judgments will do. A
-    judgment may name its constraint by the text instead of the number. A constraint with two
-    judgments has no verdict; nor has any if the reply holds two different objects.
+    judgment may name its constraint by the text instead of the number. See
+    :func:`~heedful.judges.prompts.base.judged` for several judgments on one.
     """
-    entries = find_entries(text)
-    if isinstance(entries, str):
-        return undecided(constraints, entries)
-    claims = [claim(entry.get("constraint")) for entry in entries]
-    name = "judgment of constraint {}"
-    return judged(claims, constraints, lambda place: _judgment(entries[place]), name)
-
-
-def find_entries(text: str) -> list[dict[str, Any]] | str:
-    """Find the judgments in a reply, as they are; a text is the reason why there are none."""
-    reply = answer(text, _STATES.search)
+    reply = answer(text)
     try:
-        replies = objects.find(reply, _is_reply, _STATES)
-        entries = replies[0]["judgments"] if replies else objects.find(reply, _is_entry, _STATES)
-    except objects.UnclearError as error:
-        return str(error)
-    if any(other != replies[0] for other in replies):
-        return f"{len(replies)} different objects in the reply"
-    entries = [entry for entry in entries if isinstance(entry, dict)]
-    return entries or "no JSON object with judgments in the reply"
+        replies = objects.find(reply, _is_reply, once=True)
+        lists = [found["judgments"] for found in replies]
+        lists = lists or [objects.find(reply, _is_entry, once=True)]
+    except objects.TwiceError as error:
+        return undecided(constraints, str(error))
+    entries = [entry for each in lists for entry in each if isinstance(entry, dict)]
+    if not entries:
+        return undecided(constraints, "no JSON object with judgments in the reply")
+    parts = [_part(entry, read or _judgment) for entry in entries]
+    return judged(parts, constraints, shown, "judgment of constraint {}")
 
 
 def _object(fields: dict[str, Any]) -> dict[str, Any]:
@@ -172,17 +165,22 @@ def _is_entry(value: dict[str, Any]) -> bool:
     return "constraint" in value and "verdict" in value
 
 
-def claim(constraint: Any) -> Claim:
+def _part(
+    entry: dict[str, Any], read: Callable[[dict[str, Any], Constraint], Judgment]
+) -> ReplyPart:
     """Tell which constraint a judgment says it is on."""
-    if isinstance(constraint, int) and not isinstance(constraint, bool):
-        return Claim(constraint)
-    if not isinstance(constraint, str):
-        return Claim(None)
-    match = _NUMBER.fullmatch(constraint)
-    return Claim(int(match[1]) if match else None, constraint)
+    words = json.dumps(entry, ensure_ascii=False)
+    of = entry.get("constraint")
+    number, name = None, None
+    if isinstance(of, str):
+        match = _NUMBER.fullmatch(of)
+        number, name = int(match[1]) if match else None, of
+    elif isinstance(of, int) and not isinstance(of, bool):
+        number = of
+    return ReplyPart(words, partial(read, entry), number, name)
 
 
-def _judgment(entry: dict[str, Any]) -> Judgment:
+def _judgment(entry: dict[str, Any], _constraint: Constraint) -> Judgment:
     verdict = entry.get("verdict")
     word = " ".join(verdict.split()).casefold() if isinstance(verdict, str) else None
     if word not in _WORDS:
