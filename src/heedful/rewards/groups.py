@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from heedful.core.nouns import Critique, Sample
-    from heedful.rewards.terms import Terms
+    from heedful.rewards.terms import Rewarded, Terms
 
 Judged: TypeAlias = "str | os.PathLike[str] | Sequence[str | os.PathLike[str]]"
 """A run's directory or a file with judgments; or several, whose responses go together."""
@@ -58,6 +58,7 @@ class ScoredResponse:
         position: its place in the input, from 0.
         id: the row's id.
         value: its reward; ``None`` where that is not decided.
+        bounds: the least and the most that it can be.
         length: characters of the response.
         text: a digest of the response.
     """
@@ -65,6 +66,7 @@ class ScoredResponse:
     position: int
     id: str
     value: float | None
+    bounds: tuple[float, float]
     length: int
     text: bytes
 
@@ -132,7 +134,9 @@ def collect(data: Judged, terms: Terms) -> ResponseGroups:
         instruction = _instruction(sample)
         groups.clusters.setdefault(instruction, cluster_of(sample))
         groups.candidates.setdefault(instruction, []).append(
-            ScoredResponse(position, sample.id, reward.value, len(text), _digest([text]))
+            ScoredResponse(
+                position, sample.id, reward.value, _ends(reward), len(text), _digest([text])
+            )
         )
         groups.verdicts += sum(s is not Status.NOT_APPLICABLE for s in reward.statuses)
         groups.decided += sum(status.decided for status in reward.statuses)
@@ -173,6 +177,13 @@ def _instruction(sample: Sample) -> bytes:
     else:
         parts = [f"row {sample.id}"]
     return _digest([*parts, *(constraint.text for constraint in sample.checklist)])
+
+
+def _ends(reward: Rewarded) -> tuple[float, float]:
+    """Return the least and the most that a reward can be; a fallback is what it is."""
+    if reward.value is None:
+        return reward.bounds or (0.0, 1.0)
+    return reward.value, reward.value
 
 
 def _digest(texts: list[str]) -> bytes:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
 
 from heedful.core.errors import UsageError
 from heedful.critic.data import mbr
-from heedful.critic.data.choosing import ChoosingPool
 from heedful.critic.data.items import Drop
+from heedful.critic.data.mbr import ChoosingPool
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

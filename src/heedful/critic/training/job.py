@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from heedful.core.nouns import Sample
     from heedful.critic.training.held_out import HeldOut
     from heedful.critic.training.settings import Settings
-    from heedful.critic.training.steps import Step, TrainingResult
+    from heedful.critic.training.watch import Step, TrainingResult
 
     Name = str | os.PathLike[str]
 

@@ -12,12 +12,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from heedful.core.nouns import Message
-    from heedful.critic.training.chat import Chat
     from heedful.critic.training.folder import Folder
     from heedful.critic.training.held_out import HeldOut
     from heedful.critic.training.rows import Rows
     from heedful.critic.training.settings import Settings
-    from heedful.critic.training.tokens import Tokens
+    from heedful.critic.training.tokens import Chat, Tokens
     from heedful.models.folder import ModelFolder
 
 _EVALUATED_TOKENS = 8192

@@ -16,12 +16,12 @@ from pydantic_core import to_json
 from heedful.core.errors import UsageError
 from heedful.core.log import logger
 from heedful.core.net import is_loopback
-from heedful.rewards.server.errors import RefusedError, error_payload
+from heedful.rewards.server.admission import RefusedError, error_payload
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
 
-    from heedful.rewards.server.limits import Body
+    from heedful.rewards.server.admission import Body
     from heedful.rewards.server.metrics import Metrics
 
     Scope = MutableMapping[str, Any]
