@@ -90,7 +90,6 @@ def connect(
     """Connect to models, which share one limit on calls in flight."""
     from heedful.models import named
     from heedful.models.limiter import AdaptiveLimiter
-    from heedful.models.openai import OPENAI_URL
 
     many = isinstance(models, Sequence) and not isinstance(models, str)
     each = cast("Sequence[str | Model]", models if many else [models])
@@ -105,19 +104,6 @@ def connect(
         options.get("max_concurrency", CONCURRENCY), rpm=options.get("rpm"), tpm=options.get("tpm")
     )
     return [
-        named.make(
-            model,
-            base_url=options.get("base_url", OPENAI_URL),
-            api_key=options.get("api_key"),
-            api_key_env=options.get("api_key_env", "OPENAI_API_KEY"),
-            headers=options.get("headers"),
-            timeout_s=options.get("timeout", 600.0),
-            limiter=limiter,
-            device=options.get("device"),
-            dtype=options.get("dtype"),
-            batch_size=options.get("batch_size", 16),
-        )
-        if isinstance(model, str)
-        else model
+        named.make(model, limiter=limiter, **options) if isinstance(model, str) else model
         for model in each
     ]
