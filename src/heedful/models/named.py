@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from heedful.core import plugins
 from heedful.core.errors import UsageError
-from heedful.models.openai import OPENAI_URL, OpenAIModel
+from heedful.models.options import ABOVE_ZERO, CONCURRENCY, OPENAI_URL, flag
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -62,6 +63,8 @@ def make(
     if "," in spelling:
         hint = "give several one by one: --model ONE --model OTHER, or a list in Python"
         raise UsageError(f"the name of the model has a comma: {spelling!r:.80}", hint=hint)
+    from heedful.models.openai import OpenAIModel
+
     return OpenAIModel(
         spelling,
         base_url=base_url,
@@ -71,6 +74,30 @@ def make(
         timeout_s=timeout_s,
         limiter=limiter,
     )
+
+
+def connect(
+    models: str | Model | Sequence[str | Model], **options: Unpack[CallOptions]
+) -> list[Model]:
+    """Connect to models, which share one limit on calls in flight."""
+    from heedful.models.limiter import AdaptiveLimiter
+
+    many = isinstance(models, Sequence) and not isinstance(models, str)
+    each = cast("Sequence[str | Model]", models if many else [models])
+    for name in ABOVE_ZERO:
+        value = options.get(name)
+        if isinstance(value, int | float) and not value > 0:
+            raise UsageError(f"{flag(name)} is {value}", hint="give a number above 0")
+    for model in each:
+        if not isinstance(model, str) and not callable(getattr(model, "generate", None)):
+            raise UsageError(f"the model is {model!r:.80}", hint="give a name, or a model")
+    limiter = AdaptiveLimiter(
+        options.get("max_concurrency", CONCURRENCY), rpm=options.get("rpm"), tpm=options.get("tpm")
+    )
+    return [
+        make(model, limiter=limiter, **options) if isinstance(model, str) else model
+        for model in each
+    ]
 
 
 def _is_local(spelling: str, base_url: str) -> bool:
