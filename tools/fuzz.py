@@ -220,13 +220,13 @@ def schemas(data: bytes) -> None:
 def reward_rows(data: bytes) -> None:
     """A sample or a label in a request to the reward server."""
     from heedful.rewards import rows
-    from heedful.rewards.server import replies
+    from heedful.rewards.server import app
 
     try:
         value = json.loads(_text(data))
     except (ValueError, RecursionError):
         value = _text(data)
-    replies.read(value, 0)
+    app.read_row(value, 0)
     rows.labelled(value, "response", {"prompt": "Write."})
     rows.labelled(_text(data), "response", {})
 
