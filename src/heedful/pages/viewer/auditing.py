@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from heedful.analysis.calibration import DRAW, blank
 from heedful.core.errors import InputError, UsageError
 from heedful.core.text import spreadsheet_cell
-from heedful.critic.data.audit import KINDS, MARK
-from heedful.critic.data.audited import NO, UNSURE, YES, Accuracy, kind_of
+from heedful.critic.data.audit import KINDS, MARK, NO, UNSURE, YES, Accuracy, kind_of
 from heedful.data.formats.base import replacing
 from heedful.data.formats.files import records
 
