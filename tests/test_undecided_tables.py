@@ -15,8 +15,8 @@ from heedful.analysis.meta.tables import tables as meta_tables
 from heedful.engine.saved_run import SavedRun
 from heedful.jobs.evaluate_tables import tables as evaluate_tables
 from heedful.pages.report import sections
-from heedful.pages.report.comparing import comparison
 from heedful.pages.report.reading import read
+from heedful.pages.report.report import comparison
 from heedful.reporting.notation import COVERAGE, NOTHING
 
 if TYPE_CHECKING:

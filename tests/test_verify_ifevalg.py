@@ -11,7 +11,7 @@ from adversarial import LIMIT_S, excess, repeated
 from heedful.core.errors import VerifierError
 from heedful.core.nouns import Check
 from heedful.verify import Readings, Response, check, describe
-from heedful.verify.ifeval.splitting import split_by_rules
+from heedful.verify.ifeval.extra import split_by_rules
 
 PROMPT = {"prompt_to_repeat": "Write a poem."}
 SPAN = {"prompt_to_repeat": "abcdef", "n_start": 1, "n_end": 3}

@@ -22,11 +22,10 @@ from starlette.datastructures import QueryParams
 from heedful.core.nouns import Constraint, Critique, Judgment, Message, Sample, Status
 from heedful.engine.store import Input, Store
 from heedful.pages.viewer import runs
-from heedful.pages.viewer.building import Builder
-from heedful.pages.viewer.facts import STATUSES, Facts, facts
+from heedful.pages.viewer.building import STATUSES, Builder, Facts, facts
 from heedful.pages.viewer.filters import GROUPS, ORDERS, Filter
+from heedful.pages.viewer.pages_samples import marked, quotes, spans
 from heedful.pages.viewer.runs import Memory, Run
-from heedful.pages.viewer.texts import marked, quotes, spans
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -21,8 +21,7 @@ from starlette.testclient import TestClient
 from heedful import UsageError
 from heedful.cli import main
 from heedful.core.net import listen
-from heedful.pages.viewer.app import make_app
-from heedful.pages.viewer.security import Keys
+from heedful.pages.viewer.app import Keys, make_app
 from heedful.pages.viewer.state import Viewer
 from viewing import HOST, client, keys_of, make_run
 

@@ -9,8 +9,7 @@ from starlette.testclient import TestClient
 from heedful import Check, Constraint, Message, Sample, evaluate
 from heedful.core.nouns import Critique, Judgment, Status
 from heedful.judges import Panel
-from heedful.pages.viewer.app import make_app
-from heedful.pages.viewer.security import Keys
+from heedful.pages.viewer.app import Keys, make_app
 from heedful.pages.viewer.state import Viewer
 
 if TYPE_CHECKING:

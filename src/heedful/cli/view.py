@@ -32,7 +32,7 @@ def view(
         The exit code.
     """
     try:
-        from heedful.pages.viewer.launch import serve
+        from heedful.pages.viewer.app import serve
     except ModuleNotFoundError as error:
         raise UsageError(
             f"the viewer needs {error.name}", hint="pip install 'heedful[view]'"

@@ -53,14 +53,11 @@ FEWEST = 20
 
 
 class QueueRoom:
-    """The room in the queues of providers.
-
-    Attributes:
-        requests: by model, what fits; such a model gets one batch of no more at a time. Models
-            that nothing was refused for aren't in it.
-    """
+    """The room in the queues of providers."""
 
     def __init__(self) -> None:
+        # by model, what fits; such a model gets one batch of no more at a time. Models that
+        # nothing was refused for aren't in it
         self.requests: dict[str, int] = {}
         self._refused: list[tuple[str, int]] = []
         self._answered_s = time.monotonic()

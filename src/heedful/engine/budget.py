@@ -54,10 +54,6 @@ class Budget:
     it. With ``max_tokens`` the longest answer is known, and is assumed. A call that doesn't fit
     waits for those in flight, which may cost less than assumed; the run stops only when none is in
     flight, so that no answer that was paid for is lost.
-
-    Attributes:
-        limit: dollars that the run may spend, over all its sessions.
-        spent: dollars spent so far.
     """
 
     def __init__(
@@ -65,8 +61,8 @@ class Budget:
     ) -> None:
         """Open a budget."""
         check_limit(limit)
-        self.limit = limit
-        self.spent = 0.0
+        self.limit = limit  # dollars that the run may spend, over all its sessions
+        self.spent = 0.0  # dollars spent so far
         self._prices = prices
         self._prompts = _Estimator()
         self._answers = _Estimator()

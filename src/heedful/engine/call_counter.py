@@ -62,15 +62,7 @@ class PrefixCache:
 
 
 class CallCounter:
-    """Takes the place of the models: each new call is recorded at its estimate, and not made.
-
-    Attributes:
-        reused: calls that a stored answer, or an equal call, would serve.
-        prefix_tokens: tokens of prompts that a server's prefix cache would hold.
-        images: how many the prompts have; their tokens are not in the estimate.
-        submitted: calls that are in batches under way, and so are bought already.
-        batches: whether all models that would be called have a batch endpoint.
-    """
+    """Takes the place of the models: each new call is recorded at its estimate, and not made."""
 
     def __init__(
         self, store: Store, cache_tokens: int = CACHE_TOKENS, submitted: Collection[bytes] = ()
@@ -78,11 +70,11 @@ class CallCounter:
         """Count into a store, so that equal calls are recognized in constant memory."""
         self._submitted = submitted
         self._store = store
-        self.reused = 0
-        self.submitted = 0
-        self.prefix_tokens = 0
-        self.images = 0
-        self.batches = True
+        self.reused = 0  # calls that a stored answer, or an equal call, would serve
+        self.submitted = 0  # calls that are in batches under way, and so are bought already
+        self.prefix_tokens = 0  # tokens of prompts that a server's prefix cache would hold
+        self.images = 0  # how many the prompts have; their tokens are not in the estimate
+        self.batches = True  # whether all models that would be called have a batch endpoint
         self._prefixes = PrefixCache(cache_tokens)
 
     def count(

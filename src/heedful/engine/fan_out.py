@@ -34,15 +34,10 @@ one's own from a block of 16."""
 
 @dataclass
 class Room:
-    """How many calls there is room for.
+    """How many calls there is room for."""
 
-    Attributes:
-        limit: calls in flight at most.
-        active: calls in flight, of those that share a beginning with others.
-    """
-
-    limit: int
-    active: int = 0
+    limit: int  # calls in flight at most
+    active: int = 0  # calls in flight, of those that share a beginning with others
 
     @property
     def free(self) -> bool:

@@ -190,19 +190,13 @@ def _file(named: str | os.PathLike[str]) -> Path:
 
 
 class Fingerprint(str):
-    """A file's name by its content, which also knows how to see that the file has changed.
-
-    Attributes:
-        path: the file.
-        status: as the operating system had it before it was read.
-        taken_ns: when that was.
-    """
+    """A file's name by its content, which also knows how to see that the file has changed."""
 
     __slots__ = ("path", "status", "taken_ns")
 
-    path: Path
-    status: os.stat_result
-    taken_ns: int
+    path: Path  # the file
+    status: os.stat_result  # as the operating system had it before it was read
+    taken_ns: int  # when that was
 
     def unchanged(self) -> bool:
         """Say whether the file is the one that was read: neither written, touched nor replaced.
@@ -263,19 +257,12 @@ def _item(row: Row, reasoning: ReasoningMode) -> Item[Sample]:
 
 
 class Selection(NamedTuple):
-    """The part of the rows that is taken; all of them by default.
+    """The part of the rows that is taken; all of them by default."""
 
-    Attributes:
-        limit: how many, from the first on.
-        sample: how many, at random.
-        seed: of the choice.
-        reasoning: whether responses keep the reasoning before their answers.
-    """
-
-    limit: int | None = None
-    sample: int | None = None
-    seed: int = 0
-    reasoning: ReasoningMode = "strip"
+    limit: int | None = None  # how many, from the first on
+    sample: int | None = None  # how many, at random
+    seed: int = 0  # of the choice
+    reasoning: ReasoningMode = "strip"  # whether responses keep the reasoning before their answers
 
     @classmethod
     def of(cls, reading: ReadingOptions, seed: int = 0) -> Selection:
@@ -365,15 +352,7 @@ def encode(sample: Sample) -> str:
 
 
 class OpenedData:
-    """The rows of a job's data.
-
-    Attributes:
-        rows: all of them; a file's are read as they are needed.
-        files: the files that they come from; none for rows in memory.
-        format: the files' format.
-        config: all that says which rows they are, for the configuration of a run.
-        about: the same in words, for its summary.
-    """
+    """The rows of a job's data."""
 
     def __init__(
         self,
@@ -394,16 +373,20 @@ class OpenedData:
             exclude_generation_failures=exclude,
         )
         self._selection = Selection.of(reading, seed)
+        # all of them; a file's are read as they are needed
         self.rows: InMemory = source or cast("InMemory", data)
+        # the files that they come from; none for rows in memory
         self.files: list[Path] = list(source.files) if source else []
-        self.format: Format | None = source.format if source else None
+        self.format: Format | None = source.format if source else None  # the files' format
         name = self.format.name if self.format else None
         common: dict[str, Any] = {"format": name, "task": task}
         common |= self._selection.config
         if exclude:
             common["exclude_generation_failures"] = True
         names = [fingerprint(path) for path in self.files] if source else None
+        # all that says which rows they are, for the configuration of a run
         self.config: dict[str, Any] = {"input": names, **common}
+        # the same in words, for its summary
         self.about: dict[str, Any] = {"input": [str(path) for path in self.files] or None, **common}
 
     def total(self) -> int | None:

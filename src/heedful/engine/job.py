@@ -387,17 +387,11 @@ def _waiting() -> tuple[int, float]:
 
 
 class _Session(NamedTuple):
-    """One session of a run.
+    """One session of a run."""
 
-    Attributes:
-        worker: works on rows; the job itself, or its processes.
-        queue: of the batches that calls are put into, where they are.
-        trusted: how many of the stored rows need no comparison with the input.
-    """
-
-    worker: SentWork | Workers
-    queue: BatchQueue | None
-    trusted: int | None
+    worker: SentWork | Workers  # works on rows; the job itself, or its processes
+    queue: BatchQueue | None  # of the batches that calls are put into, where they are
+    trusted: int | None  # how many of the stored rows need no comparison with the input
 
 
 @asynccontextmanager

@@ -38,14 +38,10 @@ FROM_STORE = 64
 
 
 class Written(str, Generic[T]):
-    """JSON text that remembers the value that it was written from.
-
-    Attributes:
-        value: what parsing the text would give.
-    """
+    """JSON text that remembers the value that it was written from."""
 
     __slots__ = ("value",)
-    value: T
+    value: T  # what parsing the text would give
 
     def __new__(cls, text: str, value: T) -> Self:
         """Join a text and its value."""

@@ -22,43 +22,25 @@ CACHE_WRITE = "cache_write"
 
 
 class Input(NamedTuple):
-    """One row of the input, to be stored.
+    """One row of the input, to be stored."""
 
-    Attributes:
-        position: place in the input, from 0.
-        line: line in the input file, from 1.
-        id: the row's id; ``None`` where it could not be read.
-        value: what the work is given, as JSON.
-        problem: why the row cannot be worked on.
-    """
-
-    position: int
-    line: int
-    id: str | None
-    value: str | None
-    problem: str | None
+    position: int  # place in the input, from 0
+    line: int  # line in the input file, from 1
+    id: str | None  # the row's id; None where it could not be read
+    value: str | None  # what the work is given, as JSON
+    problem: str | None  # why the row cannot be worked on
 
 
 class Entry(NamedTuple):
-    """One row of a run, as stored.
+    """One row of a run, as stored."""
 
-    Attributes:
-        position: place in the input, from 0.
-        line: line in the input file, from 1.
-        id: the row's id, ``None`` where it could not be read.
-        input: what the work was given, as JSON.
-        problem: why the row could not be worked on.
-        output: what the work returned, as JSON; ``None`` where it is not done or failed.
-        failure: why the work failed.
-    """
-
-    position: int
-    line: int
-    id: str | None
-    input: str | None
-    problem: str | None
-    output: str | None
-    failure: str | None
+    position: int  # place in the input, from 0
+    line: int  # line in the input file, from 1
+    id: str | None  # the row's id, None where it could not be read
+    input: str | None  # what the work was given, as JSON
+    problem: str | None  # why the row could not be worked on
+    output: str | None  # what the work returned, as JSON; None where it is not done or failed
+    failure: str | None  # why the work failed
 
 
 class UsageRecord(NamedTuple):

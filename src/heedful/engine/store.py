@@ -56,13 +56,9 @@ _END = 2**63 - 1
 
 
 class StoredRows(Closing):
-    """Queries on a store's rows; each row is compared with its checksum.
+    """Queries on a store's rows; each row is compared with its checksum."""
 
-    Attributes:
-        directory: the run's directory; ``None`` for a temporary run.
-    """
-
-    directory: Path | None
+    directory: Path | None  # the run's directory; None for a temporary run
     _db: sqlite3.Connection
 
     def flush(self) -> None:

@@ -35,50 +35,29 @@ FOREIGN = "the summary is of another version of heedful, or damaged"
 
 
 class Rate(NamedTuple):
-    """A rate of a run.
+    """A rate of a run."""
 
-    Attributes:
-        value: a share from 0 to 1; ``None`` where it depends on something undecided.
-        least: what is known of it, its lower end, by which runs are sorted.
-        shown: in per cent, or a range.
-        interval: its interval.
-    """
-
-    value: float | None
-    least: float | None
-    shown: str
-    interval: str
+    value: float | None  # a share from 0 to 1; None where it depends on something undecided
+    least: float | None  # what is known of it, its lower end, by which runs are sorted
+    shown: str  # in per cent, or a range
+    interval: str  # its interval
 
 
 @dataclass(frozen=True)
 class RunLine:
-    """A run in a line of a list.
+    """A run in a line of a list."""
 
-    Attributes:
-        directory: the run's.
-        what: its judge, or the command that made it.
-        state: of its work; ``broken`` where it cannot be read.
-        samples: how many it has.
-        rates: by name, those that say most first.
-        coverage: the share of verdicts that are decided.
-        cost: what it cost.
-        paid: the same in dollars, where prices are known.
-        changed: when something was last written, in seconds since 1970.
-        problem: why it cannot be read, was stopped, or has decided nothing.
-        judged: whether it judged responses.
-    """
-
-    directory: Path
-    what: str = ""
-    state: State = "broken"
-    samples: int | None = None
-    rates: Mapping[str, Rate] = field(default_factory=dict)
-    coverage: float | None = None
-    cost: str = ""
-    paid: float | None = None
-    changed: float = 0.0
-    problem: str = ""
-    judged: bool = False
+    directory: Path  # the run's
+    what: str = ""  # its judge, or the command that made it
+    state: State = "broken"  # of its work; broken where it cannot be read
+    samples: int | None = None  # how many it has
+    rates: Mapping[str, Rate] = field(default_factory=dict)  # by name, those that say most first
+    coverage: float | None = None  # the share of verdicts that are decided
+    cost: str = ""  # what it cost
+    paid: float | None = None  # the same in dollars, where prices are known
+    changed: float = 0.0  # when something was last written, in seconds since 1970
+    problem: str = ""  # why it cannot be read, was stopped, or has decided nothing
+    judged: bool = False  # whether it judged responses
 
 
 def run_lines(root: Path) -> list[RunLine]:

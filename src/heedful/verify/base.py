@@ -36,18 +36,11 @@ _F = TypeVar("_F", bound=Callable[..., "Finding"])
 
 _BUILT_IN = (
     "heedful.verify.ifeval.content",
-    "heedful.verify.ifeval.format",
     "heedful.verify.ifeval.multiif",
-    "heedful.verify.ifbench.count",
-    "heedful.verify.ifbench.ratio",
     "heedful.verify.ifbench.words",
     "heedful.verify.ifbench.places",
     "heedful.verify.ifbench.format",
-    "heedful.verify.ifbench.marks",
-    "heedful.verify.ifbench.copying",
-    "heedful.verify.ifbench.tasks",
     "heedful.verify.ifeval.extra",
-    "heedful.verify.ifeval.extra_places",
     "heedful.verify.custom.structure",
     "heedful.verify.custom.phrases",
     "heedful.verify.custom.start_end",

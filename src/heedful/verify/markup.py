@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING
 
 from heedful.core.delimited import Ahead
-from heedful.verify.text.code import without_code
+from heedful.verify.text.lines import without_code
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container

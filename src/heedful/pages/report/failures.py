@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from heedful.core import taxonomy
+from heedful.pages.report.reading import FEWEST, hardness
 from heedful.pages.report.sections import Section, SectionPart
-from heedful.pages.report.texts import FEWEST, hardness
 from heedful.reporting.notation import (
     INTERVAL,
     MEASURED,

@@ -3,29 +3,138 @@
 from __future__ import annotations
 
 import heapq
+import sqlite3
 from array import array
 from collections import Counter
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from heedful.core.closing import Closing
+from heedful.core.nouns import Status
 from heedful.jobs.results import scored_entry
 from heedful.metrics.clusters import ClusterStore, cluster_of
 from heedful.metrics.outcomes import outcome, sort_verdicts
+from heedful.metrics.proportions import wilson
 from heedful.metrics.rates import Share, measure
 from heedful.metrics.satisfaction import cfbench, infobench
-from heedful.pages.report.texts import Texts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from heedful.core.nouns import Critique, Sample, Scoring
+    from heedful.core.nouns import Constraint, Critique, Sample, Scoring
     from heedful.engine.saved_run import SavedRun
     from heedful.jobs.results import Scored
     from heedful.metrics.clusters import Cell, Spreads
     from heedful.metrics.outcomes import RowOutcome
+    from heedful.metrics.proportions import Interval
     from heedful.metrics.rates import RateEstimate
-    from heedful.pages.report.texts import Text
+
+__all__ = []
+
+FEWEST = 5
+"""Verdicts that a constraint has at least to be called hard: of fewer, chance says more."""
+
+LISTED = 20
+TEXT_CUT = 1000
+"""Characters of a text that are shown."""
+
+WAITING = 2000
+"""Texts that are counted in memory before they go into the file."""
+
+PLACES = {Status.MET: 0, Status.UNMET: 1}
+"""Where a verdict is counted; the undecided are counted third."""
+
+SCHEMA = "CREATE TABLE texts (key BLOB, text TEXT, met INTEGER, unmet INTEGER, undecided INTEGER)"
+
+COUNTED = """
+SELECT min(rowid), key, sum(met), sum(unmet), sum(undecided) FROM texts
+GROUP BY key HAVING sum(met) + sum(unmet) >= ?
+"""
+"""The sums by text, which SQLite sorts in a file; an index would be written all over."""
+
+
+class Text(NamedTuple):
+    """A constraint's text, and the verdicts on it."""
+
+    text: str
+    met: int
+    unmet: int
+    undecided: int
+
+    @property
+    def interval(self) -> Interval | None:
+        """95 % interval of the share that met it, whatever the undecided ones are."""
+        return _interval(self.met, self.unmet, self.undecided)
+
+
+def hardness(interval: Sequence[float] | None) -> float:
+    """Return the upper end of the interval of the share that met it: the lower, the harder.
+
+    So a constraint that one of one did not meet is not the hardest.
+    """
+    return 1.0 if interval is None else interval[1]
+
+
+def _interval(met: int, unmet: int, undecided: int) -> Interval | None:
+    total = met + unmet + undecided
+    low, high = wilson(met, total), wilson(met + undecided, total)
+    return None if low is None or high is None else (low[0], high[1])
+
+
+class Texts(Closing):
+    """Counts verdicts by the words of their constraints, in a temporary file.
+
+    Data may have as many texts as verdicts, so a table in memory would grow with them.
+    """
+
+    def __init__(self) -> None:
+        self._db = sqlite3.connect("", isolation_level=None)
+        self._db.execute("PRAGMA journal_mode=OFF")
+        self._db.execute(SCHEMA)
+        self._waiting: dict[str, list[int]] = {}
+
+    def close(self) -> None:
+        """Forget everything."""
+        self._db.close()
+
+    def add(self, constraint: Constraint, status: Status) -> None:
+        """Count a verdict; one that a constraint doesn't apply is none."""
+        if status.settled and not status.decided:
+            return
+        counts = self._waiting.setdefault(constraint.text, [0, 0, 0])
+        counts[PLACES.get(status, 2)] += 1
+        if len(self._waiting) >= WAITING:
+            self._flush()
+
+    def hardest(self) -> list[Text]:
+        """Return the texts that fewest met, of those with :data:`FEWEST` verdicts or more."""
+        self._flush()
+        hard = heapq.nsmallest(
+            LISTED,
+            self._db.execute(COUNTED, (FEWEST,)),
+            key=lambda row: (hardness(_interval(*row[2:])), row[1]),
+        )
+        query = "SELECT text FROM texts WHERE rowid = ?"
+        return [
+            Text(self._db.execute(query, (place,)).fetchone()[0], *counts)
+            for place, _, *counts in hard
+        ]
+
+    def _flush(self) -> None:
+        rows = (
+            (
+                blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest(),
+                text[:TEXT_CUT].encode("utf-8", "replace").decode(),
+                *counts,
+            )
+            for text, counts in self._waiting.items()
+        )
+        self._db.execute("BEGIN")
+        self._db.executemany("INSERT INTO texts VALUES (?, ?, ?, ?, ?)", rows)
+        self._db.execute("COMMIT")
+        self._waiting.clear()
+
 
 SPLITS_LISTED = 20
 REASONS_LISTED = 1000
@@ -46,21 +155,13 @@ RATES: dict[str, tuple[Callable[..., dict[str, Share]], str]] = {
 
 
 class TagSplit(NamedTuple):
-    """A verdict on which the members of a panel were not of one mind.
+    """A verdict on which the members of a panel were not of one mind."""
 
-    Attributes:
-        id: the sample's.
-        constraint: its number, from 1.
-        text: what it asks for.
-        votes: each member's judge and status.
-        verdict: what the panel came to.
-    """
-
-    id: str
-    constraint: int
-    text: str
-    votes: tuple[dict[str, str], ...]
-    verdict: str
+    id: str  # the sample's
+    constraint: int  # its number, from 1
+    text: str  # what it asks for
+    votes: tuple[dict[str, str], ...]  # each member's judge and status
+    verdict: str  # what the panel came to
 
 
 class Latency(NamedTuple):
@@ -74,37 +175,25 @@ class Latency(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RunReading:
-    """All that a report says of one run.
+    """All that a report says of one run."""
 
-    Attributes:
-        name: how the report calls it.
-        run: the run.
-        summary: as in ``summary.json``.
-        sessions: when it was worked on, see :mod:`heedful.engine.sessions`.
-        by_size: for each of :data:`RATES`, measures by the number of constraints.
-        by_response: likewise by the response's length in characters.
-        by_prompt: likewise by the length of the last user message.
-        texts: constraints without a verifier that several samples share, the hardest first.
-        places: for each reason why verdicts were not reached, the first of these.
-        splits: the first verdicts on which a panel was not of one mind.
-        unmet: samples with a constraint that was not met.
-        examples: some of them, chosen at random.
-        latency: what the calls took; ``None`` if no model was called.
-    """
-
-    name: str
-    run: SavedRun
-    summary: dict[str, Any]
-    sessions: list[dict[str, Any]]
+    name: str  # how the report calls it
+    run: SavedRun  # the run
+    summary: dict[str, Any]  # as in summary.json
+    sessions: list[dict[str, Any]]  # when it was worked on, see :mod:`heedful.engine.sessions`
+    # for each of :data:`RATES`, measures by the number of constraints
     by_size: dict[str, dict[str, RateEstimate]]
+    # likewise by the response's length in characters
     by_response: dict[str, dict[str, RateEstimate]]
-    by_prompt: dict[str, dict[str, RateEstimate]]
+    by_prompt: dict[str, dict[str, RateEstimate]]  # likewise by the length of the last user message
+    # constraints without a verifier that several samples share, the hardest first
     texts: list[Text]
+    # for each reason why verdicts were not reached, the first of these
     places: dict[str, list[str]]
-    splits: list[TagSplit]
-    unmet: int
-    examples: list[Scored]
-    latency: Latency | None
+    splits: list[TagSplit]  # the first verdicts on which a panel was not of one mind
+    unmet: int  # samples with a constraint that was not met
+    examples: list[Scored]  # some of them, chosen at random
+    latency: Latency | None  # what the calls took; None if no model was called
 
 
 class ReportGroups:

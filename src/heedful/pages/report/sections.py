@@ -6,20 +6,27 @@ in columns of their own; several stand side by side.
 
 from __future__ import annotations
 
+import json
 import re
+import shlex
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from heedful.analysis.compare.sides import flat
 from heedful.core import taxonomy
+from heedful.core.text import amount
 from heedful.reporting.metric_names import label, ranked
 from heedful.reporting.notation import (
     COVERAGE,
     MEASURED,
     cells,
+    counted,
     counts,
     interval,
     least,
     percent,
+    price,
     rate,
     without_interval,
 )
@@ -33,6 +40,9 @@ if TYPE_CHECKING:
 
     Measure = Mapping[str, Any]
     Measures = Mapping[str, Measure]
+    from collections.abc import Mapping
+
+__all__ = []
 
 BY_CONSTRAINT = ("type", "verifier", "subtype", "priority")
 
@@ -54,19 +64,13 @@ RATES_SHOWN = 4
 
 @dataclass(frozen=True, slots=True)
 class SectionPart:
-    """A table of a section.
+    """A table of a section."""
 
-    Attributes:
-        table: the table.
-        chart: the same as a Vega-Lite specification; ``None`` where a drawing says no more.
-        folded: whether it is folded at first.
-        wide: whether the table stands below the chart and not beside it.
-    """
-
-    table: Table
+    table: Table  # the table
+    # the same as a Vega-Lite specification; None where a drawing says no more
     chart: dict[str, Any] | None = None
-    folded: bool = False
-    wide: bool = False
+    folded: bool = False  # whether it is folded at first
+    wide: bool = False  # whether the table stands below the chart and not beside it
 
 
 class Fold(NamedTuple):
@@ -79,23 +83,14 @@ class Fold(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A section of a report.
+    """A section of a report."""
 
-    Attributes:
-        key: its anchor.
-        title: its heading.
-        parts: its tables.
-        lead: what a reader has to know first.
-        said: further paragraphs, such as what is not there, and why.
-        folds: parts that are folded at first.
-    """
-
-    key: str
-    title: str
-    parts: Sequence[SectionPart]
-    lead: str = ""
-    said: Sequence[str] = ()
-    folds: Sequence[Fold] = ()
+    key: str  # its anchor
+    title: str  # its heading
+    parts: Sequence[SectionPart]  # its tables
+    lead: str = ""  # what a reader has to know first
+    said: Sequence[str] = ()  # further paragraphs, such as what is not there, and why
+    folds: Sequence[Fold] = ()  # parts that are folded at first
 
     def __bool__(self) -> bool:
         """Whether there is anything to show."""
@@ -383,3 +378,141 @@ def _natural(name: str) -> list[tuple[int, str]]:
         (int(digits), "") if digits else (-1, words)
         for digits, words in re.findall(r"(\d+)|(\D+)", name.replace(",", ""))
     ]
+
+
+def cost(readings: Sequence[RunReading]) -> Section:
+    """Lay out what the runs cost: calls, tokens, dollars, time."""
+    rows, said = [], []
+    for reading in readings:
+        costs = reading.summary.get("cost")
+        if costs:
+            rows += [_spent(reading.name, judge) for judge in costs["judges"]]
+            if len(costs["judges"]) > 1:
+                rows.append(_spent(reading.name, {"judge": "all", "model": "", **costs}))
+        saved = reading.summary.get("saved")
+        if saved:
+            said.append(
+                f"{reading.name}: code saved the models {amount(saved['verdicts'], 'verdict')} "
+                f"and {amount(saved['rows'], 'whole row')}, about {amount(saved['calls'], 'call')}."
+            )
+        if reading.latency is not None:
+            said.append(
+                f"{reading.name}: of {amount(reading.latency.calls, 'answer')}, half took "
+                f"{reading.latency.median:.2g} s or less, "
+                f"95 % {reading.latency.slow:.2g} s or less."
+            )
+    parts = []
+    if rows:
+        columns = ("run", "judge", "model", "calls", "reused", "repeated", *TOKENS, "cost")
+        parts.append(SectionPart(Table("Calls and tokens", columns, rows, READ_COST, words=3)))
+    else:
+        said.insert(0, "No model was called.")
+    return Section("cost", "Cost and time", [*parts, *_times(readings)], said=said)
+
+
+TOKENS = ("prompt tokens", "of them cached", "completion tokens")
+
+READ_COST = (
+    "All calls that a run paid for, used or not. Reused: answers that the run had already, which "
+    "cost nothing. A cost is unknown where a price is, or where a server did not count tokens."
+)
+
+
+def _spent(name: str, usage: Mapping[str, Any]) -> tuple[str, ...]:
+    tokens = (usage["prompt_tokens"], usage["cached_tokens"], usage["completion_tokens"])
+    return (
+        name,
+        usage["judge"],
+        usage["model"],
+        *(f"{usage[key]:,}" for key in ("calls", "reused", "reasks")),
+        *("–" if count is None else f"{count:,}" for count in tokens),
+        price(usage["dollars"], uncounted=bool(usage.get("uncounted"))),
+    )
+
+
+def _times(readings: Sequence[RunReading]) -> list[SectionPart]:
+    rows = [
+        (
+            reading.name,
+            session["began"],
+            "did not end" if session["seconds"] is None else f"{session['seconds']:,.1f}",
+        )
+        for reading in readings
+        for session in reading.sessions
+    ]
+    if not rows:
+        return []
+    note = "A session that was killed has no end. Times are UTC."
+    return [SectionPart(Table("Sessions", ("run", "began", "seconds"), rows, note, words=2))]
+
+
+class Origin(NamedTuple):
+    """How a run's numbers came about."""
+
+    name: str  # the run's
+    commands: list[str]  # the commands of its sessions, secrets hidden
+    settings: Table  # all that the verdicts depend on
+    inputs: Table  # the files that were judged, with digests of their content
+    quotation: str  # the numbers as they may be quoted, with all that a comparison needs
+
+
+def origin(reading: RunReading) -> Origin:
+    """Say how the numbers of a run came about."""
+    config = dict(reading.run.config)
+    prints = config.pop("input") or []
+    files = [path.replace("\\", "/").split("/")[-1] for path in reading.summary["input"] or ()]
+    settings = {"heedful": reading.summary["heedful"], **config}
+    if "rejudged" in reading.summary:
+        settings["rejudged"] = Path(reading.summary["rejudged"]).name
+    commands = [
+        shlex.join(["heedful", *session["command"]])
+        for session in reading.sessions
+        if session["command"]
+    ]
+    return Origin(
+        name=reading.name,
+        commands=list(dict.fromkeys(commands)),
+        settings=Table(
+            "Configuration",
+            ("setting", "value"),
+            [(name, _written(value)) for name, value in flat(settings)],
+            words=2,
+        ),
+        inputs=Table(
+            "Input",
+            ("file", "content (BLAKE2b, 128 bits)"),
+            list(zip(files, prints, strict=False)),
+            words=2,
+        ),
+        quotation=_quotation(reading, files, prints),
+    )
+
+
+def _written(value: Any) -> str:
+    if value is None:
+        return "unset"
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _quotation(reading: RunReading, files: Sequence[str], prints: Sequence[str]) -> str:
+    summary = reading.summary
+    headline = leading(summary)
+    rates = []
+    if headline is not None:
+        family, names = headline
+        for name in names:
+            measure = summary["metrics"][family][name]
+            inside = ""
+            if measure["interval"]:
+                inside = f"95 % interval {interval(measure['interval'], digits=2)}, "
+            inside += counted(measure)
+            rates.append(f"{label(family, name)} {rate(measure)} % ({inside})")
+    data = ", ".join(f"{file} ({digest[:12]})" for file, digest in zip(files, prints, strict=False))
+    return (
+        f"{'; '.join(rates) or 'No rate'}. {amount(summary['samples'], 'sample')}, "
+        f"{amount(summary['constraints'], 'constraint')}, coverage "
+        f"{percent(summary['coverage'], 1)} %; judge {summary['judge']}, {summary['scoring']} "
+        f"scoring, seed {summary['seed']}; heedful {summary['heedful']}"
+        + (f"; data {data}" if data else "")
+        + "."
+    )

@@ -10,18 +10,21 @@ import threading
 from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from heedful.analysis.calibration import DRAW, blank
 from heedful.core.errors import InputError, UsageError
 from heedful.core.text import spreadsheet_cell
-from heedful.critic.data.audit import KINDS, MARK
-from heedful.critic.data.audited import NO, UNSURE, YES, Accuracy, kind_of
+from heedful.critic.data.audit import KINDS, MARK, NO, UNSURE, YES, Accuracy, kind_of
 from heedful.data.formats.base import replacing
 from heedful.data.formats.files import records
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from heedful.core.nouns import Sample
     from heedful.critic.data.audit import Kind, Subject
+
+__all__ = []
 
 ANSWERS = ("yes", "no", "unsure", "")
 """Possible answers to a question; the empty one takes an answer back."""
@@ -33,19 +36,13 @@ _writing = threading.Lock()
 
 
 class AuditProgress(NamedTuple):
-    """How far an audit is, and what it says so far.
+    """How far an audit is, and what it says so far."""
 
-    Attributes:
-        answered: questions with an answer, unsure ones among them.
-        questions: all questions.
-        by_question: for each question the accuracy so far, and how many are unsure.
-        by_verdict: the same of the judgments, by verdict.
-    """
-
-    answered: int
-    questions: int
+    answered: int  # questions with an answer, unsure ones among them
+    questions: int  # all questions
+    # for each question the accuracy so far, and how many are unsure
     by_question: dict[str, tuple[dict[str, Any], int]]
-    by_verdict: dict[str, tuple[dict[str, Any], int]]
+    by_verdict: dict[str, tuple[dict[str, Any], int]]  # the same of the judgments, by verdict
 
 
 class Audit:
@@ -152,3 +149,68 @@ def put_in_place(path: Path, text: str) -> None:
         file.write(text)
         file.flush()
         os.fsync(file.fileno())
+
+
+LABELS = {"met": True, "unmet": False, "": None}
+"""By what a form says; the empty one takes a label back."""
+
+"""Two labels at a time must not each write the file without the other."""
+
+
+class LabelFile:
+    """The labels beside a run."""
+
+    def __init__(self, run: Path) -> None:
+        run = run.resolve()
+        self.path = run.with_name(f"{run.name}.labels.jsonl")  # where they are, or would be
+        self.rows: dict[str, dict[str, Any]] = {}  # by the sample's id
+        for line, data, problem in records(self.path) if self.path.exists() else ():
+            if problem is not None or "id" not in data:
+                raise InputError(problem or "the row has no id", where=f"{self.path}:{line}")
+            self.rows[str(data["id"])] = dict(data)
+
+    @property
+    def drawn(self) -> bool:
+        """Whether its rows were drawn at random, to which none may be added."""
+        return any(DRAW in row for row in self.rows.values())
+
+    def takes(self, sample: Sample) -> bool:
+        """Say whether a sample may be labelled."""
+        return sample.id in self.rows or not self.drawn
+
+    def labels(self, sample: Sample) -> Sequence[bool | None]:
+        """Return a sample's labels, one for each constraint."""
+        given = self.rows.get(sample.id, {}).get("labels")
+        places = len(sample.checklist)
+        return given if isinstance(given, list) and len(given) == places else [None] * places
+
+    def open_ids(self) -> list[str]:
+        """Return the ids of the rows with a label missing."""
+        return [ident for ident, row in self.rows.items() if None in (row.get("labels") or [None])]
+
+    @classmethod
+    def put(cls, run: Path, sample: Sample, number: int, said: str) -> None:
+        """Write a label; the file is replaced as a whole once all of it is on the disk."""
+        with _writing:
+            file = cls(run)
+            if said not in LABELS or not 1 <= number <= len(sample.checklist):
+                what = f"constraint {number} cannot be labelled {said!r}"
+                raise UsageError(what, where=str(file.path))
+            if not file.takes(sample):
+                what = f"{sample.id!r} is none of the rows that were drawn to be labelled"
+                raise UsageError(what, where=str(file.path), hint="move that file away first")
+            labels = list(file.labels(sample))
+            labels[number - 1] = LABELS[said]
+            file.rows[sample.id] = file.rows.get(sample.id) or blank(sample)
+            file.rows[sample.id]["labels"] = labels
+            text = "".join(
+                json.dumps(row, ensure_ascii=False) + "\n"
+                for row in file.rows.values()
+                if file.drawn or any(label is not None for label in row["labels"])
+            )
+            try:
+                put_in_place(file.path, text)
+            except OSError as error:
+                what = f"cannot be written: {error.strerror}"
+                hint = "make the folder writable, then label again"
+                raise UsageError(what, where=str(file.path), hint=hint) from error

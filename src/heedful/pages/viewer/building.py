@@ -18,14 +18,136 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from pydantic_core import from_json
+
 from heedful.core.closing import closed_on_error
+from heedful.core.nouns import Critique, Status
+from heedful.core.turns import ToolCall
 from heedful.engine.saved_run import SavedRun
-from heedful.pages.viewer.facts import STATUSES, Facts, facts
+from heedful.jobs.results import Scored, scored_entry
+from heedful.jobs.rows import generated_entry
+from heedful.judges.prompts import read_recording
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from heedful.engine.store import Entry
+
+__all__ = []
+
+STATUSES = tuple(status.value for status in Status)
+
+VOTES, LABEL = 1, 2
+"""Kinds of disagreement: within a panel, with the label."""
+
+WAITING = "not judged yet"
+
+DECIDED = ("met", "unmet")
+
+
+class Fact(NamedTuple):
+    """Facts of one judgment."""
+
+    status: str  # its status
+    type: str  # its constraint's type, empty where it has none
+    judge: str  # who decided
+    confidence: float | None  # from 0 to 1, where there is one
+    disagreement: int  # :data:`VOTES` and :data:`LABEL`, added up
+
+
+class Facts(NamedTuple):
+    """Facts of one row."""
+
+    text: str  # all of its texts, one after another
+    judgments: tuple[Fact, ...] = ()  # its judgments, in the order of the checklist
+    tags: Mapping[str, Any] = {}  # its tags
+    problem: bool = False  # whether it came to nothing
+
+
+def row(entry: Entry, *, judged: bool) -> Scored:
+    """Read a row of a run."""
+    if judged:
+        scored = scored_entry(entry)
+        return scored._replace(critique=None, problem=WAITING) if _waits(entry) else scored
+    made, _ = generated_entry(entry)
+    critique = None
+    if made.sample is not None and made.sample.recording is not None:
+        judgments = read_recording(made.sample.recording, made.sample)
+        critique = Critique(judgments=tuple(judgments), text=made.sample.recording.text)
+    return Scored(made.line, made.id, made.sample, critique, made.problem)
+
+
+def facts(entry: Entry, *, judged: bool) -> Facts:
+    """Say what a row is found by; a row that cannot be read is found by its id and problem."""
+    try:
+        if judged and entry.input is not None and entry.output is not None:
+            return _quick(entry.id or "", from_json(entry.input), from_json(entry.output))
+        scored = row(entry, judged=judged)
+    except (ValueError, KeyError, TypeError, AttributeError):  # JSON, but of something else
+        return Facts(entry.id or f"line-{entry.line}", problem=True)
+    if scored.sample is None:
+        return Facts(f"{scored.id}\n{scored.problem}", problem=True)
+    sample = scored.sample.model_dump(mode="json", exclude_defaults=True)
+    critique = {} if scored.critique is None else scored.critique.model_dump(exclude_defaults=True)
+    known = _quick(scored.id, sample, critique)
+    problem = scored.problem is not None and not _waits(entry)
+    return known._replace(text=f"{known.text}\n{scored.problem or ''}", problem=problem)
+
+
+def _waits(entry: Entry) -> bool:
+    """Say whether a row is yet to be worked on, which isn't a failure."""
+    return entry.output is None and entry.failure is None and entry.problem is None
+
+
+def _quick(key: str, sample: Mapping[str, Any], critique: Mapping[str, Any]) -> Facts:
+    """Take facts from a sample and a critique as JSON: to make models of all would take thrice."""
+    checklist = sample.get("checklist") or ()
+    judgments = critique.get("judgments") or ()
+    return Facts(
+        "\n".join(text for text in _texts(key, sample, checklist, judgments) if text),
+        tuple(_judgments(checklist, judgments, sample.get("labels") or ())),
+        sample.get("tags") or {},
+    )
+
+
+def _texts(key: str, sample: Mapping[str, Any], checklist: Any, judgments: Any) -> Iterator[str]:
+    yield key
+    for turn in sample.get("conversation") or ():
+        yield turn["content"]
+        yield from _calls(turn)
+    yield sample.get("response") or ""
+    yield from _calls(sample)
+    yield sample.get("reference") or ""
+    for constraint in checklist:
+        yield constraint["text"]
+    for judgment in judgments:
+        yield judgment.get("explanation") or ""
+
+
+def _calls(turn: Mapping[str, Any]) -> Iterator[str]:
+    for call in turn.get("tool_calls") or ():
+        yield ToolCall.model_validate(call).shown
+
+
+def _judgments(checklist: Any, judgments: Any, labels: Any) -> Iterator[Fact]:
+    for place, (constraint, judgment) in enumerate(zip(checklist, judgments, strict=False)):
+        label = labels[place] if place < len(labels) else None
+        yield fact(constraint.get("type"), judgment, label)
+
+
+def fact(kind: str | None, judgment: Mapping[str, Any], label: bool | None) -> Fact:  # noqa: FBT001
+    """Say what is known of a judgment."""
+    status = str(judgment["status"])
+    cast = {vote["status"] for vote in judgment.get("votes") or () if vote["status"] in DECIDED}
+    against = label is not None and status in DECIDED and label != (status == "met")
+    return Fact(
+        status,
+        kind or "",
+        judgment.get("judge") or "",
+        judgment.get("confidence"),
+        VOTES * (len(cast) > 1) + LABEL * against,
+    )
+
 
 VERSION = 2
 """Of what an index holds: one of another version is made again."""

@@ -27,15 +27,11 @@ DONE = (0, 1)
 
 @dataclass(frozen=True, slots=True)
 class ComparisonPage:
-    """Result of a comparison.
+    """Result of a comparison."""
 
-    Attributes:
-        found: as :func:`heedful.compare` returns it; ``None`` where it is under way or refused.
-        refused: why there is none.
-    """
-
+    # as :func:`heedful.compare` returns it; None where it is under way or refused
     found: dict[str, Any] | None = None
-    refused: str = ""
+    refused: str = ""  # why there is none
 
 
 class Comparisons:

@@ -8,12 +8,12 @@ from urllib.parse import urlencode
 
 from heedful.core.errors import UsageError
 from heedful.core.nouns import Status
-from heedful.pages.viewer.facts import LABEL, STATUSES, VOTES
+from heedful.pages.viewer.building import LABEL, STATUSES, VOTES
 
 if TYPE_CHECKING:
     from starlette.datastructures import QueryParams
 
-    from heedful.pages.viewer.facts import Fact, Facts
+    from heedful.pages.viewer.building import Fact, Facts
 
 GROUPS = {"undecided": tuple(status.value for status in Status if not status.settled)}
 """Words for several statuses."""
@@ -33,30 +33,20 @@ class Filter:
 
     One constraint must fulfil all conditions on constraints: status, type, judge, disagreement
     and confidence.
-
-    Attributes:
-        text: stands in the conversation, the response, a constraint or an explanation, whatever
-            the case.
-        status: of a constraint; ``undecided`` is any that is not decided; ``problem`` asks for
-            rows that came to nothing.
-        type: of a constraint.
-        judge: who decided.
-        disagreement: ``votes``, of a panel's members; ``label``, with the label.
-        low: the least confidence.
-        high: the largest confidence.
-        tags: as ``name:value``; all of them.
-        sort: one of :data:`ORDERS`, or the order of the file.
     """
 
+    # stands in the conversation, the response, a constraint or an explanation, whatever the case
     text: str = ""
+    # of a constraint; undecided is any that is not decided; problem asks for rows that came to
+    # nothing
     status: str = ""
-    type: str = ""
-    judge: str = ""
-    disagreement: str = ""
-    low: float | None = None
-    high: float | None = None
-    tags: tuple[str, ...] = ()
-    sort: str = ""
+    type: str = ""  # of a constraint
+    judge: str = ""  # who decided
+    disagreement: str = ""  # votes, of a panel's members; label, with the label
+    low: float | None = None  # the least confidence
+    high: float | None = None  # the largest confidence
+    tags: tuple[str, ...] = ()  # as name:value; all of them
+    sort: str = ""  # one of :data:`ORDERS`, or the order of the file
 
     @classmethod
     def of(cls, query: QueryParams) -> Filter:

@@ -2,6 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
@@ -9,9 +17,14 @@ from typing import TYPE_CHECKING, Literal
 
 from heedful.critic.data.audit import KINDS
 from heedful.pages.overview import folders
+from heedful.pages.viewer.building import Builder, about
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from heedful.pages.viewer.runs import Run
+
+__all__ = []
 
 Kind = Literal["run", "report", "audit"]
 
@@ -21,19 +34,12 @@ HEAD_BYTES = 65_536
 
 @dataclass(frozen=True, slots=True)
 class ViewedItem:
-    """A run, report or audit that can be viewed.
+    """A run, report or audit that can be viewed."""
 
-    Attributes:
-        kind: a run's directory, a folder with a ``report.json``, or the file of an audit.
-        path: where it is.
-        name: its path below the folder that was searched.
-        key: names it in an address.
-    """
-
-    kind: Kind
-    path: Path
-    name: str
-    key: str
+    kind: Kind  # a run's directory, a folder with a report.json, or the file of an audit
+    path: Path  # where it is
+    name: str  # its path below the folder that was searched
+    key: str  # names it in an address
 
 
 def find(root: Path) -> dict[str, ViewedItem]:
@@ -72,3 +78,89 @@ def _key(kind: Kind, name: str) -> str:
     words = "".join(c if c.isascii() and c.isalnum() else "-" for c in Path(name).name.lower())
     digest = blake2b(f"{kind} {name}".encode("utf-8", "surrogateescape"), digest_size=4)
     return f"{words.strip('-')[:40] or kind}-{digest.hexdigest()}"
+
+
+AT_ONCE = 500
+"""Rows that are put in while a page waits: that takes less than to start a process."""
+
+PAUSE_SECONDS = 5.0
+"""Between two processes for one run, which may be growing."""
+
+
+class Builds:
+    """Starts what brings indexes up to date, and ends it with the viewer."""
+
+    def __init__(self) -> None:
+        self._processes: dict[Path, subprocess.Popen[bytes]] = {}
+        self._begun: dict[Path, float] = {}
+        self._lock = threading.Lock()
+
+    def bring_up(self, run: Run) -> None:
+        """Have a run's index brought up to date; a large step is taken in the background."""
+        missing = run.total - min(run.covered)
+        if not missing or not run.has_samples:
+            return
+        path = run.index_path
+        with self._lock:
+            process = self._processes.get(path)
+            if process is not None and process.poll() is None:
+                return
+            if missing <= AT_ONCE:
+                with suppress(sqlite3.Error), closing(Builder(run.directory, path)) as builder:
+                    builder.update(AT_ONCE)
+                del run.covered
+                return
+            if time.monotonic() - self._begun.get(path, -PAUSE_SECONDS) < PAUSE_SECONDS:
+                return
+            self._begun[path] = time.monotonic()
+            command = [
+                sys.executable,
+                "-m",
+                "heedful.pages.viewer.building",
+                str(run.directory),
+            ]
+            command.append(str(path))
+            self._processes[path] = subprocess.Popen(  # noqa: S603 - ourselves
+                command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL
+            )
+
+    def under_way(self, run: Run) -> bool:
+        """Say whether a run's index is being made."""
+        process = self._processes.get(run.index_path)
+        return process is not None and process.poll() is None
+
+    def close(self) -> None:
+        """End what is under way; the next time it goes on where it stood."""
+        for process in self._processes.values():
+            process.terminate()
+        for process in self._processes.values():
+            process.wait()
+
+
+def index_folder() -> Path:
+    """Return the folder of indexes, without those whose runs are gone.
+
+    It is in the user's cache; in a temporary folder where none can be made there.
+    """
+    home = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
+    folder = (Path(home) if home else Path.home() / ".cache") / "heedful" / "view"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError:
+        return Path(tempfile.mkdtemp(prefix="heedful-view-"))
+    for path in folder.glob("*.sqlite"):
+        if not _needed(path):
+            for suffix in ("", "-wal", "-shm"):
+                path.with_name(path.name + suffix).unlink(missing_ok=True)
+    return folder
+
+
+def _needed(path: Path) -> bool:
+    try:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as db:
+            run = about(db, "run")
+    except sqlite3.Error:
+        return True  # it is being made
+    return run is not None and (Path(run) / "run.sqlite").is_file()

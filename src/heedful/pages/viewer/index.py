@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from heedful.core.closing import closed_on_error
 from heedful.core.errors import UsageError
-from heedful.pages.viewer.building import COLUMNS, TEXT, about
-from heedful.pages.viewer.facts import STATUSES
+from heedful.pages.viewer.building import COLUMNS, STATUSES, TEXT, about
 from heedful.pages.viewer.filters import DISAGREEMENTS, ORDERS, PROBLEM
 
 if TYPE_CHECKING:
@@ -35,15 +34,10 @@ NAMED = "(SELECT number FROM names WHERE kind = ? AND name = ?)"
 
 
 class Covered(NamedTuple):
-    """How many rows, from the first on, an index holds.
+    """How many rows, from the first on, an index holds."""
 
-    Attributes:
-        columns: what filters ask for.
-        text: all text.
-    """
-
-    columns: int = 0
-    text: int = 0
+    columns: int = 0  # what filters ask for
+    text: int = 0  # all text
 
 
 class Index:

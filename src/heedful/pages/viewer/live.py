@@ -20,29 +20,18 @@ LINED = (".jsonl", ".csv", ".tsv")
 
 
 class LiveProgress(NamedTuple):
-    """How far a run is.
+    """How far a run is."""
 
-    Attributes:
-        read: rows read.
-        done: rows done, failed ones among them.
-        failed: rows that came to nothing.
-        decided: share of verdicts that are decided, of those in the index; ``None`` without any.
-        rate: rows a second of late; ``None`` until two looks.
-        share: how much of the input is read, by its lines; ``None`` where that is not known.
-        left_s: seconds left, about; ``None`` where that is not known.
-        dollars: what it has cost; ``None`` where it cost nothing, or nobody knows the price.
-        silent_s: seconds since something was written.
-    """
-
-    read: int
-    done: int
-    failed: int
+    read: int  # rows read
+    done: int  # rows done, failed ones among them
+    failed: int  # rows that came to nothing
+    # share of verdicts that are decided, of those in the index; None without any
     decided: float | None
-    rate: float | None
-    share: float | None
-    left_s: float | None
-    dollars: float | None
-    silent_s: float
+    rate: float | None  # rows a second of late; None until two looks
+    share: float | None  # how much of the input is read, by its lines; None where that is not known
+    left_s: float | None  # seconds left, about; None where that is not known
+    dollars: float | None  # what it has cost; None where it cost nothing, or nobody knows the price
+    silent_s: float  # seconds since something was written
 
 
 class Watch:

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from itertools import islice
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from starlette.exceptions import HTTPException
+from starlette.responses import Response, StreamingResponse
+
+from heedful.core.delimited import delimited
 from heedful.core.errors import HeedfulError, UsageError
 from heedful.core.turns import pieces
 from heedful.jobs.results import record
-from heedful.pages.viewer.downloads import file_response, known_kind
-from heedful.pages.viewer.facts import STATUSES, fact
+from heedful.pages.viewer.building import STATUSES, fact
 from heedful.pages.viewer.filters import DISAGREEMENTS, GROUPS, ORDERS, PROBLEM, Filter
-from heedful.pages.viewer.pages_labels import labelling
-from heedful.pages.viewer.saved_filters import saved_filters
-from heedful.pages.viewer.texts import LONG, Span, marked, quotes, spans
+from heedful.pages.viewer.pages_writing import labelling, saved_filters
+from heedful.reporting.html.environment import said
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from markupsafe import Markup
     from starlette.requests import Request
@@ -29,6 +34,126 @@ if TYPE_CHECKING:
     from heedful.pages.viewer.runs import Run
     from heedful.pages.viewer.state import Viewer
 
+__all__ = []
+
+LONG = 20_000
+"""Characters of a text that are shown until somebody asks for all."""
+
+SHORTEST = 4
+"""Characters of a quotation: a shorter one is found anywhere."""
+
+QUOTES_LOOKED_AT = 20
+
+_QUOTATION_MARKS = {"“": "”", '"': '"', "「": "」", "『": "』", "`": "`", "‘": "’"}
+
+
+class Span(NamedTuple):
+    """A part of a text."""
+
+    start: int  # where it begins
+    end: int  # where it ends
+    number: int  # of the constraint that it belongs to, from 1
+
+
+def quotes(explanation: str) -> list[str]:
+    """Return what an explanation has in quotation marks, in any script's, if it is long enough."""
+    texts = (each.content for each in delimited(explanation, _QUOTATION_MARKS))
+    return list(islice((text for text in texts if len(text) >= SHORTEST), QUOTES_LOOKED_AT))
+
+
+def spans(text: str, parts: Iterable[tuple[int, str]]) -> list[Span]:
+    """Find parts in a text, each where it stands first and no earlier one does."""
+    taken: list[Span] = []
+    for number, part in parts:
+        start = text.find(part) if part else -1
+        while start >= 0:
+            span = Span(start, start + len(part), number)
+            if all(span.end <= other.start or other.end <= span.start for other in taken):
+                taken.append(span)
+                break
+            start = text.find(part, start + 1)
+    return sorted(taken)
+
+
+def marked(text: str, spans: Sequence[Span], limit: int | None = LONG) -> Markup:
+    """Make a text safe to show, with its marks.
+
+    See :func:`heedful.reporting.html.environment.said`.
+    """
+    from markupsafe import Markup
+
+    parts: list[Markup] = []
+    end = 0
+    for span in spans:
+        if limit is not None and span.end > limit:
+            break
+        parts.append(said(text[end : span.start]))
+        part = said(text[span.start : span.end])
+        parts.append(Markup('<mark class="of" data-of="{}">{}</mark>').format(span.number, part))
+        end = span.end
+    parts.append(said(text[end:], None if limit is None else max(0, limit - end)))
+    return Markup().join(parts)
+
+
+KINDS = {"csv": "text/csv", "jsonl": "application/x-ndjson"}
+"""The downloads, by the end of the address."""
+
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""Beginnings of a cell that a spreadsheet would compute."""
+
+
+def known_kind(request: Request) -> str:
+    """Return the kind that an address asks for."""
+    kind = str(request.path_params["kind"])
+    if kind not in KINDS:
+        raise HTTPException(404, f"There are {' and '.join(KINDS)}.")
+    return kind
+
+
+def table_response(records: Sequence[Mapping[str, Any]], name: str) -> Response:
+    """Give a short list as a file."""
+    columns = list(dict.fromkeys(column for record in records for column in record))
+    return file_response(records, columns, name)
+
+
+def file_response(
+    records: Iterable[Mapping[str, Any]], columns: Sequence[str], name: str
+) -> Response:
+    """Give a list as a file, row by row."""
+    kind = name.rpartition(".")[2]
+    body = _csv(records, columns) if kind == "csv" else _lines(records)
+    quoted = "".join(c if c.isascii() and (c.isalnum() or c in "._-") else "-" for c in name)
+    headers = {"content-disposition": f'attachment; filename="{quoted}"'}
+    return StreamingResponse(body, media_type=KINDS[kind], headers=headers)
+
+
+def _lines(records: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    return (json.dumps(record, ensure_ascii=False, default=str) + "\n" for record in records)
+
+
+def _csv(records: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> Iterator[str]:
+    yield "\ufeff"  # else Excel takes UTF-8 for something else
+    yield _csv_line(columns)
+    for each in records:
+        yield _csv_line([_cell(each.get(column)) for column in columns])
+
+
+def _csv_line(cells: Sequence[str]) -> str:
+    text = io.StringIO()
+    csv.writer(text).writerow(cells)
+    return text.getvalue()
+
+
+def _cell(value: Any) -> str:
+    """Write a value; text that a spreadsheet would take for a formula is kept from it."""
+    if value is None:
+        return ""
+    if isinstance(value, dict | list):
+        return json.dumps(value, ensure_ascii=False, default=str)
+    text = str(value)
+    return f"'{text}" if isinstance(value, str) and text.startswith(FORMULA) else text
+
+
 PAGE = 50
 
 SNIPPET = 180
@@ -37,36 +162,22 @@ SNIPPET = 180
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """A turn of a conversation, ready to be shown.
+    """A turn of a conversation, ready to be shown."""
 
-    Attributes:
-        role: who said it.
-        text: what was said, with marks.
-        length: its length in characters.
-    """
-
-    role: str
-    text: Markup
-    length: int
+    role: str  # who said it
+    text: Markup  # what was said, with marks
+    length: int  # its length in characters
 
 
 @dataclass(frozen=True, slots=True)
 class JudgedConstraint:
-    """A constraint and the judgment on it.
+    """A constraint and the judgment on it."""
 
-    Attributes:
-        number: the constraint's, from 1.
-        constraint: the constraint.
-        judgment: the judgment; ``None`` where there is none.
-        label: what the data says the verdict should be.
-        wanted: whether it is what the filter asks for.
-    """
-
-    number: int
-    constraint: Any
-    judgment: Judgment | None
-    label: bool | None
-    wanted: bool
+    number: int  # the constraint's, from 1
+    constraint: Any  # the constraint
+    judgment: Judgment | None  # the judgment; None where there is none
+    label: bool | None  # what the data says the verdict should be
+    wanted: bool  # whether it is what the filter asks for
 
 
 def samples(request: Request) -> Response:

@@ -16,8 +16,7 @@ from heedful.core.closing import Closing
 from heedful.core.errors import RunError
 from heedful.engine.saved_run import SavedRun
 from heedful.pages.overview import State, state
-from heedful.pages.viewer.building import identity
-from heedful.pages.viewer.facts import Facts, facts, row
+from heedful.pages.viewer.building import Facts, facts, identity, row
 from heedful.pages.viewer.index import TRIGRAM, Covered, Index
 
 if TYPE_CHECKING:
@@ -44,21 +43,14 @@ class NoRowError(RunError):
 
 @dataclass(frozen=True, slots=True)
 class RowSelection:
-    """The rows that a filter wants.
+    """The rows that a filter wants."""
 
-    Attributes:
-        positions: their places in the run, in the order in which they are shown.
-        looked: how many rows, from the first on, were looked at.
-        total: how many rows there are.
-        candidates: rows from there on that the index names and nobody has looked at.
-        sorted: whether that order is another than the file's.
-    """
-
-    positions: Sequence[int]
-    looked: int
-    total: int
+    positions: Sequence[int]  # their places in the run, in the order in which they are shown
+    looked: int  # how many rows, from the first on, were looked at
+    total: int  # how many rows there are
+    # rows from there on that the index names and nobody has looked at
     candidates: Sequence[int] = ()
-    sorted: bool = False
+    sorted: bool = False  # whether that order is another than the file's
 
     @property
     def exact(self) -> bool:

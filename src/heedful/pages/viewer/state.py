@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse
 
-from heedful.pages.viewer.builds import Builds, index_folder
 from heedful.pages.viewer.comparing import Comparisons
-from heedful.pages.viewer.finding import find
+from heedful.pages.viewer.finding import Builds, find, index_folder
 from heedful.pages.viewer.live import Watch
 from heedful.pages.viewer.runs import Memory, Run
 from heedful.reporting.html.environment import CHART_SCRIPTS, environment
@@ -26,20 +25,13 @@ SEARCH_SECONDS = 2.0
 
 
 class Viewer:
-    """State that all pages share.
-
-    Attributes:
-        root: the folder whose runs are shown.
-        builds: keeps indexes up to date.
-        watch: looks at runs under way.
-        comparisons: compares runs.
-    """
+    """State that all pages share."""
 
     def __init__(self, root: Path, indexes: Path | None = None) -> None:
-        self.root = root
-        self.builds = Builds()
-        self.watch = Watch()
-        self.comparisons = Comparisons()
+        self.root = root  # the folder whose runs are shown
+        self.builds = Builds()  # keeps indexes up to date
+        self.watch = Watch()  # looks at runs under way
+        self.comparisons = Comparisons()  # compares runs
         self._indexes = indexes or index_folder()
         self._memory = Memory()
         self._items: dict[str, ViewedItem] = {}

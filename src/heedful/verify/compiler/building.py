@@ -8,14 +8,16 @@ from itertools import combinations, pairwise, starmap
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from heedful.core.nouns import Check
-from heedful.verify.compiler.bounds import (
+from heedful.verify.compiler.makers import (
     LENGTHS,
+    MAKERS,
     PREVIOUS,
+    as_bound,
     count_check,
     json_schema,
+    of_letters,
     plain,
 )
-from heedful.verify.compiler.makers import MAKERS, as_bound, of_letters
 from heedful.verify.custom.verse import LONGEST
 
 if TYPE_CHECKING:

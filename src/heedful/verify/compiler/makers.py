@@ -1,11 +1,205 @@
-"""From what a clause bound to its check, verifier by verifier."""
+"""From what a clause bound to its check: what "about 100" stands for, and each verifier's own."""
 
 from __future__ import annotations
 
-from typing import Any
+import math
+import re
+from typing import TYPE_CHECKING, Any, get_args
 
 from heedful.core.nouns import Check
-from heedful.verify.compiler.bounds import either, phrase_check, plain
+from heedful.verify.custom.counting import Unit
+from heedful.verify.custom.verse import LONGEST as _LONGEST_VERSE
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_ABOUT = (9, 11)
+"""Tenths: "X字" and "about X words" are met from 90 to 110 % (IF-Critic, arXiv 2511.01014)."""
+LENGTHS = frozenset(unit for unit in get_args(Unit) if unit.startswith(("zi", "char"))) | {
+    "words",
+    "han_characters",
+    "letters",
+}
+"""Units of which a bare number means about that many."""
+_IN_EVERY_TEXT = LENGTHS | {"paragraphs", "sentences", "lines"}
+"""Units that no response is free of, so that "no lines" must mean something else; or whose absence
+has a check of its own, as lower case is."""
+_AMBIGUOUS = frozenset({"characters", "letters"})
+"""Units whose names also mean something else: the characters of a story, letters to a friend."""
+_WITHOUT_A_STORY = frozenset({"line", "title", "heading"})
+"""Parts that have no characters of a story."""
+_MOST_CAPITALS = 10
+"""Of more words "in capitals", all are meant: "50 words in all caps"."""
+_FEW = 20
+_SHORT = 30
+"""A length up to this, of nothing that is named, may be meant of a passage such as a slogan."""
+_NUMBERS = (
+    "at_least", "at_most", "more", "less", "exactly", "about", "plain", "holds", "limit", "exact",
+    "several", "next",
+)  # fmt: skip
+PREVIOUS = "previous"
+"""The part of a clause that speaks of what the clause before it counts."""
+
+
+def _is_few(bounds: _Range) -> bool:
+    return max(number or 0 for number in bounds) in range(1, _FEW + 1)
+
+
+_APART = frozenset({"headings", "tables", "code_blocks", "paragraphs", "stanzas"})
+"""Units that stand above or beside a paragraph rather than inside of it."""
+
+
+_IN_SECTIONS = _APART | {"sentences", "lines", "points", "questions"}
+_LONGEST_HEADING = 15
+"""Words or 字; a longer length of "each heading" is that of the text under it."""
+
+
+def _of_section(bound: dict[str, Any]) -> bool:
+    """Check whether "each heading" stands for the text under it: 3 headings of 2 bullets each."""
+    unit = bound["unit"]
+    number = max((bound[name] for name in _NUMBERS if name in bound), default=0)
+    return (
+        unit in _IN_SECTIONS
+        or unit.endswith(("bullet_points", "items", "tables"))
+        or (unit in LENGTHS and number > _LONGEST_HEADING)
+    )
+
+
+def _is_of_page(bound: dict[str, Any]) -> bool:
+    """Check whether it is up to the page: how many lines a paragraph fills, what stands above."""
+    if bound.get("part") in {None, "stanza", "passage", "body", "section", "copy", PREVIOUS}:
+        return False
+    unit = bound["unit"]
+    return unit == "lines" or unit in _APART or unit.endswith(("headings", "tables"))
+
+
+def count_check(bound: dict[str, Any], *, named: bool) -> Check | None:
+    """Make the check of a count; ``None`` where unit or number is ambiguous."""
+    if "unit" in bound and bound.get("part") == "heading" and _of_section(bound):
+        bound["part"] = "section"
+    if "unit" not in bound or _is_of_page(bound):
+        return None
+    limits = [name for name in _NUMBERS if name in bound]
+    ranges = _ranges(bound, bound["unit"] in LENGTHS and bound.get("part") not in _WITHOUT_A_STORY)
+    if ranges and ranges[0][1] == 0 and bound["unit"] in _IN_EVERY_TEXT:
+        return None
+    ambiguous = bound["unit"] in _AMBIGUOUS and bound.get("part") not in _WITHOUT_A_STORY
+    if not ranges or (ambiguous and _is_few(ranges[0])):
+        return None
+    if (
+        bound["unit"] == "capital_words"
+        and max(filter(None, ranges[0]), default=0) > _MOST_CAPITALS
+    ):
+        return None
+    rest = {key: value for key, value in bound.items() if key not in {*limits, "mention"}}
+    exact = bound.get("plain") or bound.get("exactly") or _LONGEST_VERSE + 1
+    if rest["unit"] == "zi" and rest.get("part") == "line" and exact <= _LONGEST_VERSE:
+        rest["unit"] = "zi_without_punctuation"  # of a poem, whose commas nobody counts
+    short = bound["unit"] in LENGTHS and (ranges[0][1] or _SHORT + 1) <= _SHORT
+    if short and not named and "part" not in rest:
+        rest["part"] = "passage"
+    return _readings("heedful:count", rest, ranges)
+
+
+def phrase_check(id_: str, bound: dict[str, Any]) -> Check | None:
+    """Make a check of phrases, letters or words, with what their numbers stand for."""
+    phrases = bound.get("phrases", ())
+    if phrases:
+        phrases = bound["phrases"] = [_STOP_INSIDE_QUOTES.sub("", phrase) for phrase in phrases]
+    if bound.pop("of_each", None) and len(phrases) < 2:  # noqa: PLR2004 - "each" is of several
+        return None
+    limits = [name for name in _NUMBERS if name in bound]
+    rest = {key: value for key, value in bound.items() if key not in limits}
+    if not limits:
+        return Check(id=id_, args=rest)
+    # "“a” and “b” at most twice": each of them, or both together?
+    if id_ == "heedful:contains" and len(phrases) > 1 and bound.get("at_least") == 0:
+        return None
+    # An occurrence of 公鸡 may or may not be one of 鸡.
+    if any(phrase != other and phrase in other for phrase in phrases for other in phrases):
+        return None
+    exact = bound.pop("exact", None)
+    ranges = [(exact, exact), (exact, None)] if exact else _ranges(bound, lengths=False)
+    return _readings(id_, rest, ranges)
+
+
+_STOP_INSIDE_QUOTES = re.compile(r"(?<=[^\W\d_])[.,]$")
+"""American English puts the sentence's own stop inside: the keyword 'Halloween.'"""
+
+_Range = tuple[int | None, int | None]
+
+
+def _ranges(bound: dict[str, Any], lengths: bool) -> list[_Range]:  # noqa: FBT001 - a kind of unit
+    """Work out the bounds that a number stands for; several where it has several readings."""
+    if "limit" in bound:
+        return [_around(bound["limit"]), (None, bound["limit"])]
+    number = bound.get("about") or (lengths and (bound.get("plain") or bound.get("holds")))
+    if number:
+        low, high = _around(number)
+        # "About three paragraphs" leaves open how far from three they may be.
+        return [] if "about" in bound and low == high else [(low, high)]
+    if "several" in bound:
+        return [(1, None), (2, None)]
+    if "holds" in bound:
+        return [(bound["holds"], bound["holds"]), (bound["holds"], None)]
+    # "3 or 4" is a range; "3 or 5" leaves out what lies between.
+    if "next" in bound and bound["next"] != bound["at_least"] + 1:
+        return []
+    exact = bound.get("exactly", bound.get("plain"))
+    at_least = bound["more"] + 1 if "more" in bound else bound.get("at_least", exact)
+    at_most = bound["less"] - 1 if "less" in bound else bound.get("at_most", exact)
+    return [(at_least, bound.get("next", at_most))]
+
+
+def _around(number: int) -> tuple[int, int]:
+    least, most = _ABOUT
+    return math.ceil(number * least / 10), math.floor(number * most / 10)
+
+
+def _readings(id_: str, rest: dict[str, Any], ranges: list[_Range]) -> Check | None:
+    checks = []
+    for at_least, at_most in ranges:
+        if at_least is None and at_most is None:
+            return None
+        if (at_least or 0) > (at_most if at_most is not None else math.inf) or at_most == -1:
+            return None
+        if at_least == 0 and at_most is None:
+            return None
+        numbers = {"at_least": at_least, "at_most": at_most}
+        args = rest | {name: number for name, number in numbers.items() if number is not None}
+        if id_ == "heedful:count" and at_least == 0:
+            args.pop("at_least")
+        checks.append(Check(id=id_, args=args))
+    return either(checks)
+
+
+def either(checks: Sequence[Check]) -> Check:
+    """Join readings of a text: what they agree on is decided."""
+    if len(checks) == 1:
+        return checks[0]
+    return Check(id="heedful:either_reading", args={"checks": [*map(plain, checks)]})
+
+
+def plain(check: Check) -> dict[str, Any]:
+    """Write a check as the argument of another."""
+    return {"id": check.id, "args": check.args}
+
+
+def json_schema(bound: dict[str, Any]) -> dict[str, Any]:
+    """Take what is bound of the shape of JSON: its type, and an array's items and their number."""
+    schema: dict[str, Any] = {"type": bound.pop("shape")}
+    if "items" in bound:
+        schema["items"] = {"type": bound.pop("items")}
+    if "keyed" in bound:
+        return schema  # the numbers are of its keys
+    ranges = _ranges(bound, lengths=False)
+    limits = [name for name in _NUMBERS if name in bound]
+    for name in limits:
+        del bound[name]
+    if limits and ranges:
+        sizes = zip(("minItems", "maxItems"), ranges[0], strict=True)
+        schema |= {name: size for name, size in sizes if size is not None}
+    return schema
 
 
 def as_bound(id_: str, bound: dict[str, Any]) -> Check | None:

@@ -18,8 +18,8 @@ from heedful.core import scripts
 from heedful.verify import markup
 from heedful.verify.custom.verse import classical, verse_readings
 from heedful.verify.text import characters as signs
+from heedful.verify.text.characters import numbers
 from heedful.verify.text.lines import FENCE
-from heedful.verify.text.numbers import numbers
 from heedful.verify.text.words import without_marks
 
 if TYPE_CHECKING:

@@ -1,23 +1,30 @@
-"""IFBench's verifiers of what stands where: in which sentence, at which end, in what order.
+"""IFBench's verifiers of what stands where, and of the tasks whose constraint is all of the prompt.
 
-Source: as for :mod:`heedful.verify.ifbench.count`, whose rules on strict and faithful scoring hold
+Source: as for :mod:`heedful.verify.ifbench.words`, whose rules on strict and faithful scoring hold
 here too.
 """
 
 from __future__ import annotations
 
+import csv
+import io
+import re
+import string
+import unicodedata
+from datetime import date
 from itertools import groupby, pairwise
 from typing import TYPE_CHECKING
 
 from pydantic import NonNegativeInt, PositiveInt  # noqa: TC002 - read at run time
 
-from heedful.verify.base import Finding, amount, verifier
+from heedful.verify.base import Finding, amount, exactly, verifier
 from heedful.verify.text.tokens import (
     ASCII_EDGES,
     bare_words,
     treebank_words,
     whole_word,
     without_punctuation,
+    word_list,
 )
 
 if TYPE_CHECKING:
@@ -189,3 +196,302 @@ def _alliterations(sentence: str, *, faithful: bool) -> list[int]:
         words = bare_words(sentence.lower())
     runs = [len(list(run)) for _, run in groupby(words, key=lambda word: word[0])]
     return [run for run in runs if run > 1]
+
+
+# --- lists --------------------------------------------------------------------------------------
+
+_MULTIPLES = [str(number) for number in range(14, 51, 7)]
+
+
+@verifier(
+    "custom:multiples", describe="Print the multiples of 7 from 10 to 50, and no other numbers."
+)
+def multiples(response: Response) -> Finding:
+    """The numbers of the response are 14, 21, 28, 35, 42 and 49, in this order, among any words."""
+    numbers = re.findall(r"\d+", response.text)
+    return Finding(met=numbers == _MULTIPLES, found=f"the numbers {', '.join(numbers[:10])}")
+
+
+def _ascii(text: str) -> str:
+    """Drop accents and everything else outside of ASCII."""
+    return unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode("ascii")
+
+
+_LEAST_COUNTRIES = 52
+
+
+@verifier(
+    "custom:reverse_newline",
+    describe="List the countries of Africa in reverse alphabetical order, one a line.",
+)
+def reverse_newline(response: Response) -> Finding:
+    """From Zimbabwe on there are 52 lines or more, in reverse alphabetical order, accents aside.
+
+    Whether the lines name countries is not checked: their number and names are disputed.
+
+    Faithful: capitals come before small letters.
+    """
+    lines = [bare for line in response.text.split("\n") if (bare := line.strip(ASCII_EDGES))]
+    start = next((at for at, line in enumerate(lines) if "Zimbabwe" in line), len(lines))
+    names = [_ascii(line) for line in lines[start:]]
+    if response.faithful is None:
+        names = [name.lower() for name in names]
+    if len(names) < _LEAST_COUNTRIES:
+        return Finding(met=False, found=f"{amount(len(names), 'line')} from Zimbabwe on")
+    disorder = sum(before < name for before, name in pairwise(names))
+    reason = f"{amount(len(names), 'line')}, {disorder} of them out of order"
+    return Finding(met=not disorder, found=reason)
+
+
+# From north to south. The published list lacks Kyiv, at 50.45 degrees.
+_CAPITALS = word_list(
+    """
+    Reykjavik Helsinki Oslo Tallinn Stockholm Riga Moscow Copenhagen Vilnius Minsk Dublin Berlin
+    Amsterdam Warsaw London Brussels Kyiv Prague Luxembourg Paris Vienna Bratislava Budapest Vaduz
+    Chisinau Bern Ljubljana Zagreb
+    """
+)
+_OTHER_NAMES = {"Kiev": "Kyiv", "Luxembourg City": "Luxembourg", "Berne": "Bern"}
+
+
+@verifier(
+    "custom:european_capitals_sort",
+    describe="List Europe's capitals north of 45 degrees of latitude, with commas, from north to "
+    "south.",
+)
+def european_capitals_sort(response: Response) -> Finding:
+    """The response is the list of 28 capitals, in order, accents and a final full stop aside.
+
+    Faithful: Kyiv must be missing, and names are only those of the published list.
+    """
+    capitals = _CAPITALS
+    text = _ascii(response.text).strip()
+    if response.faithful is None:
+        text = text.removesuffix(".")
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    if response.faithful is None:
+        names = [_OTHER_NAMES.get(name, name) for name in names]
+    else:
+        capitals = tuple(name for name in _CAPITALS if name != "Kyiv")
+    if len(names) != len(capitals):
+        return exactly(len(names), len(capitals), "name")
+    for at, (name, expected) in enumerate(zip(names, capitals, strict=True), 1):
+        if name != expected:
+            return Finding(met=False, found=f"name {at} is '{name}', not '{expected}'")
+    return Finding(met=True, found="all capitals, in order")
+
+
+_NAPOLEON = range(1769, 1822)
+_LEAP_YEAR = 1804
+
+
+@verifier(
+    "custom:date_format_list",
+    describe="List the dates of Napoleon's battles as YYYY-MM-DD, with commas and nothing else.",
+)
+def date_format_list(response: Response) -> Finding:
+    """The response is dates in that form and in Napoleon's lifetime (1769 to 1821), with commas.
+
+    Whether battles were fought then is not checked.
+
+    Faithful: month 0, day 0 and 29 February of every year exist.
+    """
+    for piece in map(str.strip, response.text.strip().split(",")):
+        if not re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", piece):
+            return Finding(met=False, found=f"'{piece[:40]}' isn't a date in that form")
+        year, month, day = map(int, piece.split("-"))
+        if year not in _NAPOLEON or not _is_date(
+            year, month, day, faithful=response.faithful is not None
+        ):
+            return Finding(met=False, found=f"'{piece}' isn't a date of Napoleon's lifetime")
+    return Finding(met=True, found="nothing but dates in that form")
+
+
+def _is_date(year: int, month: int, day: int, *, faithful: bool) -> bool:
+    if faithful:
+        if not month:
+            return True
+        year, day = _LEAP_YEAR, day or 1
+    try:
+        date(year, month, day)
+    except ValueError:
+        return False
+    return True
+
+
+# --- sentences ----------------------------------------------------------------------------------
+
+
+@verifier(
+    "custom:word_reverse",
+    describe="Name the national symbol of the US in a sentence with the order of words reversed.",
+)
+def word_reverse(response: Response) -> Finding:
+    """Read from the last word to the first, the response names the bald eagle.
+
+    Whether it is a sentence then is not checked.
+    """
+    words = without_punctuation(response.lower).split()
+    met = "bald eagle" in " ".join(reversed(words))
+    return Finding(met=met, found=f"read backwards, {'a' if met else 'no'} bald eagle")
+
+
+@verifier(
+    "custom:character_reverse",
+    describe="Name the national symbol of the US in a sentence with the order of letters reversed.",
+)
+def character_reverse(response: Response) -> Finding:
+    """The letters of "bald eagle" occur backwards, in any case."""
+    met = "bald eagle"[::-1] in response.lower
+    return Finding(met=met, found=f"read backwards, {'a' if met else 'no'} bald eagle")
+
+
+@verifier(
+    "custom:sentence_alphabet",
+    describe="Write 26 sentences whose first words start with the letters from A to Z, in order.",
+)
+def sentence_alphabet(response: Response) -> Finding:
+    """There are 26 sentences, and they start with the letters of the alphabet in order.
+
+    Faithful: a quotation mark before the first word takes the place of its letter.
+    """
+    sentences = response.sentences
+    if len(sentences) != len(string.ascii_lowercase):
+        return exactly(len(sentences), len(string.ascii_lowercase), "sentence")
+    for sentence, letter in zip(sentences, string.ascii_lowercase, strict=True):
+        words = bare_words(sentence) if response.faithful is None else sentence.split()
+        if not words or words[0][0].lower() != letter:
+            reason = f"'{words[0] if words else sentence}', where {letter.upper()} was to come"
+            return Finding(met=False, found=reason)
+    return Finding(met=True, found="26 sentences from A to Z")
+
+
+_QUESTION = re.compile(r"Question\b(?:[ \t]+\d+)?[.|):;]?")
+_QUESTION_FAITHFUL = re.compile(r"(?:(?<!\n)\n++)?Question \d+[.|):;]?\s*")
+_OPTION = re.compile(r"[A-Ea-e][.|)]\s*\w")
+_QUESTIONS, _OPTIONS = 4, 5
+
+
+@verifier(
+    "custom:mcq_count_length",
+    describe="Write 4 questions labelled 'Question', each longer than the last and with 5 options.",
+)
+def mcq_count_length(response: Response) -> Finding:
+    """There are four questions with five options (``A)`` to ``E)``) each, and each is longer.
+
+    The length is that of the text before the first option. Nothing stands before the first label.
+
+    Faithful: labels must have a number (``Question 1``), and count wherever they are, not only at
+    the start of a line.
+    """
+    text = response.text if response.faithful is not None else response.text.strip()
+    if not text.startswith("Question"):
+        return Finding(met=False, found="it does not start with the label 'Question'")
+    if response.faithful is None:
+        questions = _labelled(text)
+    else:
+        questions = [each for each in _QUESTION_FAITHFUL.split(text) if each.strip()]
+    if len(questions) != _QUESTIONS:
+        return exactly(len(questions), _QUESTIONS, "question")
+    lengths = []
+    for question in questions:
+        lines = [line.strip() for line in question.strip().split("\n")]
+        options = [at for at, line in enumerate(lines) if _OPTION.match(line)]
+        if len(options) != _OPTIONS:
+            return exactly(len(options), _OPTIONS, "option")
+        lengths.append(len(" ".join(lines[: options[0]]).strip()))
+    met = all(before < length for before, length in pairwise(lengths))
+    return Finding(met=met, found=f"questions of {', '.join(map(str, lengths))} characters")
+
+
+def _labelled(text: str) -> list[str]:
+    """Cut a text at the lines that start with the label."""
+    questions: list[list[str]] = []
+    for line in text.split("\n"):
+        label = _QUESTION.match(line.lstrip())
+        if label:
+            questions.append([line.lstrip()[label.end() :]])
+        elif questions:
+            questions[-1].append(line)
+    return ["\n".join(lines) for lines in questions]
+
+
+# --- tables -------------------------------------------------------------------------------------
+
+
+def _table(text: str, delimiter: str, *, quotes: bool = False) -> list[list[str]]:
+    """Read delimited rows, empty ones too; with ``quotes``, fields keep the quotes around them."""
+    if quotes:
+        text = text.replace('"', '"""')
+    try:
+        return list(csv.reader(io.StringIO(text), delimiter=delimiter))
+    except csv.Error:
+        return []
+
+
+def _shaped(rows: list[list[str]], header: list[str], count: int) -> Finding | None:
+    """Say what is wrong with the size or the header of a table, if anything."""
+    if not rows or [name.strip().strip('"') for name in rows[0]] != header:
+        return Finding(met=False, found=f"the first row is not {', '.join(header)}")
+    if len(rows) != count + 1:
+        return exactly(len(rows) - 1, count, "row")
+    if any(len(row) != len(header) for row in rows):
+        return Finding(met=False, found=f"a row without {len(header)} fields")
+    return None
+
+
+def _body(response: Response) -> str:
+    """Return the text; strictly, without white space around it, which would count as a row."""
+    return response.text if response.faithful is not None else response.text.strip()
+
+
+_CITY = ["ID", "Country", "City", "Year", "Count"]
+
+
+@verifier(
+    "custom:csv_city",
+    describe="Write CSV with commas: the columns ID, Country, City, Year, Count, and 7 rows.",
+)
+def csv_city(response: Response) -> Finding:
+    """The response is the header and seven rows of five fields.
+
+    Faithful: no space may follow the commas of the header.
+    """
+    rows = _table(_body(response), ",")
+    wrong = _shaped(rows, _CITY, 7)
+    if not wrong and response.faithful is not None and rows[0] != _CITY:
+        return Finding(met=False, found="spaces in the header")
+    return wrong or Finding(met=True, found="7 rows of 5 fields")
+
+
+@verifier(
+    "custom:csv_special_character",
+    describe="Write CSV with commas: the columns ProductID, Category, Brand, Price, Stock, and 14 "
+    "rows; one field with a special character, in double quotes.",
+)
+def csv_special_character(response: Response) -> Finding:
+    """The response is the header and 14 rows of five fields, one of them quoted and special.
+
+    Special is what isn't a letter, digit, underscore or white space.
+    """
+    rows = _table(_body(response), ",", quotes=True)
+    wrong = _shaped(rows, ["ProductID", "Category", "Brand", "Price", "Stock"], 14)
+    if wrong:
+        return wrong
+    special = any(re.match(r'".*[^\w\s].*"', field) for row in rows[1:] for field in row)
+    return Finding(met=special, found=f"{'a' if special else 'no'} special character in quotes")
+
+
+@verifier(
+    "custom:csv_quotes",
+    describe="Write CSV with tabs: the columns StudentID, Subject, Grade, Semester, Score, and 3 "
+    "rows; every field in double quotes.",
+)
+def csv_quotes(response: Response) -> Finding:
+    """The response is the header and three rows of five fields, all of them in double quotes."""
+    rows = _table(_body(response), "\t", quotes=True)
+    wrong = _shaped(rows, ["StudentID", "Subject", "Grade", "Semester", "Score"], 3)
+    if wrong:
+        return wrong
+    bare = sum(not re.fullmatch(r'\s*".*"\s*', field) for row in rows for field in row)
+    return Finding(met=not bare, found=f"{amount(bare, 'field')} without quotes")

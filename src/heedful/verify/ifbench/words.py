@@ -1,7 +1,9 @@
-"""IFBench's verifiers of what words are like: letters, lengths, syllables, repetitions.
+"""IFBench's verifiers of words: how many, which share of them, what they are like.
 
-Source: as for :mod:`heedful.verify.ifbench.count`, whose rules on strict and faithful scoring hold
-here too.
+Source: Pyatkin et al. 2025, *Generalizing Verifiable Instruction Following* (arXiv 2507.02833), its
+data and its public code (allenai/IFBench at 6fffd61), whose verdicts faithful scoring gives. Strict
+scoring gives what the constraint's text means. Where they differ, the docstring of the verifier
+says how; else they are the same.
 """
 
 from __future__ import annotations
@@ -12,19 +14,375 @@ import string
 import unicodedata
 from collections import Counter
 from itertools import dropwhile, islice, pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import NonNegativeInt  # noqa: TC002 - read at run time
+from annotated_types import Ge, Le
+from pydantic import NonNegativeInt, PositiveInt  # noqa: TC002 - read at run time
 
+from heedful.core import scripts
 from heedful.core.errors import VerifierError
-from heedful.verify.base import Finding, amount, compare, quoted, verifier
+from heedful.verify.base import Finding, amount, compare, exactly, quoted, verifier
 from heedful.verify.extras import imported
-from heedful.verify.text.tokens import bare_words, treebank_words, without_punctuation
+from heedful.verify.text.prepared import Response
+from heedful.verify.text.tokens import (
+    ASCII_EDGES,
+    bare_words,
+    treebank_words,
+    unclosed,
+    whole_word,
+    without_punctuation,
+    word_list,
+)
 
 if TYPE_CHECKING:
-    from heedful.verify.text.prepared import Response
+    from collections.abc import Iterable
 
-__all__: list[str] = []
+
+@verifier(
+    "count:word_count_range", describe="Write at least {min_words} and at most {max_words} words."
+)
+def word_count_range(
+    response: Response, *, min_words: NonNegativeInt, max_words: NonNegativeInt
+) -> Finding:
+    """The number of words, counted as IFEval does, is in the range, its ends included."""
+    if min_words > max_words:
+        raise VerifierError(
+            f"min_words {min_words} is more than max_words {max_words}",
+            hint="no response can meet it: see which of them is wrong",
+        )
+    number = len(response.words)
+    return Finding(
+        met=min_words <= number <= max_words,
+        found=f"{amount(number, 'word')}, asked for {min_words} to {max_words}",
+    )
+
+
+@verifier("count:unique_word_count", describe="Use at least {N} different words.")
+def unique_word_count(response: Response, *, N: NonNegativeInt) -> Finding:
+    """There are enough different words, in any case.
+
+    Faithful: what is cut off at white space and isn't a word, such as a dash, counts as one.
+    """
+    words: Iterable[str] = bare_words(response.lower)
+    if response.faithful is not None:
+        words = (piece.strip(ASCII_EDGES) for piece in response.lower.split())
+    return compare(len(set(words)), "at least", N, "different word")
+
+
+_CONJUNCTIONS = frozenset(word_list("and but for nor or so yet"))
+
+
+@verifier(
+    "count:conjunctions",
+    describe=f"Use at least {{small_n}} different ones of {quoted(sorted(_CONJUNCTIONS))}.",
+)
+def conjunctions(response: Response, *, small_n: NonNegativeInt) -> Finding:
+    """Enough of English's seven coordinating conjunctions occur.
+
+    Whether ``for``, ``so`` and ``yet`` are conjunctions where they stand is not checked.
+
+    Faithful: ``and``, ``And`` and ``and,`` are three different ones.
+    """
+    if response.faithful is None:
+        number = len(_CONJUNCTIONS.intersection(bare_words(response.lower)))
+    else:
+        pieces = set(response.text.split())
+        number = sum(piece.strip(ASCII_EDGES).lower() in _CONJUNCTIONS for piece in pieces)
+    return compare(number, "at least", small_n, "different coordinating conjunction")
+
+
+_NAMES = word_list(
+    """
+    Abigail Alexander Amelia Andrew Aria Audrey Ava Benjamin Charlotte Chloe Christopher Claire
+    Daniel David Elijah Ella Emma Ethan Gabriel Grace Hannah Harper Isabella Jackson Jacob
+    Jonathan Joseph Layla Leo Liam Lily Lucas Mason Matthew Mia Nathan Nicholas Noah Nora Olivia
+    Owen Penelope Ryan Samuel Scarlett Sophia Stella Thomas Victoria Zoe
+    """
+)
+_NAME = re.compile(rf"\b(?:{'|'.join(_NAMES)})\b")
+
+
+@verifier(
+    "count:person_names",
+    describe=f"Mention at least {{N}} different ones of these names: {', '.join(_NAMES)}.",
+)
+def person_names(response: Response, *, N: NonNegativeInt) -> Finding:
+    """Enough of the fifty names that the prompts list occur, as whole words with a capital."""
+    return compare(len(set(_NAME.findall(response.text))), "at least", N, "different name")
+
+
+_NUMBER = re.compile(r"\d+(?:,\d{3}(?!\d))*(?:\.\d+)?")
+
+
+@verifier("count:numbers", describe="Include exactly {N} numbers, written in digits.")
+def numbers(response: Response, *, N: NonNegativeInt) -> Finding:
+    """As many numbers occur in digits as given; ``3.5`` and ``1,000`` are one each, ``10-20`` two.
+
+    Faithful: all punctuation is deleted first, so that ``10-20`` and ``1/2`` are one number each.
+    """
+    if response.faithful is None:
+        numbers = _NUMBER.findall(response.text)
+    else:
+        numbers = re.findall(r"\d+", without_punctuation(response.text))
+    return exactly(len(numbers), N, "number")
+
+
+_JAPANESE = re.compile(f"[々{scripts.KANA}{scripts.HAN}{scripts.HALFWIDTH_KANA}]")
+_JAPANESE_FAITHFUL = re.compile("[\u3040-\u30ff\u4e00-\u9fff]")
+
+
+@verifier(
+    "count:words_japanese",
+    describe="Write one word in {N} in Japanese: the {N}th, and every {N}th after it.",
+)
+def words_japanese(response: Response, *, N: PositiveInt) -> Finding:
+    """Every Nth word, as cut at white space, holds a Japanese character (kana or kanji).
+
+    A response of fewer words meets it.
+
+    Faithful: marks that stand alone count as words; an Nth word that is a number or no word need
+    not be Japanese.
+    """
+    if response.faithful is None:
+        wrong = [word for word in response.bare_words[N - 1 :: N] if not _JAPANESE.search(word)]
+    else:
+        words = [piece.strip(ASCII_EDGES) for piece in response.text.split()[N - 1 :: N]]
+        wrong = [
+            word
+            for word in words
+            if word and not word.isdigit() and not _JAPANESE_FAITHFUL.search(word)
+        ]
+    if wrong:
+        return Finding(met=False, found=f"not in Japanese: {quoted(wrong[:3])}")
+    return Finding(met=True, found=f"each word in {N} is in Japanese")
+
+
+_PRONOUNS = frozenset(
+    word_list(
+        """
+        i me my mine myself we us our ours ourselves you your yours yourself yourselves
+        he him his himself she her hers herself it its itself they them their theirs themselves
+        """
+    )
+)
+
+
+@verifier("count:pronouns", describe="Use at least {N} personal, possessive or reflexive pronouns.")
+def pronouns(response: Response, *, N: NonNegativeInt) -> Finding:
+    """There are enough pronouns, each occurrence counted; of ``she/her``, both.
+
+    Demonstrative, relative and indefinite pronouns (``this``, ``who``, ``someone``) do not count:
+    the published code counts none, and many of them are other words as well.
+    """
+    tokens = Response(response.lower.replace("/", " ")).tokens
+    return compare(sum(token in _PRONOUNS for token in tokens), "at least", N, "pronoun")
+
+
+_TIMES = ("once", "twice", "three times", "five times", "seven times")
+
+
+@verifier(
+    "count:keywords_multiple",
+    describe=lambda **keywords: (
+        "Use "
+        + ", ".join(
+            f"'{word}' {times}" for word, times in zip(keywords.values(), _TIMES, strict=True)
+        )
+        + "."
+    ),
+)
+def keywords_multiple(
+    response: Response,
+    *,
+    keyword1: str,
+    keyword2: str,
+    keyword3: str,
+    keyword4: str,
+    keyword5: str,
+) -> Finding:
+    """The keywords occur once, twice, three, five and seven times, as whole words, in any case.
+
+    Faithful: a keyword inside of a longer word (``paradoxical``) counts too.
+    """
+    wrong = []
+    for keyword, required in zip(
+        (keyword1, keyword2, keyword3, keyword4, keyword5), (1, 2, 3, 5, 7), strict=True
+    ):
+        number = _occurrences(response, keyword.strip())
+        if number != required:
+            wrong.append(f"'{keyword.strip()}' {amount(number, 'time')}, asked for {required}")
+    return Finding(met=not wrong, found="; ".join(wrong) or "each as often as asked for")
+
+
+def _occurrences(response: Response, keyword: str) -> int:
+    if response.faithful is not None:
+        return response.lower.count(keyword.lower())
+    return len(whole_word(keyword).findall(response.text))
+
+
+_PUNCTUATION = frozenset(".,!?;:")
+_INTERROBANG = re.compile(r"\?!|!\?|‽")
+
+
+@verifier(
+    "count:punctuation", describe="Use each of . , ! ? ; : and the interrobang (?!) at least once."
+)
+def punctuation(response: Response) -> Finding:
+    """An interrobang (``?!``, ``!?`` or ``‽``) occurs, and also each of ``. , ! ? ; :``."""
+    text = response.text
+    if not _INTERROBANG.search(text):
+        return Finding(met=False, found="no interrobang")
+    # One interrobang is set aside, ?! before !?; its marks do not count for themselves.
+    rest = text.replace("?!", "", 1) if "?!" in text else text.replace("!?", "", 1)
+    missing = sorted(_PUNCTUATION.difference(rest))
+    if missing:
+        return Finding(met=False, found=f"missing: {' '.join(missing)}")
+    return Finding(met=True, found="all marks are there")
+
+
+Percentage = Annotated[float, Ge(0), Le(100)]
+
+# --- words --------------------------------------------------------------------------------------
+
+# English's function words by the classes of grammar; these are NLTK's stop words, less those with
+# an apostrophe, which the published code cannot find among runs of word characters. The last lines
+# are what it does find of contractions, such as the t of don't.
+_STOP_WORDS = frozenset(
+    word_list(
+        """
+        i me my myself we our ours ourselves you your yours yourself yourselves he him his himself
+        she her hers herself it its itself they them their theirs themselves
+        what which who whom this that these those a an the
+        am is are was were be been being have has had having do does did doing will can should
+        and but if or because as until while nor than so
+        of at by for with about against between into through during before after above below to
+        from up down in out on off over under
+        again further then once here there when where why how all any both each few more most
+        other some such no not only own same too very just now
+        don aren couldn didn doesn hadn hasn haven isn mightn mustn needn shan shouldn wasn weren
+        won wouldn ain ma
+        s t d ll m o re ve y
+        """
+    )
+)
+
+
+@verifier(
+    "ratio:stop_words",
+    describe=lambda percentage: f"Use stop words for at most {percentage:g} % of all words.",
+)
+def stop_words(response: Response, *, percentage: Percentage) -> Finding:
+    """The share of stop words among the words, counted as IFEval does, is small enough.
+
+    Of contractions each part is a word, so ``don't`` is two stop words.
+    """
+    words = response.words
+    if not words:
+        return Finding(met=False, found="no words")
+    share = 100 * sum(word.lower() in _STOP_WORDS for word in words) / len(words)
+    reason = f"{share:.1f} % stop words, asked for at most {percentage:g} %"
+    return Finding(met=share <= percentage, found=reason)
+
+
+_OVERLAP_TOLERANCE = 2
+
+
+@verifier(
+    "ratio:overlap",
+    describe=lambda percentage, reference_text: (
+        f"Take {percentage:g} % (±{_OVERLAP_TOLERANCE} %) of the trigrams from this text: "
+        f"{reference_text}"
+    ),
+)
+def overlap(response: Response, *, reference_text: str, percentage: Percentage) -> Finding:
+    """Of the response's different trigrams of words, the right share occurs in the reference.
+
+    Words are compared in any case and without the punctuation around them.
+
+    Faithful: trigrams are of characters, white space and punctuation included.
+    """
+    if response.faithful is None:
+        ours = _trigrams(bare_words(response.lower))
+        theirs = _trigrams(bare_words(reference_text.lower()))
+    else:
+        ours, theirs = _trigrams(response.text), _trigrams(reference_text)
+    if not ours:
+        return Finding(met=False, found="too short for a trigram")
+    share = 100 * len(ours & theirs) / len(ours)
+    met = percentage - _OVERLAP_TOLERANCE <= share <= percentage + _OVERLAP_TOLERANCE
+    return Finding(met=met, found=f"{share:.1f} % overlap, asked for {percentage:g} %")
+
+
+def _trigrams(items: str | list[str]) -> set[tuple[str, ...]]:
+    return set(zip(items, items[1:], items[2:], strict=False))
+
+
+# --- sentences ----------------------------------------------------------------------------------
+
+
+def _kinds(response: Response) -> dict[str, int]:
+    """Count the sentences that end in ``.``, ``?`` and ``!``."""
+    sentences = response.sentences
+    if response.faithful is None:
+        sentences = [unclosed(sentence) for sentence in sentences]
+    return {mark: sum(each.endswith(mark) for each in sentences) for mark in ".?!"}
+
+
+@verifier("ratio:sentence_type", describe="Write twice as many declarative sentences as questions.")
+def sentence_type(response: Response) -> Finding:
+    """Twice as many sentences end in a full stop as in a question mark, and some end so.
+
+    Faithful: a response without either meets it, and a mark before a closing quote or bracket
+    does not count.
+    """
+    kinds = _kinds(response)
+    met = kinds["."] == 2 * kinds["?"]
+    if response.faithful is None:
+        met = met and kinds["?"] > 0
+    return Finding(met=met, found=f"{kinds['.']} declarative, {kinds['?']} interrogative")
+
+
+@verifier(
+    "ratio:sentence_balance",
+    describe="Write as many declarative sentences as questions and as exclamations.",
+)
+def sentence_balance(response: Response) -> Finding:
+    """As many sentences end in a full stop as in a question mark and in an exclamation mark.
+
+    Faithful: a response without any of them meets it, and a mark before a closing quote or bracket
+    does not count.
+    """
+    kinds = _kinds(response)
+    met = len(set(kinds.values())) == 1
+    if response.faithful is None:
+        met = met and kinds["."] > 0
+    reason = f"{kinds['.']} declarative, {kinds['?']} interrogative, {kinds['!']} exclamatory"
+    return Finding(met=met, found=reason)
+
+
+_SENTENCES = 3
+
+
+@verifier(
+    "ratio:sentence_words",
+    describe="Write three sentences of the same number of characters, no word twice.",
+)
+def sentence_words(response: Response) -> Finding:
+    """There are three sentences of the same number of characters, and no word occurs twice.
+
+    Faithful: words are not compared.
+    """
+    lengths = [len(sentence) for sentence in response.sentences]
+    if len(lengths) != _SENTENCES:
+        return exactly(len(lengths), _SENTENCES, "sentence")
+    if len(set(lengths)) > 1:
+        return Finding(met=False, found=f"{', '.join(map(str, lengths))} characters")
+    if response.faithful is None:
+        counts = Counter(bare_words(response.lower))
+        again = [word for word, number in counts.items() if number > 1]
+        if again:
+            return Finding(met=False, found=f"more than once: {quoted(again[:3])}")
+    return Finding(met=True, found=f"three sentences of {lengths[0]} characters each")
 
 
 def _words(response: Response) -> list[str]:

@@ -11,7 +11,7 @@ import unicodedata
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from heedful.verify.text.code import without_code
+from heedful.verify.text.lines import without_code
 from heedful.verify.text.words import EMOJI, without_marks
 
 if TYPE_CHECKING:
@@ -304,3 +304,33 @@ headings_of_level = {level: _headings(level) for level in (1, 2, 3)}
 def placeholders(layout: Layout) -> list[int]:
     """Count words in square brackets; links, and brackets without a word, may count."""
     return [len(_PLACEHOLDER.findall(layout.text)), len(_BRACKETED.findall(layout.text))]
+
+
+_NUMBER = re.compile(r"\d+(?:[.,:/]\d+)*")
+_IN_WORD = re.compile(r"(?<=[A-Za-z])\d+")
+_WORDS = re.compile(
+    r"\b(?:zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|(?:thir|four|fif|six"
+    r"|seven|eigh|nine)teen|(?:twen|thir|for|fif|six|seven|eigh|nine)ty|hundred|thousand|million"
+    r"|billion|trillion|dozen|half|third|quarter|first|second|fourth|fifth"
+    r"|(?:six|seven|eigh|nin|ten|eleven|twelf)th)s?\b",
+    re.IGNORECASE,
+)
+_ROMAN = re.compile(
+    r"\b(?=[IVXLCDM]{2})M{0,3}(?:CM|CD|D?C{0,3})(?:XC|XL|L?X{0,3})(?:IX|IV|V?I{0,3})\b"
+)
+_SIGNS = re.compile(
+    # 一 in 一起 and 十 in 十分 count nothing.
+    "(?<![统唯万之进])一(?![些定样起直切般旦边面致方向时])|十(?!分)"
+    "|[零〇二两三四五六七八九百千万亿兆半廿卅壹贰叁肆伍陆柒捌玖拾佰仟\u2160-\u217f]"
+)
+
+
+def numbers(layout: Layout) -> list[int]:
+    """Count numbers in digits; those of a list, in words, in "H2O", of other forms may count."""
+    text = layout.text
+    whole, single = len(_NUMBER.findall(text)), len(re.findall(r"\d+", text))
+    others = sum(
+        len(each.findall(text)) for each in (_WORDS, _ROMAN, _SIGNS, DIGIT_OF_ANOTHER_FORM)
+    )
+    in_words = len(_IN_WORD.findall(text))
+    return [max(0, whole - len(LIST_NUMBER.findall(text)) - in_words), single + others]

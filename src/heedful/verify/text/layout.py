@@ -12,7 +12,6 @@ from functools import cached_property, lru_cache
 from itertools import islice, takewhile
 from typing import TYPE_CHECKING
 
-from heedful.verify.text.boundaries import STOPS
 from heedful.verify.text.framing import (
     FIRST_LINES,
     LAST_LINES,
@@ -22,7 +21,7 @@ from heedful.verify.text.framing import (
     remarks,
 )
 from heedful.verify.text.lines import FENCE, HEADLIKE, LayoutLine, LineKind, headlike, kinds
-from heedful.verify.text.stops import readings
+from heedful.verify.text.stops import STOPS, readings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -6,8 +6,8 @@ import re
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from heedful.verify.text.code import without_markdown_fences
 from heedful.verify.text.english import splitter
+from heedful.verify.text.lines import without_markdown_fences
 from heedful.verify.text.tokens import bare_words, count_capital_words, treebank_words
 
 if TYPE_CHECKING:

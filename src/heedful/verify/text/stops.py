@@ -1,20 +1,297 @@
-"""Sentences of any script, as users mean them, in the narrowest and in the widest reading.
+"""Sentences as users mean them, in the narrowest and in the widest reading.
 
-Benchmarks' own counts are another matter: :mod:`heedful.verify.text.sentences` has Punkt's.
+A stop ends a sentence where no reader would differ. After an abbreviation, a quotation, an ellipsis
+or an unknown short word it may end one. Benchmarks' own counts are another matter:
+:mod:`heedful.verify.text.sentences` has Punkt's.
 """
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from heedful.verify.text.boundaries import BEHIND, STOPS, Boundary, Style, boundaries, style_of
+from heedful.core import scripts
+from heedful.verify.text.english import built_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-_TERMINATED = re.compile(rf"[{''.join(STOPS)}~～](?:{BEHIND}|[\s*])*+$")
+# --- what stands around a stop ------------------------------------------------------------------
+
+_CERTAIN = frozenset("。！？｡।॥؟۔܀܁܂։።፧፨။។៕")
+"""Full stops, question and exclamation marks that are nothing else."""
+STOPS = frozenset(".!?…‼⁇⁈⁉‽．") | _CERTAIN
+_STOPS = "".join(sorted(STOPS))
+_CLOSERS = "”’»」』）)]}\"'】》›"
+_OPENERS = "\"'“‘„‚«‹»「『《（(【[{¿¡*_~<#@$€£¥"
+_GOES_ON = "，、；：,;:.)）」』”’»"
+_AROUND = frozenset(_GOES_ON + _OPENERS)
+_PICTURE = f"[{scripts.PICTOGRAPHS}\U0001f1e6-\U0001f1ff]"
+_THAI = scripts.THAI + scripts.LAO
+"""Spaces part their sentences, and their clauses too."""
+# A picture behind a stop belongs to the sentence before it, and so does the number of a footnote.
+_BEHIND = (
+    rf"(?:\[\d{{1,3}}\]|[{re.escape(_CLOSERS)}]|“(?!\w)|\s[»”](?!\w)|[¹²³⁰-⁹]|</?[a-zA-Z]\w{{0,9}}>"
+    rf"|\s?{_PICTURE}++)"
+)
+_STOP = re.compile(
+    rf"(?P<mark>[{_STOPS}][{_STOPS}]*+(?:[^\S\n]\.+)*+|(?<=[{_THAI}])\s+(?=[{_THAI}]))"
+    rf"(?P<behind>{_BEHIND}*+)(?P<gap>\s*+)"
+)
+_CONTEXT = 40
+"""Characters before a stop; a longer word isn't an abbreviation."""
+_AFTER = 16
+"""Characters after it."""
+# What is between these may be a sentence of its own, or part of the one around it.
+_ENCLOSED = re.compile(
+    r"“[^“”]*”|„[^„“”]*[“”]|\"[^\"]*\"|«[^«»]*»|»[^«»]*«|‘[^‘]*?’(?!\w)|「[^「」]*」|『[^『』]*』"
+    r"|《[^《》]*》|\([^()]*\)|（[^（）]*）|\[[^\[\]]*\]|【[^【】]*】"
+    r"|(?<!\w)['`](?=\w)(?:[^']|(?<=\w)'(?=\w))*+'(?!\w)"
+)
+_MAY_ENCLOSE = re.compile("[“„\"«»‘「『《(（\\[【'`]")
+_CLOSING = frozenset(_CLOSERS) | {"“"}
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_TITLES = _words(
+    """
+    adm capt col dr fr gen gov hon lt maj mr mrs ms prof rep rev sen sgt st
+    """
+)
+"""A name follows these."""
+_GOING_ON = frozenset(
+    "approx ca cf e.g eq eqs fig figs i.e nos pp viz vol vols vs z.b d.h u.a p.ex p.ej т.е".split()  # noqa: SIM905
+)
+"""Something always follows these."""
+_FINAL_TOO = frozenset(
+    """
+    al appx apt assn assoc asst avg bldg blvd bros ch chr corp dept dist div ed eds eg esp esq est
+    etc ext ft hr hrs hwy inc incl intl jr kg km lb lbs llc ltd mt no nr op p para pl plc pt rd sec
+    sq sr str tel trans univ usw vol wt yd yr yrs
+    """.split()  # noqa: SIM905
+) | {word for word in built_in().abbreviations if len(word) > 1 and word[-1].isalpha()}
+"""These may end a sentence."""
+_WORDS_TOO = _words(
+    """
+    art col cos ed fig gal gen in man mar max min no op sat sec sun van wed
+    """
+)
+"""English words as well. In lower case before a capital they end a sentence."""
+_BEFORE_NUMBERS = frozenset("ch chap eq fig figs no nos nr op p pp sec secs vol vols".split())  # noqa: SIM905
+"""A number that follows these belongs to them."""
+_FREQUENT = frozenset(
+    """
+    a an and are as at be but by for from had has have he her his i if in is it not of on or our
+    she so that the their them there they this to was we were will with would you your
+    """.split()  # noqa: SIM905
+)
+
+
+class Style(NamedTuple):
+    """How a text is written: maybe in another language than English, maybe in lower case."""
+
+    foreign: bool
+    lowercase: bool
+
+
+def _style(text: str) -> Style:
+    if "." not in text and "!" not in text and "?" not in text:
+        return Style(foreign=False, lowercase=False)  # which makes no difference
+    words = text[:2000].lower().split()
+    english = sum(map(_FREQUENT.__contains__, words))
+    return Style(foreign=len(words) > 10 * max(english, 1), lowercase=text.islower())
+
+
+# --- whether a stop ends a sentence -------------------------------------------------------------
+
+
+class _Boundary(NamedTuple):
+    """A place where a sentence may end, the start of what follows, and whether it surely ends."""
+
+    end: int
+    start: int
+    sure: bool
+
+
+class _Stop(NamedTuple):
+    """A stop and the text around it."""
+
+    before: str
+    mark: str
+    closed: bool
+    gap: bool
+    after: str
+    alone: bool
+    first: bool
+
+
+def _boundaries(line: str, style: Style) -> Iterator[_Boundary]:
+    """Find where sentences of a line may end, but for its own end."""
+    begin, size = 0, len(line)
+    spans: list[tuple[int, int]] | None = None
+    for match in _STOP.finditer(line):
+        at, end = match.span()
+        if end == size:
+            return
+        ends: bool | None
+        if line[at] in _CERTAIN and end == at + 1 and line[end] not in _AROUND:
+            ends = True
+        elif line[at].isspace():
+            ends = None
+        else:
+            ends = _ends(_around(line, match, begin), style)
+        if ends is False:
+            continue
+        if ends:
+            spans = _enclosed(line) if spans is None else spans
+            around = bisect_left(spans, (at,)) - 1
+            ends = around < 0 or spans[around][1] - 1 <= at
+        yield _Boundary(end - len(match["gap"]), end, ends is True)
+        begin = end
+
+
+def _around(line: str, match: re.Match[str], begin: int) -> _Stop:
+    at, end = match.span()
+    words = line[max(begin, at - _CONTEXT) : at].split()
+    before = "" if not words or line[at - 1].isspace() else words.pop()
+    return _Stop(
+        before.lstrip(_OPENERS),
+        match["mark"],
+        closed=not _CLOSING.isdisjoint(re.sub(r"\[\d{1,3}\]", "", match["behind"])),
+        gap=bool(match["gap"]),
+        after=line[end : end + _AFTER],
+        alone=not words and at - begin < _CONTEXT,
+        first=not begin,
+    )
+
+
+def _enclosed(line: str) -> list[tuple[int, int]]:
+    """Find what is in quotes or brackets; of a line that is all in quotes, nothing."""
+    if not _MAY_ENCLOSE.search(line):
+        return []
+    spans = [match.span() for match in _ENCLOSED.finditer(line)]
+    return [span for span in spans if span != (0, len(line))]
+
+
+_ADDRESS = re.compile(r"//|www\.|@|\w/\w")
+_UNSPACED = re.compile(f"[{scripts.HAN}{scripts.KANA}]")
+_NEW_SENTENCE = re.compile(r"[^\W\d_a-z](?:[^\W\d_]|\s)|\d{1,3}\s+[^\W\d_a-z]")
+_DOTTED = re.compile(r"(?:[^\W\d_]{1,3}\.)+[^\W\d_]{1,3}")
+_ROMAN = re.compile("[IVXLC]+")
+_VOWEL = re.compile("[aeiouyäöüáéíóúàèìòùâêîôûаеёиоуыэюя]", re.IGNORECASE)
+_SHORT = 4
+_FEW_DIGITS = 3
+
+
+@lru_cache(maxsize=1 << 14)
+def _ends(stop: _Stop, style: Style) -> bool | None:  # noqa: PLR0911 - one for each kind of mark
+    """Say whether a stop ends a sentence; ``None`` where readers may differ."""
+    after = stop.after.lstrip(_OPENERS)
+    if not after:
+        return None
+    if after[0] in _GOES_ON:
+        return False
+    if not _CERTAIN.isdisjoint(stop.mark):
+        return None if stop.closed else True
+    if after[0] in "-–—−":
+        return None
+    if re.match(r"#[^\W\d]", stop.after) and stop.before.lower() not in _FINAL_TOO:
+        return True
+    if re.search(r"\.\s?\.|…", stop.mark):
+        return False if after[0].islower() else None
+    if not stop.gap:
+        return _without_space(stop, after)
+    if stop.mark[-1] != ".":
+        return _after_mark(stop, after, style)
+    return _after_dot(stop, after, style)
+
+
+def _without_space(stop: _Stop, after: str) -> bool | None:
+    """Judge a stop within a run of signs: a new sentence, a name, an address, a number."""
+    before, letter = stop.before, after[0]
+    if not before or _ADDRESS.search(before) or "@" in after.split(None, 1)[0]:
+        return False
+    if _UNSPACED.match(letter) or _UNSPACED.match(before[-1]):
+        return None if stop.mark[-1] == "." else True
+    if stop.mark[-1] != ".":
+        return None
+    if stop.closed:
+        return False if letter.islower() else None
+    long = len(before) > 1 and not _ROMAN.fullmatch(before)
+    return None if long and _NEW_SENTENCE.match(after) else False
+
+
+def _after_mark(stop: _Stop, after: str, style: Style) -> bool | None:
+    """Judge an exclamation or question mark before a space."""
+    if after[0].islower():
+        return False if stop.closed else True if style.lowercase else None
+    return None if stop.closed or not after[0].isalnum() else True
+
+
+def _after_dot(  # noqa: PLR0911 - one for each kind of word
+    stop: _Stop, after: str, style: Style
+) -> bool | None:
+    """Judge a full stop before a space."""
+    word = stop.before.lower()
+    if after[0].islower():
+        return _before_small(stop, word, style)
+    if not after[0].isalnum() or stop.closed:
+        return None
+    if word in _GOING_ON or (after[0].isdigit() and word in _BEFORE_NUMBERS):
+        return False
+    if word[-1:].isdigit():
+        if stop.alone:
+            return False if stop.first else None  # the number of an item
+        long = len(word) > _FEW_DIGITS and not after[0].isdigit()
+        return True if long or _is_starter(after) else None
+    if len(word) == 1 or _ROMAN.fullmatch(stop.before) or _DOTTED.fullmatch(word):
+        return False if stop.alone and stop.before != word else None
+    return _before_capital(stop, word, after, style)
+
+
+def _before_small(stop: _Stop, word: str, style: Style) -> bool | None:
+    """Judge a full stop before a small letter: of an abbreviation, or of a careless writer."""
+    listed = word in _GOING_ON or word in _FINAL_TOO or word in _TITLES
+    if stop.closed or (listed and word not in _WORDS_TOO) or _DOTTED.fullmatch(word):
+        return False
+    return True if style.lowercase and len(word) > 1 and not listed else None
+
+
+def _before_capital(stop: _Stop, word: str, after: str, style: Style) -> bool | None:
+    """Judge a full stop after a word and before a capital."""
+    if word in _WORDS_TOO:
+        return True if stop.before.islower() and not style.foreign else None
+    if word in _TITLES:
+        return False if stop.before != word else None
+    return None if word in _FINAL_TOO else _after_unknown(stop, after, style)
+
+
+def _after_unknown(stop: _Stop, after: str, style: Style) -> bool | None:
+    """Judge the full stop after a word that is on no list, by its shape."""
+    before = stop.before
+    if len(before) > _SHORT or (before.isascii() and not before.isalpha()):
+        return True
+    cased = before.islower() or before[0].isupper()
+    if style.foreign or not cased:
+        return None
+    if not _VOWEL.search(before):
+        return None
+    starts = stop.alone or _is_starter(after)
+    return None if before[0].isupper() and len(before) < _SHORT and not starts else True
+
+
+def _is_starter(after: str) -> bool:
+    return after.split(None, 1)[0].strip(",'’").lower() in built_in().starters
+
+
+# --- pieces of a text ---------------------------------------------------------------------------
+
+_TERMINATED = re.compile(rf"[{_STOPS}~～](?:{_BEHIND}|[\s*])*+$")
 # The number of a list item isn't a sentence, whatever it ends with.
 _MARKER = re.compile(
     r"^(?:[•●▪◦‣·⁃○]\s*)?(?:\(?\d{1,3}(?:\.\d{1,3})*[.)](?:\s+|$)|\d{1,3}(?:[、．]|\.(?!\d)\s*)"
@@ -35,7 +312,7 @@ def readings(text: str) -> list[list[str]]:
     >>> readings("1. It rains. 下雨了！真的")
     [['It rains.', '下雨了！'], ['It rains.', '下雨了！', '真的']]
     """
-    lines, style = text.split("\n"), style_of(text)
+    lines, style = text.split("\n"), _style(text)
     both = list(_split(lines, style))
     joined = _unwrapped(lines)
     return both if len(joined) == len(lines) else [*both, _split(joined, style)[0]]
@@ -70,7 +347,7 @@ def _split(lines: Iterable[str], style: Style) -> tuple[list[str], list[str]]:
 
 @lru_cache(maxsize=2048)  # the parts of a response are split after it, line by line
 def _split_line(line: str, style: Style) -> tuple[list[str], list[str]]:
-    places = _with_markers(line, list(boundaries(line, style)))
+    places = _with_markers(line, list(_boundaries(line, style)))
     pieces = all_pieces = list(_pieces(line, places))
     sure = [each for each in places if each.sure]
     if len(sure) < len(places):
@@ -78,7 +355,7 @@ def _split_line(line: str, style: Style) -> tuple[list[str], list[str]]:
     return list(filter(_TERMINATED.search, pieces)), all_pieces
 
 
-def _with_markers(line: str, places: list[Boundary]) -> list[Boundary]:
+def _with_markers(line: str, places: list[_Boundary]) -> list[_Boundary]:
     """Add the numbers of a list within the line, before which a sentence may end."""
     if not _MAY_BE_MARKED.search(line):
         return places
@@ -87,7 +364,7 @@ def _with_markers(line: str, places: list[Boundary]) -> list[Boundary]:
     if not any(map(_follows, values, values[1:])):
         return places
     inside = {at for marker in markers for at in range(marker.start() + 1, marker.end() + 1)}
-    added = [Boundary(each.start(), each.start(), sure=False) for each in markers if each.start()]
+    added = [_Boundary(each.start(), each.start(), sure=False) for each in markers if each.start()]
     rest = [place for place in places if place.end not in inside]
     starts = {place.start for place in rest}
     return sorted([*rest, *(each for each in added if each.start not in starts)])
@@ -102,10 +379,10 @@ def _follows(first: str | None, second: str | None) -> bool:
     return len(first + second) == 2 and ord(second) == ord(first) + 1  # noqa: PLR2004 - letters
 
 
-def _pieces(line: str, places: list[Boundary]) -> Iterator[str]:
+def _pieces(line: str, places: list[_Boundary]) -> Iterator[str]:
     """Cut a line at its boundaries, without pieces that have no letter or digit."""
     start = 0
-    for place in [*places, Boundary(len(line), len(line), sure=True)]:
+    for place in [*places, _Boundary(len(line), len(line), sure=True)]:
         piece = line[start : place.end].strip()
         if piece and (not piece[0].isalpha() or piece[1:2] == ")"):
             piece = _MARKER.sub("", piece, count=1)
