@@ -42,17 +42,11 @@ SUBJECTS: tuple[Subject, ...] = ("critiques", "checklists")
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """The questions of an audit.
+    """The questions of an audit."""
 
-    Attributes:
-        shown: the columns that the person reads.
-        each: the questions on every row.
-        once: the questions on a sample's first row, about the whole.
-    """
-
-    shown: tuple[str, ...]
-    each: tuple[str, ...]
-    once: tuple[str, ...] = ()
+    shown: tuple[str, ...]  # the columns that the person reads
+    each: tuple[str, ...]  # the questions on every row
+    once: tuple[str, ...] = ()  # the questions on a sample's first row, about the whole
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -261,15 +255,10 @@ _SHOWN = 5
 
 @dataclass(frozen=True, slots=True)
 class Accuracy:
-    """A share with Wilson's 95 % interval.
+    """A share with Wilson's 95 % interval."""
 
-    Attributes:
-        right: how many were right.
-        of: how many were checked.
-    """
-
-    right: int
-    of: int
+    right: int  # how many were right
+    of: int  # how many were checked
 
     def result(self) -> dict[str, Any]:
         """Lay it out; the rate is ``None`` where nothing was checked."""

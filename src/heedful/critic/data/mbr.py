@@ -80,15 +80,11 @@ LINE_BYTES = 2**26
 
 
 class ChoosingPool:
-    """Chooses in this process at first, and in one for each core once that took a while.
-
-    Attributes:
-        workers: how many processes; none are started for 1.
-    """
+    """Chooses in this process at first, and in one for each core once that took a while."""
 
     def __init__(self, workers: int | None = None) -> None:
         """Start nothing yet."""
-        self.workers = workers or available_cores()
+        self.workers = workers or available_cores()  # how many processes; none are started for 1
         self._spent = 0.0
         self._processes: list[Process] = []
         self._idle: asyncio.Queue[Process] | None = None

@@ -78,36 +78,22 @@ class NoPairsError(RowError):
 
 @dataclass(frozen=True, slots=True)
 class Sampled:
-    """A sampled critique.
+    """A sampled critique."""
 
-    Attributes:
-        number: its place among the item's samples, from 1.
-        critique: what it says.
-        wrong: the positions on which it disagrees with the expert.
-    """
-
-    number: int
-    critique: Segmented
-    wrong: tuple[int, ...]
+    number: int  # its place among the item's samples, from 1
+    critique: Segmented  # what it says
+    wrong: tuple[int, ...]  # the positions on which it disagrees with the expert
 
 
 @dataclass(frozen=True, slots=True)
 class CritiqueComparison:
-    """An item's critiques, read.
+    """An item's critiques, read."""
 
-    Attributes:
-        prompt: of all of them.
-        expert: the expert's.
-        samples: those that judge the expert's constraints.
-        unparsed: sampled critiques that leave a constraint undecided.
-        other_constraints: sampled critiques on other constraints than the expert's.
-    """
-
-    prompt: JudgePrompt
-    expert: Segmented
-    samples: tuple[Sampled, ...]
-    unparsed: int
-    other_constraints: int
+    prompt: JudgePrompt  # of all of them
+    expert: Segmented  # the expert's
+    samples: tuple[Sampled, ...]  # those that judge the expert's constraints
+    unparsed: int  # sampled critiques that leave a constraint undecided
+    other_constraints: int  # sampled critiques on other constraints than the expert's
 
     def right(self, position: int) -> list[Judgment]:
         """Return the sampled judgments on a constraint that agree with the expert."""
@@ -181,55 +167,34 @@ METHODS: tuple[Method, ...] = ("constraint-level", "whole-response", "expert", "
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A judgment on which the two critiques of a pair disagree.
+    """A judgment on which the two critiques of a pair disagree."""
 
-    Attributes:
-        number: the constraint's number in the critiques, from 1.
-        constraint: its text.
-        verdict: the chosen critique's, and the expert's; the rejected one's is the opposite.
-        chosen: where explanation and verdict stand in the chosen text.
-        rejected: the same in the rejected text.
-    """
-
-    number: int
-    constraint: str
-    verdict: Status
-    chosen: Span
-    rejected: Span
+    number: int  # the constraint's number in the critiques, from 1
+    constraint: str  # its text
+    verdict: Status  # the chosen critique's, and the expert's; the rejected one's is the opposite
+    chosen: Span  # where explanation and verdict stand in the chosen text
+    rejected: Span  # the same in the rejected text
 
 
 @dataclass(frozen=True, slots=True)
 class PreferencePair:
-    """A chosen and a rejected critique on the same prompt.
+    """A chosen and a rejected critique on the same prompt."""
 
-    Attributes:
-        id: the item's, with the number of the sampled critique: ``ID#3``; per constraint also the
-            constraint's: ``ID#3.2``.
-        sample: the item's id.
-        method: how the chosen critique was made.
-        prompt_name: the prompt that was rendered, and whose parser reads the critiques.
-        prompt_version: of that prompt's text and parser.
-        prompt: the messages to the critic.
-        chosen: the critique to prefer.
-        rejected: the sampled critique.
-        segments: on what they disagree.
-        strict: whether the prompt's parser reads both critiques as meant. In the published reading
-            a critique may state a constraint in other words than the checklist's, which the parser
-            refuses.
-        measure: whether counts of code stand in the prompt.
-    """
-
+    # the item's, with the number of the sampled critique: ``ID#3``; per constraint also the
+    # constraint's: ``ID#3.2``
     id: str
-    sample: str
-    method: Method
-    prompt_name: str
-    prompt_version: str
-    prompt: tuple[Message, ...]
-    chosen: str
-    rejected: str
-    segments: tuple[Segment, ...]
+    sample: str  # the item's id
+    method: Method  # how the chosen critique was made
+    prompt_name: str  # the prompt that was rendered, and whose parser reads the critiques
+    prompt_version: str  # of that prompt's text and parser
+    prompt: tuple[Message, ...]  # the messages to the critic
+    chosen: str  # the critique to prefer
+    rejected: str  # the sampled critique
+    segments: tuple[Segment, ...]  # on what they disagree
+    # whether the prompt's parser reads both critiques as meant. In the published reading a critique
+    # may state a constraint in other words than the checklist's, which the parser refuses
     strict: bool
-    measure: bool = False
+    measure: bool = False  # whether counts of code stand in the prompt
 
     def record(self) -> dict[str, Any]:
         """Lay it out as a line of the output."""

@@ -196,21 +196,14 @@ _REVEALING = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class RulesStage:
-    """Counts, and has the expert correct its judgments by the counts.
+    """Counts, and has the expert correct its judgments by the counts."""
 
-    Attributes:
-        extractor: copies out the parts of the response.
-        expert: revises the judgments.
-        sampling: how both answer.
-        prompts: texts of the user's, in the place of ours, by name.
-        fresh: the expert judges again without seeing its earlier judgment.
-    """
-
-    extractor: Model
-    expert: Model
-    sampling: Sampling
+    extractor: Model  # copies out the parts of the response
+    expert: Model  # revises the judgments
+    sampling: Sampling  # how both answer
+    # texts of the user's, in the place of ours, by name
     prompts: Mapping[str, str] = field(default_factory=dict)
-    fresh: bool = False
+    fresh: bool = False  # the expert judges again without seeing its earlier judgment
 
     name = "rules"
 

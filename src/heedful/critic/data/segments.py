@@ -37,15 +37,10 @@ _MARK = "\ue000", "\ue001"
 
 @dataclass(frozen=True, slots=True)
 class Segmented:
-    """A critique that was read.
+    """A critique that was read."""
 
-    Attributes:
-        constraints: as the critique states them.
-        judgments: one for each, all decided.
-    """
-
-    constraints: tuple[Constraint, ...]
-    judgments: tuple[Judgment, ...]
+    constraints: tuple[Constraint, ...]  # as the critique states them
+    judgments: tuple[Judgment, ...]  # one for each, all decided
 
     def __len__(self) -> int:
         """The number of segments."""

@@ -28,13 +28,9 @@ _OURS = {"checkpoints"}
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """Where a training writes.
+    """Where a training writes."""
 
-    Attributes:
-        path: the model's folder.
-    """
-
-    path: Path
+    path: Path  # the model's folder
 
     @property
     def checkpoints(self) -> Path:

@@ -33,15 +33,10 @@ _NEEDED = ("torch", "transformers", "trl", "datasets", "accelerate")
 
 
 class KnownVerdicts(NamedTuple):
-    """Samples with known verdicts: files, or samples.
+    """Samples with known verdicts: files, or samples."""
 
-    Attributes:
-        evaluation: are judged while training, and choose the weights.
-        test: are judged once, by the model at the end.
-    """
-
-    evaluation: Name | Iterable[Sample] | None
-    test: Name | Iterable[Sample] | None
+    evaluation: Name | Iterable[Sample] | None  # are judged while training, and choose the weights
+    test: Name | Iterable[Sample] | None  # are judged once, by the model at the end
 
     def read(
         self, task: str, prompt: str, settings: Settings

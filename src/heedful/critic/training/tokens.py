@@ -38,17 +38,12 @@ _PROBE = "Mark \ue000 my words."
 
 @dataclass(frozen=True, slots=True)
 class Encoded:
-    """A prompt and an answer as tokens.
+    """A prompt and an answer as tokens."""
 
-    Attributes:
-        prompt: the prompt's tokens, up to where the model begins to write.
-        answer: the answer's, its end included.
-        offsets: for each token of both, where its characters stand in the answer's text; ``None``
-            for tokens outside of it.
-    """
-
-    prompt: list[int]
-    answer: list[int]
+    prompt: list[int]  # the prompt's tokens, up to where the model begins to write
+    answer: list[int]  # the answer's, its end included
+    # for each token of both, where its characters stand in the answer's text; ``None`` for tokens
+    # outside of it
     offsets: list[Span | None]
 
     def __len__(self) -> int:
@@ -67,19 +62,13 @@ class Encoded:
 
 
 class Chat:
-    """A tokenizer with its chat template.
-
-    Attributes:
-        tokenizer: of transformers.
-        ends: the tokens that end an answer.
-        mapped: the roles of prompts in which the template doesn't know all.
-    """
+    """A tokenizer with its chat template."""
 
     def __init__(self, tokenizer: Any, ends: set[int], template: str | None, where: str) -> None:
         """Check the template."""
-        self.tokenizer = tokenizer
+        self.tokenizer = tokenizer  # of transformers
         self._where = where
-        self.mapped: set[str] = set()
+        self.mapped: set[str] = set()  # the roles of prompts in which the template doesn't know all
         if template is not None:
             tokenizer.chat_template = _template(template)
         if not tokenizer.chat_template:
@@ -90,7 +79,7 @@ class Chat:
             raise UsageError(what, where=where, hint="use a model with a tokenizer.json")
         if tokenizer.eos_token_id is not None:
             ends = {*ends, tokenizer.eos_token_id}
-        self.ends = ends
+        self.ends = ends  # the tokens that end an answer
         self._check()
 
     def encode(self, prompt: Sequence[Message], answer: str) -> Encoded:
@@ -188,21 +177,14 @@ def _template(name: str) -> str:
 
 @dataclass
 class Tokens:
-    """The rows as tokens.
+    """The rows as tokens."""
 
-    Attributes:
-        rows: each with its one answer, or with the chosen and the rejected one.
-        prompt: tokens of all prompts.
-        answer: tokens of all answers.
-        longest: of the prompts with their answers.
-        longest_answer: of the answers.
-    """
-
+    # each with its one answer, or with the chosen and the rejected one
     rows: list[tuple[Any, ...]] = field(default_factory=list)
-    prompt: int = 0
-    answer: int = 0
-    longest: int = 0
-    longest_answer: int = 0
+    prompt: int = 0  # tokens of all prompts
+    answer: int = 0  # tokens of all answers
+    longest: int = 0  # of the prompts with their answers
+    longest_answer: int = 0  # of the answers
 
     def take(self, example: Example, encoded: list[Encoded]) -> None:
         """Add a row."""

@@ -98,17 +98,12 @@ EVALUATION = "held_out"
 
 
 class TrainingWatch:
-    """Follows a training.
-
-    Attributes:
-        interrupted: a signal stopped it; a checkpoint has been written.
-        last: the last step that was shown.
-    """
+    """Follows a training."""
 
     def __init__(self, on_progress: Callable[[Step], None], *, main: bool) -> None:
         """Begin."""
-        self.interrupted = False
-        self.last = Step(0, 0, time.monotonic())
+        self.interrupted = False  # a signal stopped it; a checkpoint has been written
+        self.last = Step(0, 0, time.monotonic())  # the last step that was shown
         self._tick = on_progress if main else lambda _: None
         self._stop_requested = False
         self._before = 0.0

@@ -24,12 +24,7 @@ if TYPE_CHECKING:
 
 
 class RefusedError(HeedfulError):
-    """A request is refused as a whole.
-
-    Attributes:
-        status: the status of HTTP.
-        headers: headers that belong to it.
-    """
+    """A request is refused as a whole."""
 
     def __init__(
         self,
@@ -42,8 +37,8 @@ class RefusedError(HeedfulError):
     ) -> None:
         """Take the status and the reason."""
         super().__init__(what, where=where, hint=hint)
-        self.status = status
-        self.headers = dict(headers or {})
+        self.status = status  # the status of HTTP
+        self.headers = dict(headers or {})  # headers that belong to it
 
 
 def error_payload(error: HeedfulError) -> dict[str, Any]:
@@ -106,20 +101,14 @@ class Admission:
 
     A server that accepted everything would answer ever later, until its clients timed out and
     tried again; one that refuses at once stays quick.
-
-    Attributes:
-        capacity: how many there may be.
-        held: how many there are.
-        bodies: how many bytes there may be.
-        bytes: how many there are.
     """
 
     def __init__(self, capacity: int, bodies: int) -> None:
         """Start with none."""
-        self.capacity = capacity
-        self.bodies = bodies
-        self.held = 0
-        self.bytes = 0
+        self.capacity = capacity  # how many there may be
+        self.bodies = bodies  # how many bytes there may be
+        self.held = 0  # how many there are
+        self.bytes = 0  # how many there are
         self._seconds: float | None = None
 
     def enter(self, samples: int) -> None:

@@ -141,17 +141,11 @@ UNREACHABLE, UNAVAILABLE, LATE = 502, 503, 504
 
 
 class Judged(NamedTuple):
-    """A row of a request as its answer has it; nothing else of it is kept.
+    """A row of a request as its answer has it; nothing else of it is kept."""
 
-    Attributes:
-        body: the row's JSON.
-        reward: its reward, if it has one.
-        error: why it was not judged.
-    """
-
-    body: bytes
-    reward: float | None = None
-    error: HeedfulError | None = None
+    body: bytes  # the row's JSON
+    reward: float | None = None  # its reward, if it has one
+    error: HeedfulError | None = None  # why it was not judged
 
 
 class Endpoints:

@@ -37,19 +37,12 @@ COUNTS = "heedful.counts"
 
 @dataclass(slots=True)
 class RequestCounts:
-    """Counts of a request for the log, which holds no text.
+    """Counts of a request for the log, which holds no text."""
 
-    Attributes:
-        samples: how many samples it had.
-        undecided: how many of them came out undecided.
-        errors: how many could not be judged.
-        body: the bytes that it sent, once they are being read.
-    """
-
-    samples: int = 0
-    undecided: int = 0
-    errors: int = 0
-    body: Body | None = None
+    samples: int = 0  # how many samples it had
+    undecided: int = 0  # how many of them came out undecided
+    errors: int = 0  # how many could not be judged
+    body: Body | None = None  # the bytes that it sent, once they are being read
 
 
 def counts_of(scope: Mapping[str, Any]) -> RequestCounts:
