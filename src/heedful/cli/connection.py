@@ -103,7 +103,7 @@ def sampling(calls: CallFlags, temperature: float = 0.0) -> Sampling:
 
 def connect(calls: CallFlags) -> list[Model]:
     """Connect to the models, which share one limit on calls in flight."""
-    from heedful.models.options import connect as connect_models
+    from heedful.models.named import connect as connect_models
 
     return connect_models(calls.model, **options(calls))
 
