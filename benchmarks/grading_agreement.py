@@ -1,320 +1,200 @@
-"""How far the comparison of answers agrees with people, with other projects' suites, and how fast.
+"""Verdicts of the graders on real answers, against people's.
 
-    python benchmarks/grading_agreement.py --data DIR [--pairs tests/answer_pairs.txt] [--ablate]
+    python benchmarks/grading_agreement.py --data DIR [--verdicts FILE] [--against FILE] [--list]
 
-DIR holds ``realcritic/`` and ``peer_suites/``. Prints, for heedful and for math-verify in one
-process each on the same items: the verdicts on hostile pairs (in both directions), on the cases of
-other projects' suites, and the seconds for RealCritic's open items; then every disagreement with
-the suites, and the gold answers of each set that are called equal. With ``--ablate``, how many
-verdicts change without each part of the comparison. With ``--unboxed``, whether solutions whose
-boxes are taken away still end on what these held.
+DIR holds ``answers/`` (answers with adjudicated truth), ``realcritic/`` (four sets; the truth is
+the shipped label, or the adjudicated one where there is one) and ``peer_suites/`` (cases of other
+projects' test suites). Prints for each source how many verdicts are right, how many wrong answers
+were accepted, right ones rejected, and right ones left undecided. ``--verdicts`` writes the verdict
+on each row, ``--against`` prints the rows whose verdict differs from such a file.
 """
 
 from __future__ import annotations
 
 import argparse
+import asyncio
 import json
-import signal
-import time
-from collections import Counter
-from contextlib import ExitStack
-from functools import lru_cache
-from itertools import combinations
+import resource
+from collections import Counter, defaultdict
 from pathlib import Path
-from pkgutil import resolve_name
-from random import Random
-from typing import TYPE_CHECKING, Any, NamedTuple
-from unittest.mock import patch
+from typing import TYPE_CHECKING, NamedTuple
 
-from heedful.bench.grading import equality, expressions, regions, symbolic
-from heedful.bench.grading.answers import final_answer
-from heedful.bench.grading.boxes import boxed, last_boxed
-from heedful.bench.grading.constants import Renaming
+from heedful.bench.grading.graders import Grader
+from heedful.bench.grading.math_pool import MathPool
 from heedful.bench.grading.problems import read_problems
-from heedful.bench.grading.units import Quantity
+from heedful.bench.realcritic.critic import RealCriticItem
+from heedful.bench.realcritic.labels import adjudication_of
+from heedful.core.problems import Problem, Solution
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterator
 
-SECONDS = 5
-CROSSED_SECONDS = 60
-"""Of CPU time, for the gold answers of one set."""
+    from heedful.bench.grading.graders import Grade, Reading
 
-GRADING = "heedful.bench.grading."
-PARTS: dict[str, dict[str, Any]] = {
-    # what stands in for a part of the comparison when it is left out
-    "number words": {"tidying.in_digits": str},
-    "dates": {"equality.same_moment": lambda *_: None},
-    "sets of numbers": {"structures.says_region": lambda _: False},
-    "inequalities": {"structures.relation": lambda _: None},
-    "decimal commas": {"equality.localized": lambda _: None},
-    "bases": {"equality.compare_based": lambda *_: None, "leaves.compare_based": lambda *_: None},
-    "units": {"leaves.measure": Quantity, "equality.measure": Quantity},
-    "two units": {"equality.in_one_unit": str},
-    "angles": {"leaves._angles": lambda *_: None},
-    "names of several values": {"structures.spread": str},
-    "constants": {"symbolic.arbitrary_addend": lambda *_: None, "symbolic.renamings": None},
-    "pieces": {"symbolic.pieces": lambda *_: []},
-    "jumps": {"symbolic.has_jumps": lambda _: False},
-    "whole numbers": {"symbolic._unless_whole": lambda *_: False},
-    "words": {"equality.same_words": lambda *_: None},
-    "phrases": {"equality.is_phrase": lambda _: False},
-    "yes and no": {"equality.verdict_word": lambda _: None},
-    "quantifiers": {"equality.is_quantified": lambda _: False},
-    "ordered names": {"symbolic.ordered_names": lambda _: frozenset()},
-    "math-verify's sets": {"leaves.symbolic.equal_relations": lambda *_: None},
-    "ratios": {"leaves._ratios": lambda *_: None},
-    "matrices": {"structures._matrices": lambda *_: None},
-    "capitals": {"equality._spelling": lambda _: object()},
-    "why unequal answers may be equal": {"equality.likeness": lambda *_: ""},
-    "why equal answers may not be": {"equality.doubt": lambda *_: ""},
-    "notations of schools and programs": {"tidying.respelled": str},
-    "congruences": {"equality.same_residues": lambda *_: None},
-    "sets of letters": {"structures._memberships": lambda *_: None},
-    "choices with values": {"equality._chosen": lambda *_: None},
-    "names in lists": {"structures._differently_named": lambda *_: False},
-    "alternatives": {"structures._alternatives": lambda *_: None},
-    "rankings": {"structures._is_ranking": lambda _: False},
-    "lists with dots": {"structures._without_dots": lambda _: None},
-    "two readings": {"leaves._otherwise_read": str},
-    "numbers as expressions": {"leaves.symbolic.value_equal": lambda *_: None},
-}
+OUTCOMES = ("right", "wrong accept", "wrong reject", "undecided true", "undecided false")
 
 
-class Item(NamedTuple):
-    """A gold answer and one to be compared with it; ``same`` as a person or a suite says."""
+class Row(NamedTuple):
+    """An answer and whether it is right."""
 
-    kind: str
-    gold: str
-    answer: str
-    same: bool | None = None
-
-
-def hostile(path: Path) -> Iterable[Item]:
-    """Read the hostile pairs, in both directions."""
-    for line in path.read_text(encoding="utf-8").splitlines():
-        sign, _, rest = line.partition(" ")
-        if sign in {"=", "≠"}:
-            left, right = rest.split(" | ")
-            yield Item("pairs", left, right, sign == "=")
-            yield Item("pairs", right, left, sign == "=")
+    source: str
+    id: str
+    problem: Problem
+    solution: Solution
+    reading: Reading
+    truth: bool | None
+    shipped: bool | None = None
 
 
-def peers(folder: Path) -> Iterable[Item]:
-    """Read the cases of other projects; of a text the answer that we extract from it."""
-    for name in ("math_verify", "math_other"):
-        for line in (folder / f"{name}.jsonl").read_text(encoding="utf-8").splitlines():
-            row = json.loads(line)
-            raw = row.get("pred_raw", row["answer"])
-            answer = row["answer"] if raw == row["answer"] else final_answer(raw) or row["answer"]
-            yield Item("suites", row["gold"], answer, row["expected"])
-
-
-def real(folder: Path, *, solutions: bool) -> Iterable[Item]:
-    """Read RealCritic's open items, with the answers that the files give, and the solutions'."""
-    for path in sorted(folder.glob("*.jsonl")):
-        for row in read_problems(path, "realcritic"):
-            if row.problem and row.solution and row.problem.kind == "open" and row.solution.answer:
-                yield Item(path.stem, row.problem.answers[0], row.solution.answer)
-                answer = final_answer(row.solution.text or "") if solutions else None
-                if answer:
-                    yield Item(path.stem, row.problem.answers[0], answer)
-
-
-def ours(gold: str, answer: str) -> bool | None:
-    """Compare with heedful."""
-    return equality.compare(gold, answer).equal
-
-
-def math_verify(gold: str, answer: str) -> bool | None:
-    """Compare with math-verify as its documentation says, without its time limit."""
-    from math_verify import parse, verify
-
-    sides = [parse(f"${side}$", parsing_timeout=None) for side in (gold, answer)]
-    return bool(verify(*sides, timeout_seconds=None))
-
-
-def limited(compare: Callable[[str, str], bool | None], item: Item) -> bool | None:
-    """Compare within some seconds; what takes longer or fails is undecided."""
-
-    def stop(*_: object) -> None:
-        raise TimeoutError
-
-    signal.signal(signal.SIGALRM, stop)
-    signal.alarm(SECONDS)
-    try:
-        return compare(item.gold, item.answer)
-    except Exception:  # noqa: BLE001 - sympy raises anything
-        return None
-    finally:
-        signal.alarm(0)
-
-
-def measure(items: list[Item]) -> None:
-    """Print verdicts and seconds of both."""
-    for name, compare in (("heedful", ours), ("math-verify", math_verify)):
-        started = time.process_time()
-        verdicts = [(item, limited(compare, item)) for item in items]
-        seconds = time.process_time() - started
-        if items[0].same is None:
-            decided = Counter(str(verdict) for _, verdict in verdicts)
-            print(f"  {name:12} {seconds:6.1f} s of CPU; {dict(decided)}")
-            continue
-        different = sum(not item.same for item in items)
-        accepted = sum(bool(verdict) and not item.same for item, verdict in verdicts)
-        missed = sum(not verdict and bool(item.same) for item, verdict in verdicts)
-        print(
-            f"  {name:12} {seconds:6.1f} s; false accepts {accepted} of {different}, "
-            f"missed {missed} of {len(items) - different}"
-        )
-        for item, verdict in verdicts if name == "heedful" else ():
-            if verdict is not item.same and (verdict is not None or item.same):
-                print(f"    {item.gold!r}, {item.answer!r}: {verdict}")
-
-
-def crossed(items: list[Item]) -> None:
-    """Print which gold answers of a set are called equal, of its pairs in an order of chance."""
-    remember_parses()
-    golds = list(dict.fromkeys(item.gold for item in items))
-    started, equal, tried = time.process_time(), [], 0
-    pairs = list(combinations(golds, 2))
-    for gold, other in Random(0).sample(pairs, len(pairs)):
-        if time.process_time() - started > CROSSED_SECONDS:
-            break
-        tried += 1
-        if limited(ours, Item("", gold, other)):
-            equal.append((gold, other))
-    print(f"crossed {items[0].kind}: {tried:,} of {len(pairs):,} pairs", flush=True)
-    for pair in equal:
-        print("  ", *map(repr, pair), sep=" ")
-
-
-def unboxed(path: Path) -> None:
-    """Print how often a set's solutions without their boxes end on what the last box holds."""
-    verdicts: Counter[bool | None] = Counter()
-    for line in path.read_text(encoding="utf-8").splitlines():
+def fresh(folder: Path) -> Iterator[Row]:
+    """Read answers of many sources with adjudicated truth."""
+    for number, line in enumerate((folder / "answers.jsonl").open(encoding="utf-8")):
         row = json.loads(line)
-        for text in filter(None, (row.get("reasoning"), row.get("solution"))):
-            box = last_boxed(text)
-            if not box:
+        problem = Problem(
+            id=str(number),
+            question=row["question"] or "?",
+            kind=row["kind"],
+            answers=tuple(row["gold"]),
+            choices=row["choices"],
+        )
+        reading: Reading = "pred" if row["pair"] else "solution"
+        solution = Solution(text=row["response"], answer=row["response"])
+        source = f"fresh {row['kind']}: {row['source']}"
+        yield Row(source, f"answers {number}", problem, solution, reading, row["truth"])
+
+
+def critic_sets(folder: Path) -> Iterator[Row]:
+    """Read sets of RealCritic; the truth is a person's, else the shipped label."""
+    for path in sorted(folder.glob("*/*.jsonl")):
+        if path.parent.name not in {"answers", "realcritic"} or not _is_set(path):
+            continue
+        beside = path.with_name(f"{path.stem}-truth.jsonl")
+        truths = {}
+        if beside.exists():
+            truths = {
+                row["row"]: row["truth"]
+                for row in map(json.loads, beside.read_text(encoding="utf-8").splitlines())
+            }
+        for number, attempt in enumerate(read_problems(path, "realcritic")):
+            if attempt.problem is None or attempt.solution is None:
                 continue
-            plain, at = "", 0
-            for start, end, content in boxed(text):
-                plain += text[at:start] + content
-                at = end
-            found = final_answer(plain + text[at:])
-            verdicts[limited(ours, Item("", box, found)) if found else None] += 1
-    print(
-        f"{path.stem} without boxes: {verdicts[True]} the same, {verdicts[False]} another value,"
-        f" {verdicts[None]} undecided"
-    )
+            label = attempt.solution.label
+            item = RealCriticItem(set=path.stem, problem=attempt.problem, solution=attempt.solution)
+            verdict = adjudication_of(item)
+            truth = truths[number] if truths else verdict.correct if verdict else label
+            name = f"{path.stem} {number}"
+            yield Row(path.stem, name, attempt.problem, attempt.solution, "solution", truth, label)
 
 
-def remember_parses() -> None:
-    """Keep all formulas that are parsed, which come again and again here."""
-    for name in ("parsed", "read"):
-        function = getattr(expressions, name)
-        cached = lru_cache(maxsize=None)(function.__wrapped__)
-        for module in (expressions, symbolic, regions):
-            if hasattr(module, name):
-                setattr(module, name, cached)
+def _is_set(path: Path) -> bool:
+    return path.stem.partition("realcritic-")[2] != "" or path.parent.name == "realcritic"
 
 
-def ablate(items: list[Item]) -> None:
-    """Print how many verdicts change without each part, and those on real answers.
-
-    Only the items on which a part says something else than its stand-in are compared again.
-    """
-    remember_parses()
-    spoke: set[str] = set()
-    verdicts: list[tuple[Item, bool | None, frozenset[str]]] = []
-    with ExitStack() as stack:
-        for part, target, stand_in in stand_ins():
-            real_part = watched(part, resolve_name(GRADING + target), stand_in, spoke)
-            stack.enter_context(patch(GRADING + target, real_part))
-        for item in items:
-            spoke.clear()
-            verdict = limited(ours, item)
-            verdicts.append((item, verdict, frozenset(spoke)))
-    for part in PARTS:
-        spoken = [each[:2] for each in verdicts if part in each[2]]
-        print_changes(part, without(part, spoken))
+def suites(folder: Path) -> Iterator[Row]:
+    """Read the cases of other projects' suites."""
+    for name in ("math_verify", "math_other"):
+        lines = (folder / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
+        for number, row in enumerate(map(json.loads, lines)):
+            raw = row.get("pred_raw", row["answer"])
+            reading: Reading = "pred" if raw == row["answer"] else "solution"
+            problem = Problem(id=str(number), question="?", kind="open", answers=(row["gold"],))
+            solution = Solution(text=raw, answer=row["answer"])
+            yield Row("suites", f"{name} {number}", problem, solution, reading, row["expected"])
 
 
-def without(
-    part: str, spoken: list[tuple[Item, bool | None]]
-) -> list[tuple[Item, bool | None, bool | None]]:
-    """Return the items with other verdicts without a part: with it, and without it."""
-    with ExitStack() as stack:
-        for owner, target, stand_in in stand_ins():
-            if owner == part:
-                stack.enter_context(patch(GRADING + target, stand_in))
-        after = [(item, verdict, limited(ours, item)) for item, verdict in spoken]
-    return [each for each in after if each[1] is not each[2]]
+def outcome(row: Row, grade: Grade) -> str:
+    """Name what a verdict is; a row whose truth is arguable has none."""
+    if row.truth is None:
+        return "arguable"
+    if grade.correct is None:
+        return f"undecided {str(row.truth).lower()}"
+    if grade.correct is row.truth:
+        return "right"
+    return "wrong accept" if grade.correct else "wrong reject"
 
 
-def print_changes(part: str, changed: list[tuple[Item, bool | None, bool | None]]) -> None:
-    """Print what changes without a part, and each such verdict on a real answer."""
-    judged = [each for each in changed if each[0].same is not None]
-    harmed = sum(verdict is item.same for item, verdict, _ in judged)
-    accepted = sum(bool(after) and not item.same for item, _, after in judged)
-    print(
-        f"  without {part}: pairs and suites {len(judged)} change, {harmed} of them were right,"
-        f" {accepted} false accepts; RealCritic {len(changed) - len(judged)} change",
-        flush=True,
-    )
-    for item, verdict, after in changed:
-        if item.same is None:
-            print(f"    {item.kind} {item.gold!r}, {item.answer!r}: {verdict} -> {after}")
+async def graded(rows: list[Row], workers: int | None) -> list[Grade]:
+    """Grade all rows, several at a time."""
+    async with MathPool(workers) as pool:
+        grader = Grader(pool)
+        slots = asyncio.Semaphore(4 * pool.workers)
+
+        async def one(row: Row) -> Grade:
+            async with slots:
+                return await grader.grade(row.problem, row.solution, row.reading)
+
+        return await asyncio.gather(*map(one, rows))
 
 
-def stand_ins() -> Iterable[tuple[str, str, Callable[..., Any]]]:
-    """Give each part's name, its function, and what stands in for that."""
-    for part, replaced in PARTS.items():
-        for target, stand_in in replaced.items():
-            yield part, target, stand_in or (lambda _, answer: [Renaming(answer, proven=True)])
+def table(rows: list[Row], grades: list[Grade]) -> None:
+    """Print the outcomes by source, and in all."""
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
+    for row, grade in zip(rows, grades, strict=True):
+        kind = "fresh" if row.source.startswith("fresh") else row.source
+        groups = [
+            row.source,
+            *([kind, kind + row.source.partition(":")[0][5:]] if kind == "fresh" else []),
+        ]
+        for group in dict.fromkeys(groups):
+            counts[group][outcome(row, grade)] += 1
+            if row.shipped is not None and grade.correct is not None:
+                counts[group]["labelled"] += 1
+                counts[group]["as labelled"] += row.shipped is grade.correct
+    print(f"{'source':36}", *(f"{name:>15}" for name in OUTCOMES), "   as labelled")
+    for group, counted in counts.items():
+        cells = [f"{counted[name]:15,}" for name in OUTCOMES]
+        labels = (
+            f"   {counted['as labelled']} / {counted['labelled']}" if counted["labelled"] else ""
+        )
+        print(f"{group:36}", *cells, labels)
 
 
-def watched(
-    part: str, function: Callable[..., Any], stand_in: Callable[..., Any], spoke: set[str]
-) -> Callable[..., Any]:
-    """Wrap a function so that ``spoke`` gets its part where the stand-in returns something else."""
-
-    def call(*arguments: Any, **options: Any) -> Any:
-        result = function(*arguments, **options)
-        if part not in spoke and result != stand_in(*arguments, **options):
-            spoke.add(part)
-        return result
-
-    return call
+def _cpu_seconds() -> float:
+    """Return the CPU time of this process and of those that it has ended."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(each.ru_utime + each.ru_stime for each in used)
 
 
 def main() -> None:
-    """Measure and print."""
+    """Grade, print, and compare."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
     parser.add_argument("--data", type=Path, required=True, help="the folder of data")
-    parser.add_argument("--pairs", type=Path, default=Path("tests/answer_pairs.txt"))
-    parser.add_argument("--cross", action="store_true", help="compare gold answers with each other")
-    parser.add_argument("--ablate", action="store_true", help="leave parts out, one at a time")
-    parser.add_argument("--unboxed", action="store_true", help="take the boxes of solutions away")
+    parser.add_argument("--verdicts", type=Path, help="write the verdict on each row to this file")
+    parser.add_argument("--against", type=Path, help="compare with the verdicts in this file")
+    parser.add_argument("--list", action="store_true", help="list the rows that aren't right")
+    parser.add_argument("--workers", type=int, help="processes that compare")
     arguments = parser.parse_args()
-    if arguments.unboxed:
-        for name in ("gsm8k", "math", "college_math"):
-            unboxed(arguments.data / "realcritic" / f"{name}.jsonl")
-        return
-    pairs = list(hostile(arguments.pairs))
-    suites = list(peers(arguments.data / "peer_suites"))
-    items = list(real(arguments.data / "realcritic", solutions=arguments.ablate))
-    if arguments.ablate:
-        ablate([*pairs, *suites, *items])
-        return
-    if arguments.cross:
-        for kind in dict.fromkeys(item.kind for item in items):
-            crossed([item for item in items if item.kind == kind])
-        return
-    for title, rows in (("hostile pairs", pairs), ("suites", suites), ("RealCritic", items)):
-        print(f"{title}, {len(rows):,}:")
-        measure(rows)
+    rows = [
+        *fresh(arguments.data / "answers"),
+        *critic_sets(arguments.data),
+        *suites(arguments.data / "peer_suites"),
+    ]
+    started = _cpu_seconds()
+    grades = asyncio.run(graded(rows, arguments.workers))
+    seconds = _cpu_seconds() - started
+    table(rows, grades)
+    print(f"{len(rows):,} rows in {seconds:.1f} s of CPU, {len(rows) / seconds:.0f} a second")
+    before = {}
+    if arguments.against:
+        lines = arguments.against.read_text(encoding="utf-8").splitlines()
+        before = {row["id"]: row["outcome"] for row in map(json.loads, lines)}
+    for row, grade in zip(rows, grades, strict=True):
+        now = outcome(row, grade)
+        shown = f"{row.id}: gold {row.problem.answers[0]!r}, {grade.extracted!r} ({grade.reason})"
+        if before and before[row.id] != now:
+            print(f"{before[row.id]} -> {now}: {shown}")
+        elif arguments.list and now not in {"right", "arguable"}:
+            print(f"{now}: {shown}")
+    if arguments.verdicts:
+        with arguments.verdicts.open("w", encoding="utf-8") as file:
+            for row, grade in zip(rows, grades, strict=True):
+                verdict = {
+                    "id": row.id,
+                    "outcome": outcome(row, grade),
+                    "extracted": grade.extracted,
+                    "reason": grade.reason,
+                }
+                file.write(json.dumps(verdict, ensure_ascii=False) + "\n")
 
 
 if __name__ == "__main__":

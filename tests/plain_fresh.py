@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from plain_responses import (
     characters,
-    paragraphs,
     sentences,
     words,
 )

@@ -88,7 +88,8 @@ def test_inspect_reads_the_log(run: Path, tmp_path: Path) -> None:
     for name in ("csr", "isr"):
         result = metrics[f"cfbench.{name}"]
         told = summary["metrics"]["cfbench"][name]
-        assert (result["mean"].value, result["coverage"].value) == (told["value"], told["coverage"])
+        ends = [result["least"].value, result["most"].value]
+        assert (ends, result["coverage"].value) == (told["bounds"], told["coverage"])
     first, second, third = log.samples
     assert [message.role for message in first.messages] == ["system", "user", "assistant"]
     assert (first.output.completion, first.target) == ("Hello, you.", "Hello.")

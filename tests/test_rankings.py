@@ -368,21 +368,14 @@ def test_choices_by_counting(given_choices: list[Choice]) -> None:
     same = sum(c.unswapped == c.swapped for c in given_choices) / n
     assert faithful["positional_agreement"]["value"] == pytest.approx(same)
     strict = choices(given_choices, "strict")
-    known = [
-        hit
-        for c, r in zip(given_choices, right, strict=True)
-        for hit, winner in zip(r, c.winners, strict=True)
-        if winner is not None
-    ]
-    expected = sum(known) / len(known) if known else None
-    assert strict["accuracy"]["value"] == (None if expected is None else pytest.approx(expected))
-    assert strict["accuracy"]["coverage"] == pytest.approx(len(known) / (2 * n))
+    hits, left = sum(map(sum, right)), sum(c.winners.count(None) for c in given_choices)
+    assert strict["accuracy"]["bounds"] == pytest.approx([hits / (2 * n), (hits + left) / (2 * n)])
+    assert (strict["accuracy"]["value"] is None) == (left > 0)
     assert strict["ties"] == sum(c.winners.count(0) for c in given_choices)
     clear = [w == at for c in given_choices for at, w in enumerate(c.winners, 1) if w]
-    shown_first = sum(clear) / len(clear) if clear else None
-    assert strict["first_shown"]["value"] == (
-        None if shown_first is None else pytest.approx(shown_first)
-    )
+    counted = strict["first_shown"]
+    assert (counted["numerator"], counted["undecided"]) == (sum(clear), left)
+    assert counted["denominator"] == len(clear) + left
 
 
 def test_llmbars_shipped_runs_to_the_digit(data: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heedful.bench.grading.boxes import last_boxed
+from heedful.bench.grading.passages import last_boxed
 from heedful.bench.realcritic import replies
 from heedful.bench.realcritic.prompts import Prompts
 from heedful.core.errors import UsageError

@@ -13,7 +13,7 @@ from heedful.bench.grading.math_pool import MathPool
 from heedful.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from heedful.bench.grading.leaves import EqualityResult
+    from heedful.bench.grading.equality import EqualityResult
 
 pytest.importorskip("math_verify", reason="the extra 'reasoning' is not installed")
 
@@ -34,7 +34,7 @@ def test_a_hung_comparison_costs_one_time_out_and_the_others_go_on() -> None:
     assert result[0].equal is None
     assert "more than 5 s" in result[0].reason
     assert [comparison.equal for comparison in result[1:]] == [True] * 7
-    assert killed == 1
+    assert killed == 2  # it was tried once more
 
 
 @pytest.mark.slow

@@ -180,7 +180,7 @@ def test_pairs_differ_by_the_margin_and_never_in_nothing(
     drawn: list[tuple[float | None, int]], margin: float, pairs: int, ties: Any
 ) -> None:
     group = [
-        ScoredResponse(at, str(at), value, text, bytes([text]))
+        ScoredResponse(at, str(at), value, (0.0, 1.0), text, bytes([text]))
         for at, (value, text) in enumerate(drawn)
     ]
     found, reason = pair_up(
@@ -369,7 +369,7 @@ def test_statistics_by_hand() -> None:
     )  # fmt: skip
     result = statistics()
     assert (result["responses"], result["undecided"], result["coverage"]) == (5, 1, 0.9)
-    assert result["mean"] == 0.5
+    assert (result["mean"], result["bounds"]) == (None, [2.5 / 5, 3 / 5])
     assert result["values"] == [
         {"value": 0, "responses": 1}, {"value": 0.5, "responses": 2}, {"value": 1, "responses": 1}
     ]  # fmt: skip

@@ -76,7 +76,7 @@ def _progress(graded: int, seconds: float) -> str:
 def _outcome(counts: dict[str, GradeCounts], output: Path | None, seconds: float) -> Outcome:
     from rich.console import Group
 
-    from heedful.bench.grading.tables import grading_table
+    from heedful.bench.grading.grading import grading_table
 
     unread = sum(each.unread for each in counts.values())
     items = sum(each.items for each in counts.values())

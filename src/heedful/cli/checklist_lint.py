@@ -36,7 +36,7 @@ def lint(
         input: The file with the checklists.
         output: Write the findings, one JSON object a line.
         golden: Write the golden examples as labelled rows, for heedful meta.
-        errors_only: Leave out hints: double-barrelled, vague, code, coverage.
+        errors_only: Leave out hints: points, code, coverage.
         quiet: Print only the last line.
         data: How the input is read.
 

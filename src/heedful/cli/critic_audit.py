@@ -53,7 +53,7 @@ def audit(
         The exit code.
     """
     from heedful.critic.data import audit as drawing
-    from heedful.critic.data.audited import read_back
+    from heedful.critic.data.audit import read_back
     from heedful.data.formats.base import write_json
     from heedful.jobs.results import check_folder
 

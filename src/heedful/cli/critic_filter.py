@@ -146,7 +146,7 @@ def filter(  # noqa: A001 - the command's name; the options of a command
 
 
 def _outcome(result: Filtering, run: Path, output: Path | None) -> Outcome:
-    from heedful.critic.data.funnel_tables import document
+    from heedful.critic.data.funnel import document
 
     reports = (run / name for name in ("dropped.jsonl", "funnel.json", "funnel.md"))
     outcome = rows.rows_outcome(

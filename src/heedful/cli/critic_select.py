@@ -75,7 +75,7 @@ def select(
 
 
 def _outcome(result: SelectedInstructions, run: Path, output: Path | None) -> Outcome:
-    from heedful.critic.data.selection_tables import document
+    from heedful.critic.data.selection import document
 
     return rows.rows_outcome(
         result.summary,

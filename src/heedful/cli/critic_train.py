@@ -15,7 +15,7 @@ from heedful.cli.running import INCOMPLETE, Outcome, Quiet, RequiredOutput, prin
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from heedful.critic.training.steps import TrainingResult
+    from heedful.critic.training.watch import TrainingResult
 
 
 @Parameter(name="*", group="Settings (the file of --config may set each)")
@@ -208,7 +208,7 @@ def _run(train: Callable[..., TrainingResult], watch: WatchFlags) -> int:
     """Train with a line of progress, and print the result."""
     import os
 
-    from heedful.critic.training.steps import line
+    from heedful.critic.training.watch import line
     from heedful.engine.progress import Display
 
     main = os.environ.get("RANK", "0") == "0"  # of several processes, one prints

@@ -224,7 +224,7 @@ def _finish(
     summary: dict[str, Any], view: str, output: Path | None, *, done: bool, quiet: bool
 ) -> int:
     """Print a summary and name the rows that could not be used; return the exit code."""
-    from heedful.rewards.tables import VIEWS
+    from heedful.rewards.stats import VIEWS
 
     return print_outcome(
         Outcome(

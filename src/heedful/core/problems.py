@@ -20,6 +20,7 @@ class Problem(Noun):
         kind: ``choice`` (a letter), ``open`` (a number, a formula, a few words) or ``code``.
         answers: accepted forms of the gold answer, the best one first; one is enough.
         choices: the labels of a multiple-choice question and what they stand for, in order.
+        letters_only: whether only a choice's label is an answer, as in the benchmark's own grader.
         tests: for code, a program that defines ``check(candidate)``.
         entry_point: for code, the name of the function that the tests are given.
         tags: what breakdowns go by (benchmark, set, level, subject, …).
@@ -30,6 +31,7 @@ class Problem(Noun):
     kind: Literal["choice", "open", "code"]
     answers: tuple[str, ...] = ()
     choices: dict[str, str] = Field(default_factory=dict)
+    letters_only: bool = False
     tests: str | None = None
     entry_point: str | None = None
     tags: dict[str, str | int | float | bool] = Field(default_factory=dict)

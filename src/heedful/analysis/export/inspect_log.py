@@ -222,8 +222,10 @@ _REASONS = {
 
 
 def _metric(name: str, measure: Mapping[str, Any]) -> dict[str, Any]:
+    least, most = measure["bounds"] or (None, None)
     low, high = measure["interval"] or (None, None)
-    values = {"mean": measure["value"], "low": low, "high": high, "coverage": measure["coverage"]}
+    values = {"mean": measure["value"], "least": least, "most": most, "low": low, "high": high}
+    values["coverage"] = measure["coverage"]
     return {
         "name": name,
         "scorer": name,

@@ -6,27 +6,31 @@ Nothing here knows the gold answer, so a solution cannot be read in its favour.
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING, NamedTuple
 
-from heedful.bench.grading.boxes import boxed, boxed_answer
-from heedful.bench.grading.circumstances import all_but, as_concluded, leaves_open
-from heedful.bench.grading.conclusions import conclusion
-from heedful.bench.grading.prose import (
+from heedful.bench.grading import latex
+from heedful.bench.grading.passages import (
+    MATH,
+    boxed,
     first_sentence,
     formula_end,
     formulas_of,
     joined,
+    last_boxed,
     on_one_line,
     sentences,
     without_remarks,
 )
-from heedful.bench.grading.units import SAID_UNIT
+from heedful.bench.grading.quantities import SAID_UNIT
 
-_NUMBER = re.compile(
-    r"""(?<![A-Za-z0-9_.^])[-−]?(?:\\?\$\s*)?[-−]?
-    (?:\d{1,3}(?:(?:,|\{,\})\d{3})+(?!\d)|\d+,\d\d?(?![\d,])|\d+)?(?:(?<=\d)\.\d+|(?<!\d)\.\d+)?
-    (?<=\d)(?:\s*/\s*\d+(?!\d|\.\d))?(?:\s*\\?%)?""",
-    re.VERBOSE,
-)
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from heedful.core.delimited import Passage
+
+BEFORE = 60
+"""Characters before a value that are searched for what introduces it."""
+
 _ANSWER = r"""(?:(?:final\ |correct\ |right\ |best\ )?answer(?:s(?=\ are))?|答案
     |réponse|respuesta|resposta|risposta|antwort|ответ|答え|정답)"""
 _STATED = re.compile(
@@ -39,191 +43,366 @@ _STATED = re.compile(
 _FINAL = re.compile(
     r"final answer is:?\s*(?P<answer>\$[^$\n]*\d[^$\n]*\$[^\n]*|-?\d[^\n]*)", re.IGNORECASE
 )
-_MARKED = re.compile(r"<answer>\s*(?P<marked>.*?)\s*</answer>|####\s*(?P<answer>[^\n]+)", re.DOTALL)
+_MARKED = re.compile(
+    r"<answer>\s*(?P<tagged>.*?)\s*</answer>|####\s*(?P<last>[^\n]+)\s*$", re.DOTALL
+)
+_EMPHASIZED = re.compile(r"\*\*\s*(?P<value>\$?-?\d[\d,.]*(?:/\d+)?%?(?:\s[a-z]+){0,2})\.?\s*\*\*")
 _NAMED = re.compile(r"[\s$)\\\]]*(?:is|are|equals)\b")
-_DENIED = re.compile(r"(?:n['’]t|not|neither|不是)\b|不是", re.IGNORECASE)
-_RETRACTED = re.compile(
-    r"""\b(?:wait|correction|scratch\ that|no,|but\ (?:actually|in\ fact|no
-    |(?:it\ )?should|it\ (?:is|must))
-    |I\ made\ an?\ (?:mistake|error)
-    |(?:that|this|it|which)(?:['’]s|\ is|\ was)\ (?:wrong|incorrect|not\ right|a\ mistake))\b
-    |不对|错了|更正|错误的|应[为是该]|[?？吗]\s*不""",
-    re.IGNORECASE | re.VERBOSE,
-)
-_MISTAKEN = re.compile(
-    r"\b(?:mistake|error|wrong|incorrect|correction|scratch\sthat)\b|不对|错了|更正", re.IGNORECASE
-)
-_DOUBTED = re.compile(
-    r"(?:^|[.!?\n。]|\$)\W{0,9}(?:(?:but|oh|hmm+|no|ah),?\s+){0,2}(?:wait|actually|hold\son|hmm+|oops|let\sme\s(?:re|double|check))\b",
-    re.IGNORECASE,
-)
-_ADMITTED = re.compile(
-    r"""\bI(?:['’]ve|\shave)?\s(?:also\s)?(?:made|forgot|missed|mis[a-z]+|overlooked|double-counted)\b
-    |\b(?:that|this|it|which)(?:['’]s|\sis|\swas)\s(?:wrong|incorrect|not\sright|a\smistake)\b
-    |\b(?:oops|correction|scratch\sthat)\b|不对|错了|更正""",
-    re.IGNORECASE | re.VERBOSE,
-)
-_OPENS_VALUE = re.compile(r"[-−$\\\d(\[]")
-_HEADING = re.compile(
-    r"(?:the\s)?(?:final\s)?(?:answer|solution|result|conclusion)\W*$|(?:step|part|case)\b",
-    re.IGNORECASE,
-)
 _CLAUSE = re.compile(
-    r"""(?<=[\w)\]}}$%°²³!])(?:,?\s+with\s+(?:\w+\s+)?\d+\s?%\s+(?:confidence|certainty)\b
-    |,?\s+(?:because|since|as(?!\ well)|which|where|when|i\.e\.
-    |that\ is|given|namely|[–—]|-\ (?=[a-z])|rather\ than|instead\ of|and\ not|not|but)\b
-    |;|:\s+(?=[a-z]{3})|,?\s+i\.e\.|，(?:因为|不是|而不是|其中|而非)).*""",
-    re.VERBOSE | re.DOTALL,
+    r"(?<=[\w)\]}$%°!])(?:,?\s+(?:because|since|as(?!\s+well)|which|where|when|given|namely|not|but)\b"
+    r"|;|:\s+(?=[a-z]{3})).*",
+    re.DOTALL,
 )
-_COPULA = re.compile(r"(?:です|だ|입니다|이다)\s{0,3}$")
-_FILLER = re.compile(
-    r"""(?:(?:approximately|about|roughly|around|nearly|exactly|simply|just|only|therefore|thus|then
-    |hence|indeed|still|also|clearly|probably|equal\ to|given\ by
-    |the\ (?:number|value)(?:\ of)?)\s{1,3}){1,4}(?=[\d\\$(.√-])""",
-    re.IGNORECASE | re.VERBOSE,
-)
-_CLOSE_UNIT = re.compile(r"(-?\d[\d,.]*)([a-zA-Z]\S*)")
-_COUNTED = re.compile(
-    r"(-?\d[\d,.]*[个只人本条名辆张块棵件支枚])(?!.*[半多余几倍以上下内左右])[\u4e00-\u9fff]{1,4}|(-?\d[\d,.]*)\s?[(（][\u4e00-\u9fff]{1,2}[)）]"
-)
-_BULLET = re.compile(r"[-*•]\s+")
-_TWICE = re.compile(r"[a-zA-Z-]+ \((-?\d[\d,.]*)\)")
-_SENTENCE_WORDS = 6
 _LEADING = re.compile(r"(?:[ *$`\"'_]|\.(?!\d))+")
 _PARAGRAPHS = re.compile(r"\n\s*\n")
+_NO_WORDS = re.compile(r"<<[^<>\n]{0,200}>>|\[asy\][\s\S]{0,9000}?\[/asy\]")
 _FULL_WIDTH = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {0x3000: " "}
 _FULL_WIDTH.pop(ord("，"))
 _FULL_WIDTH.pop(ord("？"))
 
+_MASK = "\N{OBJECT REPLACEMENT CHARACTER}"
+_VALUE = re.compile(r"[\d=<>]|\\[a-z]")
+_NUMBER = (
+    r"(?:\d{1,3}(?:(?:,|\{,\})\d{3})+(?!\d)|\d+,\d\d?(?![\d,])|\d+)?"
+    r"(?:(?<=\d)\.\d+|(?<![\d.])\.\d+)?(?<=\d)"
+)
+_PIECE = re.compile(
+    rf"""(?P<formula>{_MASK}+)
+    |(?P<number>(?:\\?\$\s?)?[-−]?(?:\\?\$\s?)?{_NUMBER}
+        (?:\s?/\s?\d+(?!\d|\.\d))?(?:\s?\\?%|\s(?:dozen|hundred|thousand|million|billion)(?![a-z]))?)
+    |(?P<function>(?:sqrt|pi|arcsin|arccos|arctan|sin|cos|tan|log|ln)(?![a-zA-Z]))
+    |(?P<letter>(?<![a-zA-Z])[a-zA-Z](?:_\{{?\w+\}}?|'(?=\s?[(=]))?(?![a-zA-Z'’]))
+    |(?P<sign>[-−–+*^/=<>≤≥≠≈×·÷±√∞πθ°²³!|∪∩∈]|\\?%)
+    |(?P<open>[(\[{{])|(?P<close>[)\]}}])|(?P<comma>,(?=\s?[-\d(√π]))|(?P<word>[a-zA-Z]+|\S)""",
+    re.VERBOSE,
+)
+_ATOMS = {"formula", "number", "function", "letter"}
+_ENDS_WITH = set("%°²³∞πθ|!")
+_BEGINS_WITH = set("-−√±π∞|")
+_PAIRS = {"(": ")]", "[": ")]", "{": "}"}
+_INTRODUCED = re.compile(
+    r"""(?:[=<>≤≥≈:：]|\b(?:is|are|was|were|be|equals?|only|so|gives?|giving|leaves?|leaving|get
+    |makes?|made|earns?|costs?|pays?|takes?|took|spends?|needs?|has|have|had|left|but|total\ of
+    |sum\ of)\b[,:]?
+    |[为是得有共剩选即故于])\s{0,3}(?:(?!and\b|or\b)[a-zA-Z]+\s+){0,2}$""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_LISTING = re.compile(
+    r"(?:[=:：]|\b(?:is|are|be|equals?|either)\b|[为是得即故于])\s{0,3}[:：]?\s{0,3}$",
+    re.IGNORECASE,
+)
+_NEGATED = re.compile(
+    r"(?:\b(?:not|cannot|never|than)|n['’]t|不是|不)\s{0,3}(?:be|equal\sto)?\s{0,3}$", re.IGNORECASE
+)
+_CONNECTOR = re.compile(r"\s{0,3}(?:[,，、或和;；]|,?\s{0,3}(?:and|or)(?![a-zA-Z]))\s{0,3}")
+_NAME = re.compile(r"\s{0,3}[a-zA-Z](?:_?\{?\w+\}?|'*\s{0,3}\([a-zA-Z]\))?\s{0,3}")
+_ALIGNED = re.compile(r"\\(?:begin|end)\{(?:align(?:ed)?|gather(?:ed)?|equation|split)\*?\}")
+_RELATION = re.compile(
+    r"[<>≤≥≠≈≡]|\\(?:leq?|geq?|lt|gt|neq?|in|to|approx|equiv|leqslant|geqslant)(?![a-z])"
+)
+_WORDED = re.compile(
+    r"\b(no (?:real )?solutions?|does not exist|undefined|infinitely many)\b", re.IGNORECASE
+)
+_YES_OR_NO = re.compile(
+    r"\W{0,20}(?:so,?\s|therefore,?\s)?(?P<word>yes|no)(?=[,.;]|$)", re.IGNORECASE
+)
+_COUNTED = re.compile(
+    r"\b(?:is|are|has|have|equals|be)\s(?:only\s)?(?P<word>zero|one|two|three|four|five|six|seven|eight"
+    r"|nine|ten|eleven|twelve)\b",
+    re.IGNORECASE,
+)
+_QUESTION = re.compile(r"[?？]\W{0,9}$")
+_CHECK = re.compile(
+    r"""(?:^|(?<=[.!。\n$]))[\s*#_]{0,9}(?:(?:let\ (?:us|me)\ )?(?:check(?:ing)?|verify)
+    |(?:substitut|plugg)ing\ (?:\w+\ ){0,3}back|to\ (?:check|verify)|(?:经?检验|验证|验算))
+    (?![a-z])(?:(?!\b(?:so|thus|hence|therefore|answer)\b)[\s\S]){0,2000}$""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_SO = re.compile(
+    r"[,;]\s(?:and\s)?(?:so|thus|hence|therefore)\b(?!\sthat|\son)[,\s]+|[，；,]\s?(?:所以|因此|故)"
+)
+_CIRCUMSTANCES = tuple(
+    re.compile(pattern)
+    for pattern in (
+        # What a sentence says after its value: when, for what, compared with what.
+        r",? (?:when|where|at|for)(?: and only when)? \$?\\?\(?[a-zA-Z](?:\s?=|_)",
+        r",\s(?:who|whose)\b|,?\s(?:since|because)\b|,\sas\s(?:shown|required|expected|desired|stated)\b",
+        r"\sby\s[a-z]+ing\s(?!.*(?:\bis\b|=|\bgets?\b))",
+        r"(?<=[\w%])\sthan\s(?!(?:\S+\s){0,12}(?:is\b|are\b|=|equals\b|\S*:))",
+        r",?\s(?:that|which|who)\s(?:costs?|has|have|weighs?|earns?|pays?)\s",
+        r"\sfrom\s(?:the|his|her|their|its|an?)\s\\?\$?\d",
+        r"(?<=\d)(?<![./]\d)\s(?:out\s)?of\s(?:the|his|her|their|its|these|those|all)?\s?\\?\$?\d",
+        r"\sto\s(?:earn|reach|buy|make|pay|read|finish|cover|save|raise|win|travel|fill|arrange|choose)\b",
+        r"\s(?:for|by|among|between|from|over|in)\s(?:the\s|all\s)?\d+\s[a-z]+\W{0,3}$",
+    )
+)
 
-def numbers(text: str) -> list[str]:
-    """Return the numbers of a text as they are written: ``1,200``, ``-3.5``, ``3/4``, ``62.5%``."""
-    matches = (match.group() for match in _NUMBER.finditer(text))
-    return [_plain_number(number) for number in matches if number]
 
+class _Run(NamedTuple):
+    """A value in a sentence, and whether it is a formula between marks."""
 
-def _plain_number(number: str) -> str:
-    return re.sub(r"[\s\\$]", "", number).replace("−", "-")
+    start: int
+    end: int
+    formula: bool
 
 
 def final_answer(text: str) -> str | None:
     """Return the answer that a solution of an open problem ends on.
 
     In turn: the last box, after ``####`` (as GSM8K ends) or between tags, after ``the answer is``,
-    the value on which the last sentence settles. ``None`` where there is none of them.
+    a value in bold, the value on which the last sentence settles. ``None`` where there is none.
 
     >>> final_answer("So she pays $1,200 in all."), final_answer("The largest $n$ is 34.")
     ('1,200', '34')
     """
     _, tag, said = text.rpartition("</think>")
     text = said if tag and said.strip() else text
-    if any(box.content for box in boxed(text)):
-        return _of_box(text)
-    text = on_one_line(as_concluded(text.translate(_FULL_WIDTH)))
-    marked = [each for each in _MARKED.finditer(text) if not _is_heading(each)]
-    if marked:
-        return (marked[-1]["marked"] or marked[-1]["answer"] or "").strip()
-    if _STATED.search(text):
-        return stated_answer(text)
+    boxes = list(boxed(text))
+    if boxes:
+        final = _FINAL.search(text, boxes[-1].end)
+        return _core(final["answer"]) if final else last_boxed(text)
+    text = on_one_line(_CHECK.sub("", _NO_WORDS.sub("", text.translate(_FULL_WIDTH))))
+    *_, marked = [None, *_MARKED.finditer(text)]
+    if marked is not None:
+        return (marked["tagged"] or marked["last"] or "").strip()
+    stated = stated_answer(text)
+    if stated is not None:
+        return stated
+    *_, emphasized = [None, *_EMPHASIZED.finditer(text)]
+    if emphasized is not None:
+        return emphasized["value"]
     for passage in (_PARAGRAPHS.split(text.strip())[-1], text):
         for sentence in reversed(sentences(passage)):
-            settled = conclusion(sentence)
-            if settled is not None:
-                return settled
-            if leaves_open(sentence, text):
-                return None
+            value = conclusion(sentence)
+            if value is not None:
+                return value
     return None
 
 
-def _of_box(text: str) -> str | None:
-    """Return the answer in the last box, or what the text says in its place later."""
-    *_, last = boxed(text)
-    final = _FINAL.search(text, last.end)
-    if final:
-        return _core(final["answer"])
-    box, rest = boxed_answer(text), text[last.end :]
-    mistake, doubted = _MISTAKEN.search(rest), _DOUBTED.search(rest)
-    if not (mistake or doubted):
-        return box
-    after = rest[min(found.end() for found in (mistake, doubted) if found) :]
-    later = stated_answer(after)
-    if later is not None:
-        return later
-    admitted = _ADMITTED.search(rest)
-    if not (admitted or doubted):
-        return box
-    settled = (conclusion(each, introduced_only=True) for each in reversed(sentences(after)))
-    value = next(filter(None, settled), None)
-    if box is None or value is None or _ends_on(value, box):
-        return None if admitted and value is None else box
-    return value if admitted else None
-
-
-def _ends_on(value: str, box: str) -> bool:
-    """Check whether a later value ends on the numbers of the box."""
-    ours, theirs = numbers(value), numbers(box)
-    return bool(theirs) and ours[-len(theirs) :] == theirs
-
-
-def _is_heading(marked: re.Match[str]) -> bool:
-    """Check whether what follows ``####`` is the title of a passage, and no answer."""
-    title = marked["answer"] or ""
-    goes_on = marked.string[marked.end() :].strip()
-    return bool(title and goes_on) and (
-        _HEADING.match(title) is not None or _OPENS_VALUE.match(title) is None
-    )
-
-
 def stated_answer(text: str) -> str | None:
-    """Return the answer that a text states last (``the answer is``), or says in its place later."""
+    """Return the answer that a text states last: ``the answer is``."""
     *_, statement = [None, *_STATED.finditer(text)]
     if statement is None:
         return None
     answer = statement["answer"]
-    if text[statement.start("answer") - 1] == "\n":
-        answer = _BULLET.sub("", answer)
     while inner := _STATED.search(answer):
         answer = inner["answer"]
-    rest = answer + text[statement.end() :]
-    retraction = _RETRACTED.search(rest)
-    if retraction is not None:
-        for sentence in reversed(sentences(rest[retraction.start() :])):
-            settled = conclusion(sentence, introduced_only=True)
-            if settled is not None:
-                return settled
-        return None
-    if _DENIED.match(answer):
-        return conclusion("is " + answer)
     return _core(answer)
 
 
-def _core(stated: str) -> str | None:
+def _core(stated: str) -> str:
     """Cut a stated answer to its formulas, else to its first sentence without remarks."""
-    without = all_but(first_sentence(stated))
-    if without is not None:
-        return without
-    stated = _FILLER.sub("", without_remarks(stated), count=1)
+    stated = without_remarks(stated)
     formulas = formulas_of(stated)
     if formulas and formulas[0].start <= len("approximately "):
         named = _NAMED.match(stated[formula_end(stated, formulas[0]) :])
-        value = conclusion(sentences(stated)[0]) if named else None
-        return value or joined(stated, formulas)
-    return _plain_core(first_sentence(_CLAUSE.sub("", stated)).rstrip(" *.$`\"'_"))
-
-
-def _plain_core(core: str) -> str:
-    """Cut a stated answer without formulas to its value, if it has a single one."""
-    close = _CLOSE_UNIT.fullmatch(core)
-    if close and SAID_UNIT.fullmatch(close[2]):  # 5m²
-        return f"{close[1]} {close[2]}"
-    counted = _COUNTED.fullmatch(core)
-    if counted:  # 15个苹果, 20（个）
-        return counted[1] or counted[2]
-    twice = _TWICE.fullmatch(core)
-    if twice:  # three (3)
-        return twice[1]
-    core = _COPULA.sub("", core)
-    if len(core.split()) >= _SENTENCE_WORDS and len(numbers(core)) == 1:
-        return numbers(core)[0]
+        return (conclusion(sentences(stated)[0]) if named else None) or joined(stated, formulas)
+    core = first_sentence(_CLAUSE.sub("", stated)).rstrip(" *.$`\"'_")
     opening = _LEADING.match(core)
     return core[opening.end() :] if opening else core
+
+
+def conclusion(sentence: str) -> str | None:
+    """Return the value on which a sentence settles.
+
+    A formula between marks that no introduced number follows, else the last value that a verb or
+    sign introduces, else the last one. ``None`` where it has no value.
+    """
+    if _QUESTION.search(sentence):
+        return None
+    sentence = _without_circumstances(without_remarks(sentence))
+    formulas = formulas_of(sentence)
+    masked = _masked(sentence, formulas)
+    runs = [run for run in _runs(masked) if not _NEGATED.search(_before(masked, run))]
+    if not runs:
+        return _in_words(masked)
+    valued = [run for run in runs if run.formula and _VALUE.search(sentence, run.start, run.end)]
+    after = valued[-1].end if valued else 0
+    plain = [run for run in runs if not run.formula]
+    said = [run for run in plain if run.start >= after and _is_introduced(masked, run)]
+    chosen = (said or valued or plain or runs)[-1]
+    return _written(sentence, masked, runs, chosen)
+
+
+def _without_circumstances(sentence: str) -> str:
+    """Cut a sentence to its last clause after ``so``, and to what stands before circumstances."""
+    for clause in reversed(list(_SO.finditer(sentence))):
+        if _VALUE.search(sentence, clause.end()):
+            sentence = sentence[clause.end() :]
+            break
+    for pattern in _CIRCUMSTANCES:
+        found = pattern.search(sentence)
+        if found is not None and _VALUE.search(sentence, 0, found.start()):
+            sentence = sentence[: found.start()]
+    return sentence
+
+
+def _masked(sentence: str, formulas: list[Passage]) -> str:
+    masked = list(sentence)
+    for each in formulas:
+        start = sentence.index(each.content, each.start)
+        end = start + len(each.content)
+        masked[each.start : start] = " " * (start - each.start)
+        masked[start:end] = _MASK * (end - start)
+        mark = len(MATH[next(m for m in MATH if sentence.startswith(m, each.start))])
+        masked[end : end + mark] = " " * mark
+    return "".join(masked)
+
+
+def _runs(masked: str) -> Iterator[_Run]:
+    """Give the runs of pieces that belong together and have a value, as ``x = 3``."""
+    run: list[re.Match[str]] = []
+    depth = 0
+    pieces = [piece for piece in _PIECE.finditer(masked) if piece.group()]
+    for piece, following in zip(pieces, [*pieces[1:], None], strict=True):
+        kind = piece.lastgroup
+        if kind == "word" or (kind == "comma" and not depth) or not _belongs(run, piece, following):
+            yield from _trimmed(run)
+            run, depth = [], 0
+        if kind == "word" or (kind == "comma" and not depth):
+            continue
+        run.append(piece)
+        depth += (kind == "open") - (kind == "close")
+    yield from _trimmed(run)
+
+
+def _belongs(
+    run: list[re.Match[str]], piece: re.Match[str], following: re.Match[str] | None
+) -> bool:
+    """Check whether a piece goes on with a run, or may begin one."""
+    kind = piece.lastgroup
+    last = run[-1] if run else None
+    if kind == "letter" and (last is None or last.end() < piece.start()):
+        signed = last is not None and last.lastgroup in {"sign", "open", "comma"}
+        return signed or (following is not None and following.lastgroup == "sign")
+    if (
+        last is None
+        or last.lastgroup in {"sign", "open", "comma"}
+        or kind in {"sign", "close", "comma"}
+    ):
+        return True
+    if last.lastgroup == kind == "number":  # 2 1/2
+        return last.group().isdigit() and "/" in piece.group()
+    return last.end() == piece.start()
+
+
+def _trimmed(run: list[re.Match[str]]) -> Iterator[_Run]:
+    """Cut signs off that say nothing at an end, and brackets that are not closed."""
+    start, end = 0, len(run)
+    opened: list[int] = []
+    for place, piece in enumerate(run):
+        if piece.lastgroup == "open":
+            opened.append(place)
+        elif piece.lastgroup == "close":
+            if not opened or piece.group() not in _PAIRS[run[opened[-1]].group()]:
+                start = place + 1
+                opened = []
+                continue
+            opened.pop()
+    if opened and opened[0] < end:
+        start, end = (opened[0] + 1, end) if opened[0] == 0 else (0, opened[0])
+    while start < end and not _may_begin(run, start, end):
+        start += 1
+    while start < end and not (
+        run[end - 1].lastgroup in {*_ATOMS, "close"} or run[end - 1].group() in _ENDS_WITH
+    ):
+        end -= 1
+    kept = run[start:end]
+    if any(piece.lastgroup in {"formula", "number"} or piece.group() in "√π∞" for piece in kept):
+        formula = len(kept) == 1 and kept[0].lastgroup == "formula"
+        yield _Run(kept[0].start(), kept[-1].end(), formula)
+
+
+def _may_begin(run: list[re.Match[str]], start: int, end: int) -> bool:
+    piece = run[start]
+    if piece.lastgroup in _ATOMS or piece.lastgroup == "open":
+        return True
+    close = start + 1 < end and piece.end() == run[start + 1].start()
+    return piece.group() in _BEGINS_WITH and (close or piece.group() not in "-−")
+
+
+def _before(masked: str, run: _Run) -> str:
+    return masked[max(0, run.start - BEFORE) : run.start].rstrip(" $\\")
+
+
+def _is_introduced(masked: str, run: _Run) -> bool:
+    inner = masked[run.start : run.end]
+    return bool(re.search(r"[=<>≤≥≈]", inner) or _INTRODUCED.search(_before(masked, run)))
+
+
+def _written(sentence: str, masked: str, runs: list[_Run], chosen: _Run) -> str:
+    """Write a value as an answer, with its unit, or with those that only ``and`` keeps from it."""
+    unit = SAID_UNIT.match(masked, chosen.end)
+    if unit is not None and not chosen.formula and "=" not in masked[chosen.start : chosen.end]:
+        return _measure(sentence, masked, runs, chosen)
+    first = last = runs.index(chosen)
+    while first and _CONNECTOR.fullmatch(masked, runs[first - 1].end, runs[first].start):
+        first -= 1
+    while last + 1 < len(runs) and _CONNECTOR.fullmatch(
+        masked, runs[last].end, runs[last + 1].start
+    ):
+        last += 1
+    group = runs[first : last + 1]
+    texts = [sentence[run.start : run.end] for run in group]
+    if len(group) > 1 and _are_listed(masked, group, texts):
+        return ", ".join(map(_simple, texts))
+    return _simple(sentence[chosen.start : chosen.end])
+
+
+def _measure(sentence: str, masked: str, runs: list[_Run], chosen: _Run) -> str:
+    """Write a value with its unit, and with the measure beside it: ``2 hours and 30 minutes``."""
+    units = [SAID_UNIT.match(masked, run.end) for run in runs]
+    first = last = runs.index(chosen)
+    for place in (first - 1, first):
+        pair = units[place : place + 2] if place >= 0 else []
+        if len(pair) > 1 and pair[0] and pair[1]:
+            between = pair[0].end(), runs[place + 1].start
+            if "or" not in masked[slice(*between)] and _CONNECTOR.fullmatch(masked, *between):
+                first, last = min(first, place), max(last, place + 1)
+    unit = units[last]
+    assert unit is not None  # noqa: S101 - of the chosen value, at least
+    if first < last:
+        return sentence[runs[first].start : unit.end()]
+    return f"{_simple(sentence[chosen.start : chosen.end])} {unit.group().strip(' -')}"
+
+
+def _are_listed(masked: str, group: list[_Run], texts: list[str]) -> bool:
+    """Check whether values that stand beside each other are one answer."""
+    if all(run.formula for run in group):
+        return True
+    if any("=" in text and not _NAME.fullmatch(text.partition("=")[0]) for text in texts):
+        return False
+    start = masked[max(0, group[0].start - BEFORE) : group[0].start]
+    return "=" in texts[0] or bool(_LISTING.search(start)) or not start.strip(" *-•")
+
+
+def _simple(text: str) -> str:
+    """Write ``2 + 3 = 5`` as 5; a name before the last equals sign stays."""
+    sides = [side.strip() for side in text.split("=")] if "=" in text else [text]
+    if len(sides) > 1 and not re.search(r"[<>\\]|!=", text):
+        text = f"{sides[0]} = {sides[-1]}" if re.search("[a-zA-Z]", sides[0]) else sides[-1]
+    return re.sub(r"^\\?\$\s*", "", settled(text) if "\\" in text else text.strip())
+
+
+def settled(formula: str) -> str:
+    r"""Return what a formula ends on: the last side of arithmetic and of chains.
+
+    An equation in letters is left whole, since it may be the answer itself.
+
+    >>> settled(r"3 \cdot 4 = 12"), settled("x + y = 3"), settled("ab = 2b = 6")
+    ('12', 'x + y = 3', '6')
+    """
+    if _ALIGNED.search(formula):
+        rows = [row for row in re.split(r"\\\\", _ALIGNED.sub("", formula)) if row.strip(" .,")]
+        formula = rows[-1].replace("&", "").strip(" .,=") if rows else formula
+    sides = latex.members(formula.strip())
+    if len(sides) <= 1 or _RELATION.search(formula) or len(latex.parts(formula)) > 1:
+        return formula.strip()
+    letters = re.search("[a-zA-Z]", latex.MACRO.sub("", sides[0]))
+    return formula.strip() if len(sides) == 2 and letters else sides[-1]  # noqa: PLR2004 - an equation
+
+
+def _in_words(sentence: str) -> str | None:
+    """Return an answer without digits: no solution, a yes or no, a number in words."""
+    worded = _WORDED.search(sentence) or _COUNTED.search(sentence) or _YES_OR_NO.match(sentence)
+    return worded[1] if worded else None

@@ -11,15 +11,15 @@ import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from heedful.bench.grading.answers import final_answer
-from heedful.bench.grading.boxes import last_boxed
+from heedful.bench.grading.answers import final_answer, stated_answer
 from heedful.bench.grading.choices import choice_letter, choice_of_words
+from heedful.bench.grading.passages import last_boxed
 from heedful.bench.grading.supervise import ResourceLimits
 from heedful.core.errors import UsageError
 from heedful.core.reasoning import separate
 
 if TYPE_CHECKING:
-    from heedful.bench.grading.leaves import EqualityResult, Method
+    from heedful.bench.grading.equality import EqualityResult, Method
     from heedful.bench.grading.math_pool import MathPool
     from heedful.bench.grading.sandbox import Sandbox
     from heedful.core.problems import Problem, Solution
@@ -28,6 +28,9 @@ Reading = Literal["solution", "pred"]
 """Input of grading: the solution's text, or the answer that the file says it ends on."""
 
 NO_ANSWER = "no final answer was found"
+
+_ONE_LINE = 12
+"""Words of a text that is an answer, and not a solution that leads to one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +61,17 @@ class Grader:
         sandbox: Sandbox | None = None,
         *,
         limits: ResourceLimits | None = None,
-        accept_choice_text: bool = False,
+        accept_choice_text: bool | None = None,
     ) -> None:
-        """Put a grader together."""
+        """Put a grader together.
+
+        Args:
+            pool: compares answers.
+            sandbox: runs programs; without one, they aren't graded.
+            limits: of a program and its tests.
+            accept_choice_text: whether the words or the value of a choice count as its letter; by
+                default where the benchmark doesn't require letters.
+        """
         self._pool = pool
         self._sandbox = sandbox
         self._limits = limits or ResourceLimits()
@@ -87,7 +98,7 @@ class Grader:
         if not problem.answers:
             return self._undecided(problem, "the problem has no gold answer")
         if problem.kind == "choice":
-            return self._letter(problem, text)
+            return await self._choice(problem, text)
         return await self._open(problem, text, reading)
 
     async def tests_passed(self, problem: Problem, text: str) -> int:
@@ -116,21 +127,37 @@ class Grader:
         gold = problem.answers[0] if problem.answers else None
         return Grade(None, None, gold, method, reason)
 
-    def _letter(self, problem: Problem, text: str) -> Grade:
+    async def _choice(self, problem: Problem, text: str) -> Grade:
         gold = problem.answers[0]
         letter = choice_letter(text, problem.choices)
         if letter is not None:
             return Grade(letter == gold, letter, gold, "letter")
+        one_line = "\n" not in text.strip() and len(text.split()) <= _ONE_LINE
+        answer = last_boxed(text) or stated_answer(text) or (text.strip() if one_line else None)
+        accepted = self._accept_choice_text
+        accepted = not problem.letters_only if accepted is None else accepted
         meant = choice_of_words(text, problem.choices)
-        if meant is not None and self._accept_choice_text:
-            return Grade(meant == gold, meant, gold, "text")
-        answer = last_boxed(text) or (text.strip() if _is_short(text) else None)
+        if accepted:
+            meant = meant or await self._choice_of_value(problem, answer)
+            if meant is not None:
+                return Grade(meant == gold, meant, gold, "text")
         if answer is None and meant is None:
             return Grade(None, None, gold, "letter", NO_ANSWER)
         reason = "the answer names no letter"
         if meant is not None:
             reason += f"; it is the text of choice {meant}"
         return Grade(False, answer, gold, "letter", reason)  # noqa: FBT003 - the verdict
+
+    async def _choice_of_value(self, problem: Problem, answer: str | None) -> str | None:
+        """Find the one choice that has an answer's value, as 1/2 has that of 0.5."""
+        if answer is None:
+            return None
+        results = {
+            label: await self._pool.compare(words, answer)
+            for label, words in problem.choices.items()
+        }
+        same = [label for label, result in results.items() if result.equal]
+        return same[0] if len(same) == 1 else None
 
     async def _open(self, problem: Problem, text: str, reading: Reading) -> Grade:
         answer = text.strip() if reading == "pred" else final_answer(text)
@@ -153,11 +180,6 @@ class Grader:
         program = completed(problem, text)
         outcome = await asyncio.to_thread(tested, sandbox, problem, program, self._limits)
         return Grade(outcome.passed, program, None, "unit test", outcome.reason)
-
-
-def _is_short(text: str) -> bool:
-    """Check whether a text is an answer and not a solution that leads to one."""
-    return "\n" not in text.strip() and len(text.split()) <= 12  # noqa: PLR2004 - a line
 
 
 class Ungraded:

@@ -1,4 +1,4 @@
-"""Grading whole files: in order, several items at a time, with the counts by set."""
+"""Grading whole files: in order, several items at a time, with the counts by set as a table."""
 
 from __future__ import annotations
 
@@ -14,9 +14,11 @@ from heedful.bench.grading.math_pool import MathPool
 from heedful.bench.grading.problems import read_problems
 from heedful.core.errors import InputError, UsageError
 from heedful.data.formats.base import atomically, refuse_inputs, refuse_run_files
+from heedful.reporting.notation import percent
+from heedful.reporting.table import Table
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+    from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
     from contextlib import AbstractContextManager
     from pathlib import Path
     from typing import TextIO
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
     from heedful.bench.grading.graders import Grade, Reading
     from heedful.bench.grading.problems import Attempt
 
-__all__ = ["GradeCounts", "grade_files"]
+__all__ = ["GradeCounts", "grade_files", "grading_table"]
 
 AHEAD = 4
 """Items in work for each worker; more would only wait."""
@@ -174,3 +176,30 @@ def _line(name: str, attempt: Attempt, grade: Grade | None) -> dict[str, Any]:
         "model": attempt.solution.model,
     }
     return {**row, "reason": grade.reason} if grade.reason else row
+
+
+def grading_table(counts: Mapping[str, GradeCounts]) -> Table:
+    """Lay out the counts by set: how many are correct, and how far the labels agree.
+
+    Every rate is of the decided items; the coverage says how many those are.
+    """
+    rows = [(name, *_cells([each])) for name, each in counts.items()]
+    if len(counts) > 1:
+        rows.append(("all", *_cells(list(counts.values()))))
+    columns = ("set", "n", "correct %", "counts", "coverage", "labels %", "counts")
+    return Table("", columns, rows)
+
+
+def _cells(counts: list[GradeCounts]) -> list[str]:
+    items, correct, decided, agreed, labelled = (
+        sum(getattr(each, count) for each in counts)
+        for count in ("items", "correct", "decided", "agreed", "labelled")
+    )
+    return [
+        f"{items:,}",
+        percent(correct / decided if decided else None),
+        f"{correct:,} / {decided:,}",
+        percent(decided / items if items else None, 1),
+        percent(agreed / labelled if labelled else None),
+        f"{agreed:,} / {labelled:,}",
+    ]

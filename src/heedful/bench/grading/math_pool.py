@@ -1,7 +1,7 @@
 """Comparing answers in processes that can be ended.
 
 sympy may not come back from what a model has written, and holds the interpreter while it does not.
-So comparisons run in worker processes: one that takes too long costs its time-out, its worker is
+So comparisons run in worker processes: one that takes too long is tried once more, its worker is
 killed and replaced, and the others go on. Workers are started when they are first needed and kept,
 for importing sympy takes a second.
 """
@@ -15,8 +15,7 @@ import sys
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Self
 
-from heedful.bench.grading.equality import compare_quickly
-from heedful.bench.grading.leaves import EqualityResult
+from heedful.bench.grading.equality import EqualityResult, compare_quickly
 from heedful.bench.grading.math_worker import READY
 from heedful.core.errors import HeedfulError, UsageError
 from heedful.core.machine import available_cores
@@ -29,7 +28,7 @@ START_SECONDS = 120.0
 """Seconds for a worker to start on a busy machine; not part of any comparison's time."""
 
 STARTS = 2
-"""Attempts at a pair with a new worker when the last one ended by itself."""
+"""Attempts at a pair: on a busy machine, one that ran out of time may be decided at the second."""
 
 
 class MathPool:
@@ -86,15 +85,13 @@ class MathPool:
 
     async def _ask(self, request: str) -> EqualityResult:
         """Have a worker compare; no matter what becomes of it, the next finds a sound one."""
+        ended = "comparing it ended the worker process"
         for _ in range(STARTS):
             worker = self._idle.pop() if self._idle else await _start()
             try:
                 reply = await asyncio.wait_for(_exchange(worker, request), self.timeout_s)
             except TimeoutError:
-                self.killed += 1
-                await _end(worker)
-                reason = f"comparing it took more than {self.timeout_s:g} s"
-                return EqualityResult(None, "symbolic", reason)
+                ended, reply = f"comparing it took more than {self.timeout_s:g} s", b""
             except BaseException:
                 await _end(worker)
                 raise
@@ -102,8 +99,8 @@ class MathPool:
                 self._idle.append(worker)
                 return EqualityResult(**json.loads(reply))
             await _end(worker)
-        self.killed += 1
-        return EqualityResult(None, "symbolic", "comparing it ended the worker process")
+            self.killed += 1
+        return EqualityResult(None, "symbolic", ended)
 
 
 async def _start() -> Process:

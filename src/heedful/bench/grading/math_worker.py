@@ -29,8 +29,7 @@ def main() -> None:
     import math_verify  # noqa: F401 - so that no request pays for the import
     from latex2sympy2_extended import latex2sympy
 
-    from heedful.bench.grading.equality import compare
-    from heedful.bench.grading.leaves import EqualityResult
+    from heedful.bench.grading.equality import EqualityResult, compare
 
     latex2sympy("x+1")  # builds the parser's tables
     replies = sys.stdout

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from heedful.bench.grading import latex
-from heedful.bench.grading.boxes import last_boxed
-from heedful.bench.grading.tidying import tidy
+from heedful.bench.grading.latex import tidy
+from heedful.bench.grading.passages import last_boxed
 from heedful.core.errors import InputError, RowError, UsageError
 from heedful.core.problems import Problem, Solution
 from heedful.data.formats import hub
@@ -117,6 +117,7 @@ def _realcritic(record: dict[str, Any], number: int) -> tuple[Problem, Solution]
         kind="choice" if choices else "open",
         answers=(gold,) if choices else tuple(answers),
         choices=choices,
+        letters_only=True,
         tags={"benchmark": "realcritic", **tags},
     )
     score = record.get("previous_score")

@@ -1,81 +1,267 @@
-r"""Words that change a number: ``5 million``, ``3 halves``, ``at least 5``, ``4 times x``.
-
-Such a word isn't a unit. One that just scales the number is written as a number; an answer with any
-other has a value that is not read, so only the same words are known to be equal to it.
-"""
+"""Numbers and measures as answers write them: read exactly, split from their units."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import NamedTuple
 
-from heedful.bench.grading.spoken import NUMBER_WORDS, SCALES
+EXPONENT_LIMIT = 400
+"""Ten to a larger power is left to those who do not write it out."""
 
-_COUNTS = rf"""(?:{"|".join(NUMBER_WORDS)}|hundreds|thousands|(?:m|b|tr|quadr)illions?
-    |dozens?|scores?|gross|pairs?|couples?|trios?|lakhs?|crores?|myriads?|mille
-    |half|halves|thirds?|quarters?|(?:four|fif|six|seven|eigh|nin|ten|eleven|twelf)ths?
-    |[a-z]+teenths?|[a-z]+tieths?|(?:hundred|thousand|[a-z]*illion)ths?)"""
-_OPERATIONS = r"""(?:plus|minus|times(?=\W+\w)|divided|multiplied|squared|cubed|factorials?
-    |to|out|roots?|powers?|raised|twice|thrice|doubled?|tripled?|halved|negative|modulo|modulus
-    |remainder|choose|permute|base|percent|sums?|differences?|products?|quotients?|reciprocals?
-    |inverse|opposite|conjugate|transpose|repeating|recurring|infinity|infinite|cosine|sine|tangent
-    |(?:arc|ar)(?:sin|cos|tan|cot|sec|csc)h?|(?:sin|cos|tan|cot|csc)h?|sech|log|ln|exp|sqrt
-    |equals|divides|union|intersect(?:ion)?
-    |alpha|beta|gamma|delta|epsilon|zeta|theta|iota|kappa|lambda|sigma|omicron|upsilon|omega)"""
-_COMPARISONS = r"""(?:more|less|fewer|greater|smaller|larger|bigger|higher|lower|than|least|most
-    |below|above|under|over|beyond|between
-    |about|approx(?:imately)?|roughly|around|nearly|almost|circa
-    |maximum|minimum|not|except|without|exclusive)"""
-_ANY = rf"(?:{_COUNTS}|{_OPERATIONS}|{_COMPARISONS})"
-_FLAGS = re.VERBOSE | re.IGNORECASE
+DIGITS_LIMIT = 2000
+"""Digits in a number; a longer one is text."""
 
-_AFTER = re.compile(
-    rf"[\d)}}][\s.,\-/()]*+(?:[a-z]+[\s,\-/]+){{0,3}}?(?<![a-z\\]){_ANY}(?![a-z])", _FLAGS
+ROUNDED_DIGITS = 4
+"""Significant digits from which a decimal is taken for the rounding of an exact number."""
+
+PERCENT = 100
+
+_WHOLE = r"(?:[1-9]\d{0,2}(?:,\d{3})+|\d+)"
+_DECIMAL = re.compile(
+    rf"""(?P<sign>[+-]?)(?P<mantissa>{_WHOLE}(?:\.\d*)?|\.\d+)
+    (?:(?:\\times|\\cdot|\*)10\^\{{?(?P<ten>[+-]?\d+)\}}?|[eE](?P<e>[+-]?\d+))?(?P<percent>%?)""",
+    re.VERBOSE,
 )
-_BEFORE = re.compile(rf"(?<![a-z\\]){_ANY}(?![a-z])\W+(?:[a-z]+\W+)?(?=[\d\\])", _FLAGS)
-_ONLY_COUNTS = re.compile(
-    rf"(?<![a-z\\])(?:{_COUNTS}|plus|minus|times|squared|cubed)(?![a-z])", _FLAGS
+_POWER_OF_TEN = re.compile(r"(?P<sign>[+-]?)10\^\{?(?P<ten>[+-]?\d+)\}?")
+_FRACTION = re.compile(
+    rf"""(?P<sign>[+-]?)(?:(?P<whole>\d+)(?=\\frac|\ ))?\ ?
+    (?:\\frac\{{(?P<minus>-?)(?P<above>{_WHOLE})\}}\{{(?P<below>{_WHOLE})\}}
+    |(?P<over>{_WHOLE})/(?P<under>{_WHOLE}))(?P<percent>%?)""",
+    re.VERBOSE,
 )
-_CUBIC_METRES = re.compile(
-    r"(?<=[a-z])\s+(?:squared|cubed)(?![a-z])|(?<![a-z])(?:squared|cubed)(?=\s+[a-z])",
-    re.IGNORECASE,
+_GROUPED = re.compile(r"[+-]? ?\d{1,3}(?: \d{3})+(?:\.\d+)? ?%?")
+_IDLE_SPACE = re.compile(r"(?<![\d,]) +| +(?![\d,])")  # 3 1/2 isn't 31/2, and 32, 349 is a list
+_SCALED = re.compile(r"([+-]?[\d.,]+) (dozen|hundred|thousand|million|billion|trillion)")
+_REPEATING = re.compile(r"(\d+)\.(\d*)\\overline\{(\d+)\}")
+_WORDS = {
+    word: Fraction(value)
+    for value, word in enumerate(
+        [
+            "zero",
+            "one",
+            "two",
+            "three",
+            "four",
+            "five",
+            "six",
+            "seven",
+            "eight",
+            "nine",
+            "ten",
+            "eleven",
+            "twelve",
+            "thirteen",
+            "fourteen",
+            "fifteen",
+            "sixteen",
+            "seventeen",
+            "eighteen",
+            "nineteen",
+            "twenty",
+        ]
+    )
+} | {"half": Fraction(1, 2), "a half": Fraction(1, 2), "one half": Fraction(1, 2)}
+_SCALES = {
+    "dozen": 12, "hundred": 100, "thousand": 10**3, "million": 10**6, "billion": 10**9,
+    "trillion": 10**12,
+}  # fmt: skip
+
+_UNITS = {
+    # each unit's names; other words are units of their own
+    name: names.split()[0]
+    for names in (
+        "m meter metre", "cm centimeter centimetre", "mm millimeter", "km kilometer kilometre",
+        "in inch inche", "ft foot feet", "yd yard", "mi mile", "g gram", "kg kilogram",
+        "mg milligram",
+        "lb pound", "oz ounce", "s sec second", "min minute", "h hr hour", "day", "week", "month",
+        "year yr", "l L liter litre", "mL ml milliliter", "N newton", "J joule", "W watt", "V volt",
+        "A amp ampere", "Hz hertz", "Pa pascal", "K kelvin", "C coulomb", "F farad", "mol mole",
+        "dollar",
+        "cent", "degree deg", "rad radian", "kJ kilojoule", "kW kilowatt", "mph", "ms millisecond",
+    )
+    for name in names.split()
+}  # fmt: skip
+_LONG_NAMES = "|".join(sorted((n for n in _UNITS if len(n) > 2), key=len, reverse=True))  # noqa: PLR2004
+_SYMBOLS = "km|cm|mm|kg|mg|ml|mL|kJ|kW|ms|min|hr|ft|lb|oz|m|g|s|h|L|N|J|W|V|K"
+_SAID = rf"""(?:(?:square|cubic|sq)\.?\s{{1,3}})?
+    (?:(?i:{_LONG_NAMES})(?:e?s)?|{_SYMBOLS})(?![a-zA-Z])
+    (?:\s{{0,3}}\^\s{{0,3}}\{{?-?\d\}}?|[²³]|\s{{1,3}}(?:squared|cubed))?"""
+SAID_UNIT = re.compile(
+    rf"\s{{0,3}}-?{_SAID}(?:\s{{0,3}}(?:/|per(?![a-z]))\s{{0,3}}{_SAID})?", re.VERBOSE
 )
-_SCALED = re.compile(
-    rf"""(?P<name>[a-zA-Z]\s*=\s*)?(?P<number>[+-]?\s*(?:\d{{1,3}}(?:,\d{{3}})+|\d+)(?:\.\d+)?)\s*-?
-    (?P<scale>{"|".join(SCALES)}|dozen|(?-i:K)(?!\s*[a-z]))s?(?P<rest>(?:\s+[a-z]+){{0,4}})""",
-    _FLAGS,
+"""A known unit, as a sentence goes on with it after a number."""
+
+_LONGEST = 300
+_MEASURED = re.compile(
+    r"""(?P<value>.*?[\d})])(?P<space>\s*)
+    (?P<unit>(?P<first>[a-zA-Z]+|\\Omega)(?:\s*\^\s*\{?-?\d\}?)?
+    (?:[\s/*.-]*(?:\\cdot\s*)?[a-zA-Z]+(?:\s*\^\s*\{?-?\d\}?)?){0,3}|[\u4e00-\u9fff]{1,4})""",
+    re.VERBOSE,
 )
-_THOUSANDS = re.compile(r"[+-]?\d[\d,.]*K")
-_LETTERS = re.compile("[a-zA-Z]{2}")
+_FUNCTION = re.compile(
+    r"(?:sin|cos|tan|log|ln|exp|max|min\(|mod|and|or|pi|plus|minus|times|squared|repeating|recurring|dozen|quarters?|halves|thirds?)(?![a-z])"
+)
+_UNIT_WORD = re.compile(r"[a-zA-Z]+|\d|/|[\u4e00-\u9fff]+")
+_LETTERS = re.compile(r"(?<![\\a-zA-Z])[a-zA-Z]{3,}")
+_POWERS = {"square": "2", "sq": "2", "squared": "2", "cubic": "3", "cubed": "3", "per": "/"}
+_WORD = 4
+"""So many letters in a row are a word, and no product of variables."""
 
 
-def is_quantified(text: str) -> bool:
-    """Check whether a word changes a number, so that its digits are not its value."""
-    if _THOUSANDS.fullmatch(text):
+@dataclass(frozen=True, slots=True)
+class Numeral:
+    """A number as it was written.
+
+    Attributes:
+        value: its exact value, a percent sign left aside.
+        percent: whether a percent sign follows.
+        step: the value of one unit in a decimal's last place; ``None`` for an exact number.
+        digits: significant digits of a decimal.
+    """
+
+    value: Fraction
+    percent: bool = False
+    step: Fraction | None = None
+    digits: int = 0
+
+
+def numeral(text: str) -> Numeral | None:
+    r"""Read a number, or return ``None`` where the text is not just a number.
+
+    Understood are ``-3``, ``1,200``, ``0.5``, ``3/4``, ``\frac{3}{4}``, ``1\frac{1}{2}``,
+    ``4.5\times10^{33}``, ``4.5e33``, ``10^{-3}``, ``5 million`` and each with a percent sign.
+    """
+    if len(text) > DIGITS_LIMIT:
+        return None
+    text = text.strip()
+    in_words = _number_in_words(text)
+    if in_words is not None:
+        return in_words
+    if " " in text:
+        text = text.replace(" ", "") if _GROUPED.fullmatch(text) else _IDLE_SPACE.sub("", text)
+    match = _DECIMAL.fullmatch(text)
+    if match:
+        return _decimal(match)
+    match = _POWER_OF_TEN.fullmatch(text)
+    if match and abs(int(match["ten"])) <= EXPONENT_LIMIT:
+        value = Fraction(10) ** int(match["ten"])
+        return Numeral(-value if match["sign"] == "-" else value)
+    match = _FRACTION.fullmatch(text)
+    return _fraction(match) if match else None
+
+
+def _number_in_words(text: str) -> Numeral | None:
+    """Read ``five``, ``5 million``, and a decimal that repeats."""
+    word = _WORDS.get(text.casefold())
+    if word is not None:
+        return Numeral(word)
+    scaled = _SCALED.fullmatch(text)
+    if scaled:
+        number, scale = numeral(scaled[1]), _SCALES[scaled[2]]
+        return number and Numeral(number.value * scale, number.percent)
+    repeating = _REPEATING.fullmatch(text)
+    if repeating is None:
+        return None
+    before, start, block = repeating.groups()
+    nines = int("9" * len(block) + "0" * len(start))
+    return Numeral(Fraction(int(before + start + block) - int(before + start), nines))
+
+
+def _decimal(match: re.Match[str]) -> Numeral | None:
+    mantissa = match["mantissa"].replace(",", "")
+    exponent = int(match["ten"] or match["e"] or 0)
+    if abs(exponent) > EXPONENT_LIMIT:
+        return None
+    scale = Fraction(10) ** exponent
+    value = Fraction(mantissa) * scale
+    before, _, after = mantissa.partition(".")
+    return Numeral(
+        -value if match["sign"] == "-" else value,
+        bool(match["percent"]),
+        Fraction(1, 10 ** len(after)) * scale if after or exponent else None,
+        len((before + after).lstrip("0")),
+    )
+
+
+def _fraction(match: re.Match[str]) -> Numeral | None:
+    above, below = match["above"] or match["over"], match["below"] or match["under"]
+    below = below.replace(",", "")
+    if not int(below):
+        return None
+    value = Fraction(int(above.replace(",", "")), int(below))
+    if match["minus"]:
+        value = -value
+    value += int(match["whole"] or 0)
+    return Numeral(-value if match["sign"] == "-" else value, bool(match["percent"]))
+
+
+def same_number(gold: Numeral, answer: Numeral) -> bool:
+    """Check whether two numbers are equal, one of them rounded perhaps.
+
+    Where only one is a percentage, the other may be the share or the figure before the sign:
+    ``62.5%`` is 0.625, and is 62.5 where the question has said "per cent".
+    """
+    if gold.value == answer.value and (gold.percent == answer.percent or abs(gold.value) > 1):
         return True
-    if not _LETTERS.search(text):
+    if gold.percent != answer.percent:
+        with_sign, without = (gold, answer) if gold.percent else (answer, gold)
+        step = None if with_sign.step is None else with_sign.step / PERCENT
+        share = Numeral(with_sign.value / PERCENT, step=step, digits=with_sign.digits)
+        return same_number(without, share)
+    return rounds_to(gold.value, answer) or rounds_to(answer.value, gold)
+
+
+def rounds_to(exact: Fraction, decimal: Numeral) -> bool:
+    """Check whether a decimal is an exact number rounded, to four significant digits or more."""
+    if decimal.step is None or decimal.digits < ROUNDED_DIGITS:
         return False
-    if not any(map(str.isdigit, text)):
-        return _ONLY_COUNTS.search(text) is not None
-    text = _CUBIC_METRES.sub(" ", text)  # of a unit: metres squared
-    return bool(_AFTER.search(text) or _BEFORE.search(text))
+    return abs(exact - decimal.value) <= decimal.step / 2
 
 
-def written_out(text: str) -> str:
-    r"""Write ``5 million dollars`` as ``5 \times 10^{6} dollars``."""
-    match = _SCALED.fullmatch(text.strip())
-    if match is None:
-        return text
-    scale, number = match["scale"].casefold(), match["number"].replace(" ", "")
-    if scale != "dozen":
-        number = rf"{number} \times 10^{{{(SCALES | {'k': 3})[scale]}}}"
-    elif "." in number:
-        return text
-    else:
-        number = str(12 * int(number.replace(",", "")))
-    return f"{match['name'] or ''}{number}{match['rest']}"
+class Quantity(NamedTuple):
+    """A value and the unit behind it; all of the text and ``""`` where there is none.
+
+    Attributes:
+        value: the text before the unit.
+        unit: the unit, each factor by its first name.
+        sure: whether the unit can't be a product of variables.
+    """
+
+    value: str
+    unit: str = ""
+    sure: bool = True
 
 
-def unscaled(text: str) -> str:
-    """Leave out the word that :func:`written_out` writes as a number: a question may say it."""
-    match = _SCALED.fullmatch(text.strip())
-    return f"{match['name'] or ''}{match['number']}{match['rest']}" if match else text
+def measure(text: str) -> Quantity:
+    """Split a value from the unit behind it: ``5 cm^2`` is 5 in ``cm 2``.
+
+    Letters close to a number, or that aren't a known unit, may be variables: ``0.64N``, ``3 x``.
+    """
+    match = _MEASURED.fullmatch(text.strip()) if len(text) <= _LONGEST else None
+    if match is None or _FUNCTION.match(match["unit"]):
+        return Quantity(text)
+    value = match["value"].strip()
+    if value.count("{") != value.count("}") or value.count("(") != value.count(")"):
+        return Quantity(text)
+    if _LETTERS.search(value):
+        return Quantity(text)
+    names = _UNIT_WORD.findall(match["unit"])
+    first = match["first"] or ""
+    word = len(first) >= (_WORD - bool(match["space"])) or not first.isascii()
+    number, long = numeral(value) is not None, len(first) > 1
+    known = _name(first) in _UNITS.values() and (number or (long and bool(match["space"])))
+    sure = word or (known and (long or len(names) > 1 or bool(match["space"])))
+    if not sure and any(len(name) > 1 for name in names) and not match["space"]:
+        return Quantity(text)
+    return Quantity(value, " ".join(map(_name, names)), sure)
+
+
+def _name(word: str) -> str:
+    """Return a unit's first name: ``metres`` is ``m``, ``apples`` is ``apple``."""
+    if word in _UNITS or len(word) <= 2:  # noqa: PLR2004 - mW isn't MW
+        return _UNITS.get(word, word)
+    word = word.casefold()
+    singular = word.removesuffix("s")
+    return _POWERS.get(word) or _UNITS.get(singular) or _UNITS.get(word) or singular

@@ -1,62 +1,46 @@
 """Equality of two mathematical expressions as functions, by evaluating them.
 
 math-verify's parser reads LaTeX; the comparison is ours. Simplifying with a computer algebra system
-takes unbounded time and still misses equalities; two analytic expressions that agree to a hundred
-digits at several random points are the same, for all that an answer can be (Schwartz–Zippel, in
-spirit: a difference that is not zero vanishes at a random point with probability zero). Which
-points that takes, :mod:`heedful.bench.grading.points` says.
+takes unbounded time and still misses equalities; two analytic expressions that agree to many digits
+at several random points are the same, for all that an answer can be (Schwartz-Zippel, in spirit: a
+difference that is not zero vanishes at a random point with probability zero).
 
 sympy may not come back from what a model has written, so this runs in a process that can be ended
-(:mod:`heedful.bench.grading.math_pool`).
+(:mod:`heedful.bench.grading.math_pool`), and sympy is imported where it is used.
 """
 
 from __future__ import annotations
 
+import math
 import random
-from fractions import Fraction
-from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import islice, permutations, repeat
+from typing import TYPE_CHECKING, Any
 
-from heedful.bench.grading.constants import arbitrary_addend, renamings
-from heedful.bench.grading.expressions import Expression, is_expression, parsed, read
-from heedful.bench.grading.numerals import Numeral, rounds_to
-from heedful.bench.grading.points import (
-    NEAR_ZERO,
-    RANGES,
-    has_endless_product,
-    has_jumps,
-    has_long_power,
-    integer_points,
-    is_infinite_sum,
-    pieces,
-    points,
-)
-from heedful.bench.grading.syntax import ordered_names
+from heedful.bench.grading.quantities import Numeral, rounds_to
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterator
 
-    _Same = Callable[[list[Any], list[Any], "_Precision"], bool]
+    _Same = Callable[[list[Any], list[Any]], bool]
 
+BITS = 20_000
+"""The longest power that is written out; larger ones are compared as text."""
 
-class _Precision(NamedTuple):
-    """Tolerances of a comparison of two values."""
+DIGITS = 50
+"""Digits to which expressions are evaluated."""
 
-    digits: int
-    most_digits: int
-    agreeing: float
-    zero: float
+AGREEING = 1e-40
+"""Relative difference of two values that are the same."""
 
+RANGES = ((0, 1), (-1, 0), (0, 3), (-3, 3), (0, 20), (-20, 20), (0, 500), (-500, 500))
+"""Ranges to sample points from, in turn: roots and logarithms are real for positive numbers, the
+root of a square is not its base for negative ones, and absolute values may change sign far out."""
 
-_EXACT = _Precision(120, 400, 1e-100, 1e-108)
-_FINE = _Precision(15, 1000, 1e-10, 1e-300)
-_SERIES = _Precision(30, 200, 1e-20, 1e-28)
-
-SERIES_TRIES = 15
-"""Points that are tried for a series, which is slow to evaluate."""
-
-WHOLE = frozenset("nkmjlN")
-"""Names that whole numbers go by."""
+PARTS = 997
+"""A prime denominator, so that no point is special."""
 
 POINTS = 8
 """Random points at which two expressions must agree."""
@@ -64,14 +48,133 @@ POINTS = 8
 LEAST_POINTS = 3
 """With fewer, nothing is said."""
 
-TERMS = 600
-"""Terms of a series that are added up."""
-
-TERMS_LEFT_OUT = 4
-"""So many terms in a row that make no difference end a series: odd powers alone may be missing."""
-
-TRIES = 40
+TRIES = 48
 """Points that are tried; at many a root or a logarithm may not be real."""
+
+MOST_CONSTANTS = 4
+"""So many arbitrary constants are tried under each other's names (4! = 24 ways)."""
+
+_MIXED = re.compile(
+    r"(?<![\w.^}])(?P<whole>\d+)\s*(?P<part>\\frac\{(?P<above>\d+)\}\{(?P<below>\d+)\})"
+)
+_FACTORS = re.compile(
+    r"(?P<first>\)|(?<![_^\d.])\d+)\s*(?=\((?:[\d\s+\-*/.^{}!]|\\frac|\\sqrt|\\cdot)+\))"
+)
+"""Between numbers in brackets, which the parser would take for a mixed number: (4)(9) for 13."""
+
+_PRIMES = re.compile(r"([a-zA-Z])('+)")
+_SUBSCRIPT = re.compile(r"_\s*\{?\s*\\([a-zA-Z]+)\s*\}?")
+_CONSTANT = re.compile(r"[cCkKnmABD](?:_\{?\d+\}?)?")
+_NUMBERED = re.compile(r"[cC]_\{?\d+\}?")
+_INTEGERS = frozenset("knm")
+_MEMBER = re.compile(r"^\s*[a-zA-Z]\s*\\in(?![a-z])")
+_BUILDER = re.compile(
+    r"\\?\{\s*[a-zA-Z]\s*(?:\\in\s*\\mathbb\s*\{?\s*R\s*\}?)?\s*(?:[|:]|such that)"
+    r"(?P<condition>.*?)\\?\}"
+)
+_PLUS_MINUS = re.compile(r"(?P<name>[a-zA-Z])\s*\\ne\s*\\pm\s*(?P<value>[\w.]+)$")
+
+
+class TooLargeError(Exception):
+    """A power that must not be written out."""
+
+
+@dataclass(frozen=True)
+class Expression:
+    """An expression as sympy has it: its own names, ``i`` as the imaginary unit."""
+
+    expression: Any
+    symbols: frozenset[Any]
+    imaginary: bool
+
+
+@lru_cache(maxsize=256)  # the parser takes most of the time, and gold answers come again
+def parsed(text: str) -> Any:
+    """Parse LaTeX with sympy; ``None`` where that fails."""
+    from latex2sympy2_extended.latex2sympy2 import ConversionConfig, latex2sympy
+
+    text = _PRIMES.sub(lambda m: f"{m[1]}_{{prime{len(m[2])}}}", text)  # the parser drops them
+    text = _FACTORS.sub(r"\g<first> \\cdot ", _MIXED.sub(_sum, _SUBSCRIPT.sub(r"_{\1}", text)))
+    try:
+        return latex2sympy(text, conversion_config=ConversionConfig(lowercase_symbols=False))
+    except Exception:  # noqa: BLE001 - the parser raises bare exceptions, and sympy any
+        return None
+
+
+def _sum(match: re.Match[str]) -> str:
+    """Write a mixed number as a sum: a whole number before a proper fraction."""
+    proper = int(match["above"]) < int(match["below"])
+    return f"({match['whole']}+{match['part']})" if proper else match.group()
+
+
+@lru_cache(maxsize=256)
+def read(text: str) -> Expression | None:
+    """Read an expression, and refuse the powers that must not be written out."""
+    import sympy
+    from sympy.core.function import AppliedUndef
+
+    tree = parsed(text)
+    if not isinstance(tree, sympy.Expr) or tree.has(*_unevaluable()):
+        return None
+    _refuse_large(tree)
+    expression = tree.replace(
+        lambda node: isinstance(node, sympy.Float), lambda node: sympy.Rational(str(node))
+    )
+    expression = expression.replace(_is_odd_root, _real_root)
+    units = {symbol for symbol in expression.free_symbols if symbol.name == "i"}
+    expression = expression.subs(dict.fromkeys(units, sympy.I))
+    calls = expression.atoms(AppliedUndef)
+    expression = expression.subs({call: sympy.Symbol(f"call {call}") for call in calls})
+    imaginary = bool(units) or expression.has(sympy.I)
+    return Expression(expression, frozenset(expression.free_symbols), imaginary)
+
+
+def _unevaluable() -> tuple[Any, ...]:
+    import sympy
+
+    return (sympy.Derivative, sympy.MatrixBase, sympy.MatrixExpr)
+
+
+def _is_odd_root(node: Any) -> bool:
+    return bool(node.is_Pow and node.exp.is_Rational and node.exp.q % 2 and node.exp.q > 1)
+
+
+def _real_root(node: Any) -> Any:
+    """Take the cube root of -8 for -2, as answers mean it, and not for the principal root."""
+    import sympy
+
+    sign = sympy.sign(node.base) if node.exp.p % 2 else sympy.S.One
+    return sign * sympy.Abs(node.base) ** node.exp
+
+
+def _refuse_large(expression: Any) -> None:
+    import sympy
+
+    for node in sympy.preorder_traversal(expression):
+        if isinstance(node, sympy.factorial) and _size(node.args[0]) > BITS:
+            raise TooLargeError
+        if isinstance(node, sympy.Pow):
+            base, exponent = (_size(part) for part in node.args)
+            if base > 1 and exponent * max(1, base).bit_length() > BITS:
+                raise TooLargeError
+
+
+def _size(expression: Any) -> int:
+    """Bound the absolute value of a number from above without writing out a large power."""
+    import sympy
+
+    if expression.is_Integer:
+        return int(abs(expression.p))
+    if isinstance(expression, sympy.Pow):
+        base, exponent = (_size(part) for part in expression.args)
+        return 1 << min(base.bit_length() * exponent, BITS)
+    if not expression.is_number:
+        return 0  # a variable's power is not written out
+    if not (expression.is_Mul or expression.is_Add):
+        return 2
+    sizes = [_size(part) for part in expression.args]
+    total = math.prod(map(max, sizes, repeat(1))) if expression.is_Mul else sum(sizes)
+    return min(total, 1 << BITS)
 
 
 def equal(gold: str, answer: str) -> bool | None:
@@ -83,269 +186,215 @@ def equal(gold: str, answer: str) -> bool | None:
     first, second = read(gold), read(answer)
     if first is None or second is None:
         return None
-    agrees = _any_agrees(first, second, _difference)
-    return None if agrees and ordered_names(gold) != ordered_names(answer) else agrees
-
-
-def value_equal(gold: Numeral, answer: str) -> bool | None:
-    """Check whether an expression without variables has the value of a number, rounded perhaps."""
-    other = read(answer)
-    if other is None or other.symbols:
-        return None
-    import sympy
-
-    value = _value(other.expression, {}, _EXACT)
-    if value is None or not value.is_real:
-        return None if value is None else False
-    ratio = sympy.Rational(value)
-    exact = Fraction(int(ratio.p), int(ratio.q))
-    if rounds_to(exact, gold):
-        return True
-    if value.is_Rational:
-        return exact == gold.value
-    if abs(exact - gold.value) > max(abs(exact), abs(gold.value)) * Fraction(_EXACT.agreeing):
-        return False
-    number = Expression(sympy.Rational(gold.value), frozenset(), imaginary=False)
-    return _same_value(number, other, _difference)  # tanh(200) isn't 1
+    return _any_agrees(first, second, _equal_values)
 
 
 def equal_equations(gold: tuple[str, str], answer: tuple[str, str]) -> bool | None:
     """Check whether one equation is the other times a number that is not zero."""
     sides = [read(side) for side in (*gold, *answer)]
-    if any(side is None for side in sides):
+    if None in sides:
         return None
-    first, second = _subtracted(sides[0], sides[1]), _subtracted(sides[2], sides[3])
-    agrees = _any_agrees(first, second, _proportional)
-    names = [ordered_names(" = ".join(pair)) for pair in (gold, answer)]
-    return None if agrees and names[0] != names[1] else agrees
+    return _any_agrees(
+        _subtracted(sides[0], sides[1]), _subtracted(sides[2], sides[3]), _proportional
+    )
 
 
-def equal_inequalities(gold: tuple[str, str, bool], answer: tuple[str, str, bool]) -> bool | None:
-    """Check whether two inequalities say the same: one is the other times a positive number."""
-    sides = [read(side) for side in (*gold[:2], *answer[:2])]
-    if any(side is None for side in sides):
+def value_equal(gold: Numeral, answer: str) -> bool | None:
+    """Check whether an expression without variables has the value of a number, rounded perhaps."""
+    import sympy
+
+    other = read(answer)
+    if other is None or other.symbols:
         return None
-    first, second = _subtracted(sides[0], sides[1]), _subtracted(sides[2], sides[3])
-    agrees = _any_agrees(first, second, _positively_proportional)
-    return agrees and gold[2] == answer[2]
-
-
-def equal_relations(gold: str, answer: str) -> bool | None:
-    """Compare what is neither a number nor an expression (sets, relations), by math-verify."""
-    from math_verify import verify
-
-    first, second = parsed(gold), parsed(answer)
-    if first is None or second is None or (is_expression(first) and is_expression(second)):
-        return None
-    try:
-        return bool(verify(first, second, timeout_seconds=None, raise_on_error=True))
-    except Exception:  # noqa: BLE001 - sympy raises anything
-        return None
+    value = _value(other.expression, {})
+    if value is None or not value.is_real:
+        return None if value is None else False
+    exact = sympy.Rational(value)
+    number = sympy.Rational(gold.value.numerator, gold.value.denominator)
+    if rounds_to(gold.value.__class__(int(exact.p), int(exact.q)), gold):
+        return True
+    return bool(abs(exact - number) <= AGREEING * max(abs(exact), abs(number)))
 
 
 def _subtracted(left: Any, right: Any) -> Expression:
-    return Expression(
-        left.expression - right.expression,
-        left.symbols | right.symbols,
-        left.imaginary or right.imaginary,
-    )
+    difference = left.expression - right.expression
+    return Expression(difference, left.symbols | right.symbols, left.imaginary or right.imaginary)
 
 
-def _difference(gold: list[Any], answer: list[Any], precision: _Precision) -> bool:
-    return all(
-        _close(expected, actual, precision) for expected, actual in zip(gold, answer, strict=True)
-    )
+def _close(expected: Any, actual: Any) -> bool:
+    return bool(abs(expected - actual) <= AGREEING * max(abs(expected), abs(actual), AGREEING))
 
 
-def _proportional(gold: list[Any], answer: list[Any], precision: _Precision) -> bool:
+def _equal_values(gold: list[Any], answer: list[Any]) -> bool:
+    return all(map(_close, gold, answer))
+
+
+def _proportional(gold: list[Any], answer: list[Any]) -> bool:
     """Check whether one list of values is the other times a constant that is not zero."""
-    ratios = []
-    for expected, actual in zip(gold, answer, strict=True):
-        if not expected or not actual:
-            if expected or actual:
-                return False
-            continue
-        ratios.append(expected / actual)
-    return bool(ratios) and all(_close(ratio, ratios[0], precision) for ratio in ratios)
+    if any((not expected) != (not actual) for expected, actual in zip(gold, answer, strict=True)):
+        return False
+    ratios = [a / b for a, b in zip(gold, answer, strict=True) if b]
+    return bool(ratios) and all(_close(ratio, ratios[0]) for ratio in ratios)
 
 
-def _positively_proportional(gold: list[Any], answer: list[Any], precision: _Precision) -> bool:
-    return _proportional(gold, answer, precision) and all(
-        not actual or bool((expected / actual).is_extended_positive)
-        for expected, actual in zip(gold, answer, strict=True)
-    )
-
-
-def _parallel(gold: list[Any], answer: list[Any], precision: _Precision) -> bool:
+def _parallel(gold: list[Any], answer: list[Any]) -> bool:
     """Check whether two lists of values differ by a constant."""
     gaps = [expected - actual for expected, actual in zip(gold, answer, strict=True)]
     size = max(1, *map(abs, gold), *map(abs, answer))
-    return all(abs(gap - gaps[0]) <= precision.agreeing * size for gap in gaps)
-
-
-def _close(expected: Any, actual: Any, precision: _Precision) -> bool:
-    if expected.is_Rational and actual.is_Rational:
-        return bool(expected == actual)
-    if not expected or not actual:  # zero, or what is left of it after cancellation
-        return bool(max(abs(expected), abs(actual)) <= precision.zero)
-    return bool(abs(expected - actual) <= precision.agreeing * max(abs(expected), abs(actual)))
+    return all(abs(gap - gaps[0]) <= AGREEING * size for gap in gaps)
 
 
 def _any_agrees(gold: Expression, answer: Expression, same: _Same) -> bool | None:
-    """Compare the gold with the answer under each set of names."""
-    undecided = False
-    for renamed, proven in renamings(gold, answer):
-        verdict = _agree(gold, renamed, same)
-        if verdict and proven:
+    """Compare the gold with the answer under each set of names for arbitrary constants."""
+    verdicts = []
+    for renamed in _renamings(gold, answer):
+        verdicts.append(_agree(gold, renamed, same))
+        if verdicts[-1]:
             return True
-        undecided = undecided or verdict is not False
-    return None if undecided else False
+    return None if None in verdicts else False
+
+
+def _renamings(gold: Expression, answer: Expression) -> Iterator[Expression]:
+    """Give the answer as it is, and with the gold's names for constants of a general solution."""
+    yield answer
+    ours = sorted((s for s in gold.symbols if _CONSTANT.fullmatch(s.name)), key=str)
+    theirs = sorted((s for s in answer.symbols if _CONSTANT.fullmatch(s.name)), key=str)
+    if len(ours) != len(theirs) or not 0 < len(ours) <= MOST_CONSTANTS:
+        return
+    if gold.symbols - {*ours} != answer.symbols - {*theirs}:
+        return
+    variables = bool(gold.symbols - {*ours})
+    integers = all(symbol.name in _INTEGERS for symbol in (*ours, *theirs))
+    arbitrary = any(s.name in {"c", "C"} or _NUMBERED.fullmatch(s.name) for s in (*ours, *theirs))
+    if not (variables and arbitrary) and not (integers and not variables):
+        return
+    for order in permutations(ours):
+        names = dict(zip(theirs, order, strict=True))
+        if any(old != new for old, new in names.items()):
+            renamed = answer.expression.subs(names, simultaneous=True)
+            yield Expression(renamed, gold.symbols, answer.imaginary)
 
 
 def _agree(gold: Expression, answer: Expression, same: _Same) -> bool | None:
-    """Evaluate both at points of all their pieces and compare the values."""
+    """Evaluate both at random points and compare the values."""
     symbols = sorted(gold.symbols | answer.symbols, key=str)
-    if not symbols:
-        return _same_value(gold, answer, same)
-    if same is _difference:
-        free = arbitrary_addend(gold, answer)
-        if free is not None:
-            gold, answer = _without(gold, free), _without(answer, free)
-            symbols.remove(free)
-            same = _parallel
-    precision = _SERIES if _is_series(gold) or _is_series(answer) else _EXACT
-    count = LEAST_POINTS if precision is _SERIES else POINTS  # a series is slow to evaluate
-    verdict = _agree_at(_random_points(symbols, precision), (gold, answer), same, precision, count)
-    if not verdict:
-        return verdict if verdict is None else _unless_whole(gold, answer, symbols, same)
-    if precision is _SERIES:
-        return True
-    return _agree_piecewise(gold, answer, symbols, same)
-
-
-def _agree_piecewise(
-    gold: Expression, answer: Expression, symbols: list[Any], same: _Same
-) -> bool | None:
-    """Compare on all pieces what is analytic only piece by piece."""
-    both = [gold.expression, answer.expression]
-    if any(map(has_jumps, both)):
-        return True if (both[0] - both[1]).expand() == 0 else None
-    further = pieces(both, symbols, random.Random(1))
-    verdict = _agree_at(further, (gold, answer), same, _EXACT, len(further))
-    return verdict is not False
-
-
-def _unless_whole(
-    gold: Expression, answer: Expression, symbols: list[Any], same: _Same
-) -> bool | None:
-    """Leave undecided what differs, but not for whole numbers, which may be meant."""
-    if not all(symbol.name in WHOLE for symbol in symbols):
-        return False
-    verdict = _agree_at(integer_points(symbols), (gold, answer), same, _EXACT, POINTS)
-    return None if verdict else False
-
-
-def _same_value(gold: Expression, answer: Expression, same: _Same) -> bool | None:
-    """Compare two expressions without variables."""
-    if gold.expression.is_infinite or answer.expression.is_infinite:
+    if not symbols and (gold.expression.is_infinite or answer.expression.is_infinite):
         return bool(gold.expression == answer.expression)
-    gold_value, answer_value = (
-        _value(gold.expression, {}, _EXACT),
-        _value(answer.expression, {}, _EXACT),
-    )
-    if gold_value is None or answer_value is None:
-        return None
-    if not same([gold_value], [answer_value], _EXACT):
-        return False
-    if same is not _difference or (gold_value.is_Rational and answer_value.is_Rational):
-        return True
-    # two large numbers may agree to all of the digits that were taken
-    gap = _value(gold.expression - answer.expression, {}, _FINE)
-    return None if gap is None else bool(abs(gap) <= _FINE.zero * max(1, abs(gold_value)))
-
-
-def _without(given: Expression, constant: Any) -> Expression:
-    left = given.symbols - {constant}
-    return Expression(given.expression.subs(constant, 0), left, given.imaginary)
-
-
-def _random_points(symbols: list[Any], precision: _Precision) -> Iterable[dict[Any, Any]]:
-    rng = random.Random(0)  # the same verdict at every run
-    if precision is _SERIES:
-        return islice(points(symbols, NEAR_ZERO, rng), SERIES_TRIES)
-    return islice(points(symbols, RANGES, rng), TRIES)
-
-
-def _agree_at(
-    places: Iterable[dict[Any, Any]],
-    both: tuple[Expression, Expression],
-    same: _Same,
-    precision: _Precision,
-    count: int,
-) -> bool | None:
-    """Compare two expressions at places where both have a value; ``None`` with too few of them."""
-    gold, answer = both
-    complex_ = gold.imaginary or answer.imaginary
+    added = _added_constant(gold, answer) if same is _equal_values else None
+    if added is not None:
+        gold, answer = (
+            Expression(each.expression.subs(added, 0), each.symbols - {added}, each.imaginary)
+            for each in (gold, answer)
+        )
+        symbols.remove(added)
+        same = _parallel
     ours, theirs = [], []
-    for at in places:
-        gold_value = _value(gold.expression, at, precision)
-        answer_value = None if gold_value is None else _value(answer.expression, at, precision)
-        if (
-            gold_value is None
-            or answer_value is None
-            or not (complex_ or (gold_value.is_real and answer_value.is_real))
-        ):
+    for at in islice(_points(symbols), TRIES if symbols else 1):
+        expected = _value(gold.expression, at)
+        actual = None if expected is None else _value(answer.expression, at)
+        if actual is None:
             continue
-        ours.append(gold_value)
-        theirs.append(answer_value)
-        if len(ours) == LEAST_POINTS and not same(ours, theirs, precision):
+        if not (gold.imaginary or answer.imaginary or (expected.is_real and actual.is_real)):
+            continue
+        ours.append(expected)
+        theirs.append(actual)
+        if len(ours) == LEAST_POINTS and not same(ours, theirs):
             return False  # most pairs differ, and a few points show it
-        if len(ours) == count:
+        if len(ours) == POINTS:
             break
-    return same(ours, theirs, precision) if len(ours) >= LEAST_POINTS else None
+    return same(ours, theirs) if len(ours) >= (LEAST_POINTS if symbols else 1) else None
 
 
-def _is_series(given: Expression) -> bool:
+def _added_constant(gold: Expression, answer: Expression) -> Any:
+    """Return the constant that both just add, as an antiderivative does, or ``None``."""
+    for symbol in sorted(gold.symbols & answer.symbols, key=str):
+        if symbol.name in {"C", "c"} and all(
+            each.expression.is_Add
+            and symbol in each.expression.args
+            and not (each.expression - symbol).has(symbol)
+            for each in (gold, answer)
+        ):
+            return symbol
+    return None
+
+
+def _points(symbols: list[Any]) -> Iterator[dict[Any, Any]]:
+    """Give random points without end, in each range in turn, the same at every run."""
     import sympy
 
-    return any(node.has(sympy.oo) for node in given.expression.atoms(sympy.Sum))
+    rng = random.Random(0)
+    while True:
+        for low, high in RANGES:
+            yield {
+                symbol: sympy.Rational(rng.randint(low * PARTS + 1, high * PARTS - 1), PARTS)
+                for symbol in symbols
+            }
 
 
-def _summed(series: Any) -> Any:
-    """Add up a series term by term, which at a point is much faster than in closed form."""
-    import mpmath
-    import sympy
-
-    index, first, _ = series.limits[0]
-    term = sympy.lambdify(index, series.function, "mpmath")
-    with mpmath.workdps(2 * _SERIES.digits):
-        total, small = mpmath.mpf(0), 0
-        for place in range(int(first), int(first) + TERMS):
-            value = term(mpmath.mpf(place))
-            total += value
-            small = small + 1 if abs(value) <= _SERIES.zero**2 * max(1, abs(total)) else 0
-            if small == TERMS_LEFT_OUT:
-                return sympy.Float(total, 2 * _SERIES.digits)
-    raise ArithmeticError(series)
-
-
-def _value(expression: Any, at: dict[Any, Any], precision: _Precision) -> Any:
+def _value(expression: Any, at: dict[Any, Any]) -> Any:
     """Evaluate at a point; ``None`` where there is no finite value."""
     import sympy
 
     try:
-        if has_long_power(expression, at):
-            at = {name: sympy.Float(at[name], 2 * precision.digits) for name in at}
-        here = expression.subs(at)
-        if at:
-            here = here.replace(is_infinite_sum, _summed)
-        here = here.doit() if not has_endless_product(here) else sympy.nan
-        if here.is_Rational:
-            return here
-        value = sympy.N(here, precision.digits, maxn=precision.most_digits)
+        value = expression.evalf(DIGITS, subs=at) if at else expression.doit().evalf(DIGITS)
         real, imaginary = value.as_real_imag()
     except Exception:  # noqa: BLE001 - sympy raises anything
         return None
     if not (real.is_Number and imaginary.is_Number and real.is_finite and imaginary.is_finite):
         return None
-    return real if abs(imaginary) <= precision.agreeing * abs(real) else real + imaginary * sympy.I
+    return real if abs(imaginary) <= AGREEING * abs(real) else real + imaginary * sympy.I
+
+
+def equal_matrices(gold: str, answer: str) -> bool | None:
+    """Compare two sums or products of matrices entry by entry; ``None`` for anything else."""
+    import sympy
+
+    trees = [parsed(gold), parsed(answer)]
+    try:
+        first, second = (sympy.Matrix(tree.doit()) for tree in trees)
+    except Exception:  # noqa: BLE001 - no matrices; sympy raises anything
+        return None
+    if first.shape != second.shape:
+        return False
+    pairs = [
+        tuple(Expression(each, frozenset(each.free_symbols), each.has(sympy.I)) for each in entries)
+        for entries in zip(first, second, strict=True)
+    ]
+    return all(_agree(one, other, _equal_values) for one, other in pairs)
+
+
+def region(text: str) -> Any:
+    r"""Read a set of real numbers: intervals, inequalities of one letter; else ``None``."""
+    import sympy
+    from sympy.core.function import AppliedUndef
+
+    built = _BUILDER.fullmatch(text)
+    text = built["condition"] if built else text
+    text = _PLUS_MINUS.sub(r"\g<name> \\ne \g<value>, \g<name> \\ne -\g<value>", text)
+    tree = parsed(_MEMBER.sub("", text))
+    try:
+        tree = tree.xreplace({call: sympy.Symbol("call") for call in tree.atoms(AppliedUndef)})
+        return _as_set(tree) if len(tree.free_symbols) <= 1 else None
+    except Exception:  # noqa: BLE001 - sympy raises anything
+        return None
+
+
+def _as_set(tree: Any) -> Any:
+    """Read what the parser gives for a set, an inequality, or several of them."""
+    import sympy
+
+    if isinstance(tree, (sympy.And, sympy.Or)) or getattr(tree, "is_Relational", False):
+        return None if isinstance(tree, sympy.Eq) else tree.as_set()
+    if isinstance(tree, sympy.FiniteSet) and not any(isinstance(part, sympy.Expr) for part in tree):
+        sets = [_as_set(part) for part in tree]
+        both = sympy.Intersection(*sets)
+        return sympy.Union(*sets) if both.is_empty else both  # x < 1, x > 3 is either
+    return tree if isinstance(tree, sympy.Set) else None
+
+
+def same_region(gold: Any, answer: Any) -> bool | None:
+    """Check whether two sets of real numbers are the same."""
+    try:
+        return bool(gold == answer or gold.symmetric_difference(answer).simplify().is_empty)
+    except Exception:  # noqa: BLE001 - sympy raises anything
+        return None

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict
 
-from heedful.bench.grading.boxes import last_boxed
+from heedful.bench.grading.passages import last_boxed
 from heedful.bench.realcritic.prompts import Prompts
 from heedful.bench.realcritic.replies import Review, read_check, read_review
 from heedful.core.errors import ModelError, StopRunError, UsageError

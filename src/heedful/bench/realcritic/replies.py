@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from heedful.bench.grading.boxes import last_boxed
+from heedful.bench.grading.passages import last_boxed
 from heedful.judges.prompts.base import answer
 from heedful.judges.prompts.quotation import NOTHING, Shown
 

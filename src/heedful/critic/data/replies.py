@@ -45,16 +45,11 @@ _RESPONSE: dict[Language, str] = {"en": "RESPONSE", "zh": "待评回复"}
 
 
 class Calls:
-    """The calls for one row.
-
-    Attributes:
-        expenses: what they cost.
-        failures: why some of them failed for good.
-    """
+    """The calls for one row."""
 
     def __init__(self) -> None:
-        self.expenses: list[Expense] = []
-        self.failures: list[str] = []
+        self.expenses: list[Expense] = []  # what they cost
+        self.failures: list[str] = []  # why some of them failed for good
 
     async def ask(
         self,

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from heedful.pages.viewer.state import Viewer
     from heedful.reporting.document import Document
 
-__all__ = []
 
 CACHED_DOCUMENTS = 16
 """Runs whose documents are cached."""
@@ -112,7 +111,7 @@ def _realcritic(run: SavedRun) -> Document:
 
 
 def _funnel(run: SavedRun) -> Document:
-    from heedful.critic.data.funnel_tables import TITLES, document
+    from heedful.critic.data.funnel import TITLES, document
 
     path = run.directory / "funnel.json"
     summary = {**run.summary, "funnel": json.loads(path.read_text(encoding="utf-8"))}

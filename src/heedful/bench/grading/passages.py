@@ -1,56 +1,113 @@
-"""Formulas and sentences of a text, without what is only said in passing."""
+r"""Passages of a solution: its boxes, its formulas, its sentences."""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from heedful.core.delimited import delimited
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from heedful.core.delimited import Passage
 
 MATH = {"$$": "$$", r"\[": r"\]", "$": "$", r"\(": r"\)"}
 """Marks around formulas, with what closes each."""
 
-DISPLAYS = {"$$": "$$", r"\[": r"\]"}
-"""Marks around formulas on lines of their own."""
-
-_SUM = re.compile(r"\d[^$]*[\s(]$")
-_ENVIRONMENT = re.compile(
-    r"(?<!\[)(?<!\$\$)(?<!\[\s)(?<!\$\$\s)\\begin\{(?P<name>align|equation|gather|multline)(?P<star>\*?)\}"
-    r"(?:(?!\\(?:begin|end)\{(?P=name)).){1,4000}\\end\{(?P=name)(?P=star)\}",
-    re.DOTALL,
-)
-_PROSE = re.compile(r"(?<![\\a-zA-Z])[a-zA-Z]{2,}[ ,]+[a-zA-Z]+[ ,]")
-JOINT = re.compile(
+_DISPLAYS = {"$$", r"\["}
+_BOX = re.compile(r"\\(?:boxed|fbox|framebox)\s*")
+_JOINT = re.compile(
     r"""(?:[\s,;.$&]|\\(?:quad|qquad)(?![a-zA-Z])|\\[,;:()\[\]]|(?:and|or)(?![a-zA-Z])|[或和、，]
     |\\(?:text|mathrm)\{[^{}]*(?:\b(?:and|or)\b|,|[或和])[^{}]*\}|[a-zA-Z](?:_\{?\w+\}?)?\s*=)*+""",
     re.VERBOSE,
 )
 """Text that may stand between boxes or formulas that hold one answer in pieces."""
 
+_COORDINATED = re.compile(
+    r"(?!.*\b(?:so|thus|then|hence|therefore|gives|which)\b)[^.=\d\n]{0,60}?\band\b[^.=\d\n]{0,60}"
+)
+"""Words that may stand between the two boxes of one sentence."""
+
+_SUM = re.compile(r"\d[^$]*[\s(]$")
+_PROSE = re.compile(r"(?<![\\a-zA-Z])[a-zA-Z]{2,}[ ,]+[a-zA-Z]+[ ,]")
 _REMARK = re.compile(
-    r"(?<=[^\s=])\s{0,3}[(\[（](?!\s*(?:in|mod|if|for)\b)"
-    r"(?=[^()\[\]（）\\$]*(?:[a-zA-Z]{3,}[ .,)\]）]"
-    r"|[a-z]{2,} \d|\d+ ?(?:d\.?p|s\.?f|not)\b|[\u4e00-\u9fff]{2}))[^()\[\]（）\\$]{1,300}[)\]）]"
-    r"|(?<=\S)\s{1,3}\[\d+\]|\s{1,3}\((?:since|because)\b[^()]{1,200}\)",
+    r"(?<=[^\s=])\s{0,3}[(\[](?!\s*(?:in|mod|if|for)\b)(?=[^()\[\]\\$]*[a-zA-Z]{3,}[ .,)\]])"
+    r"[^()\[\]\\$]{1,300}[)\]]"
 )
 _SENTENCE_END = re.compile(
-    r"(?<![ap]\.m)[.!](?=\s|$|\*)|[?？！。\n]|(?<=\$\$)\s+(?=[A-Z])|(?<=\\\])\s+(?=[A-Z])"
+    r"(?<![ap]\.m)\.(?=\s|$|\*)|(?<=[a-zA-Z])!(?=\s|$)|[?？！。\n]|(?<=\$\$)\s+(?=[A-Z])|(?<=\\\])\s+(?=[A-Z])"
 )
 _ASIDE = re.compile(
     r"\W{0,20}(?:I hope|hope this|let me know|feel free|please|if you|thank|note\b|remark|see\b"
-    r"|where\b|(?:this|it|that|equality)\s(?:occurs|happens|holds|is\s(?:attained|achieved|reached))\b"
-    r"|\d{1,3}\.\s{0,3}$)",
+    r"|where\b|\d{1,3}\.\s{0,3}$)",
     re.IGNORECASE,
 )
-_CONCLUDES = re.compile(r"[,;\s](?:so|thus|hence|therefore)\s[^.]*[\d$\\]", re.IGNORECASE)
-_BRACKETED = re.compile(
-    r"\s{0,9}[(（][A-Z]?[a-z\u4e00-\u9fff]+[ \u4e00-\u9fff][^()（）]*[)）]?\W{0,9}"
-)
+
+
+class Box(NamedTuple):
+    """A box: where it starts and ends, and what it holds."""
+
+    start: int
+    end: int
+    content: str
+
+
+def boxed(text: str) -> Iterator[Box]:
+    r"""Give each ``\boxed{…}`` or ``\fbox{…}`` that holds something and isn't inside another.
+
+    Braces are balanced; ``\{`` and ``\}`` do not count. A box that never closes is left out.
+    """
+    at = 0
+    while match := _BOX.search(text, at):
+        at = match.end()
+        if at < len(text) and text[at] != "{":  # \boxed 5
+            word = re.match(r"[^\s{}$.,;]+", text[at:])
+            if word:
+                yield Box(match.start(), at + word.end(), word.group())
+            continue
+        end = _closing(text, at)
+        if end is not None:
+            content = text[at + 1 : end].strip()
+            at = end + 1
+            if content:
+                yield Box(match.start(), at, content)
+
+
+def _closing(text: str, opening: int) -> int | None:
+    """Return the place of the brace that closes the one at ``opening``."""
+    depth = 0
+    place = opening
+    while place < len(text):
+        character = text[place]
+        if character == "\\":
+            place += 1
+        elif character == "{":
+            depth += 1
+        elif character == "}":
+            depth -= 1
+            if not depth:
+                return place
+        place += 1
+    return None
+
+
+def last_boxed(text: str) -> str | None:
+    r"""Return what the last box holds, or ``None`` where there is no box.
+
+    Boxes with nothing but ``and``, ``or`` or a comma between them are one answer in pieces and are
+    joined by commas: ``\boxed{3} and \boxed{7}`` is ``3, 7``.
+    """
+    boxes = list(boxed(text)) if "box" in text else []
+    if not boxes:
+        return None
+    pieces = [boxes[-1]]
+    for box in reversed(boxes[:-1]):
+        between = text[box.end : pieces[0].start]
+        if not (_JOINT.fullmatch(between) or _COORDINATED.fullmatch(between)):
+            break
+        pieces.insert(0, box)
+    return ", ".join(dict.fromkeys(piece.content for piece in pieces))
 
 
 def formulas_of(text: str) -> list[Passage]:
@@ -74,26 +131,21 @@ def on_one_line(text: str) -> str:
     >>> on_one_line("The answer is:\n\n\\[\nx = 3.\n\\]\nDone.")
     'The answer is: \\[x = 3\\].\nDone.'
     """
-    text = _ENVIRONMENT.sub(r"\n\\[\g<0>\\]\n", text) if r"\begin{" in text else text
     pieces, at = [], 0
     for each in formulas_of(text):
         mark = next(mark for mark in MATH if text.startswith(mark, each.start))
         before = text[at : each.start]
         content = each.content.strip()
         stop = content[-1:] if content[-1:] in {".", ",", ";"} and content[-2:-1] != "\\" else ""
-        end = formula_end(text, each) + len(mark)
-        if mark in DISPLAYS:
+        at = formula_end(text, each) + len(mark)
+        content = content.removesuffix(stop)
+        if mark in _DISPLAYS:
             lead = before.rstrip()
             if lead[-1:].isalpha() or lead[-1:] in {":", "：", ","}:
                 before = f"{lead} "
-            content = " ".join(content.removesuffix(stop).split())
-        elif stop:
-            content = content.removesuffix(stop)
-        else:
-            content = each.content
-        space = " " if (stop or mark in DISPLAYS) and text[end : end + 1].isalpha() else ""
+            content = " ".join(content.split())
+        space = " " if (stop or mark in _DISPLAYS) and text[at : at + 1].isalpha() else ""
         pieces += [before, mark, content, MATH[mark], stop, space]
-        at = end
     return "".join(pieces) + text[at:]
 
 
@@ -106,7 +158,7 @@ def joined(text: str, formulas: Sequence[Passage]) -> str:
     """Return the first of some formulas, with those that only ``and`` separates from it."""
     pieces = [formulas[0]]
     for formula in formulas[1:]:
-        if not JOINT.fullmatch(text[formula_end(text, pieces[-1]) : formula.start]):
+        if not _JOINT.fullmatch(text[formula_end(text, pieces[-1]) : formula.start]):
             break
         pieces.append(formula)
     return ", ".join(piece.content.strip() for piece in pieces)
@@ -124,7 +176,7 @@ def sentences(text: str) -> list[str]:
         found.append(text[start : match.end()])
         start = match.end()
     found.append(text[start:])
-    return [each for each in found if each.strip() and not _is_aside(each)]
+    return [each for each in found if each.strip() and not _ASIDE.match(each)]
 
 
 def first_sentence(text: str) -> str:
@@ -136,9 +188,3 @@ def first_sentence(text: str) -> str:
 def without_remarks(text: str) -> str:
     """Leave out remarks in brackets that have words in them, as ``(see step 2)``."""
     return _REMARK.sub("", text) or text
-
-
-def _is_aside(sentence: str) -> bool:
-    if _ASIDE.match(sentence):
-        return _CONCLUDES.search(sentence) is None
-    return _BRACKETED.fullmatch(sentence) is not None
