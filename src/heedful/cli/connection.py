@@ -119,7 +119,7 @@ def connect(calls: CallFlags) -> list[Model]:
     Raises:
         UsageError: an address, a header or a limit makes no sense.
     """
-    from heedful.models.options import connect as connect_models
+    from heedful.models.named import connect as connect_models
 
     return connect_models(calls.model, **options(calls))
 

@@ -14,7 +14,8 @@ from heedful.judges.compose import Cascade, Panel
 from heedful.judges.recorded import Recorded
 from heedful.judges.rules import Rules
 from heedful.models.folder import Protocol
-from heedful.models.options import CONNECTION, CallOptions, connect, flag, sampling
+from heedful.models.named import connect
+from heedful.models.options import CONNECTION, CallOptions, flag, sampling
 
 if TYPE_CHECKING:
     import os
