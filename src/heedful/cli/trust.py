@@ -23,9 +23,6 @@ def trust(file: Path = FILE) -> int:
 
     Args:
         file: The file.
-
-    Returns:
-        The exit code.
     """
     if not file.is_file():
         raise UsageError("no such file", where=str(file))
