@@ -224,7 +224,7 @@ def _model_judge(options: JudgeOptions) -> Judge:
             for index in range(votes)
         ]
     if options.get("reject_contradictions"):
-        from heedful.judges.consistent import Consistent
+        from heedful.judges.compose import Consistent
 
         members = [Consistent(member) for member in members]
     if len(members) == 1:
