@@ -40,9 +40,6 @@ def grade(
         workers: Processes that compare answers. Default: one per core.
         accept_choice_text: Take a choice in words for its letter.
         quiet: Print no table and no progress.
-
-    Returns:
-        The exit code.
     """
     from heedful.bench.grading.grading import grade_files
     from heedful.engine.progress import Display

@@ -104,9 +104,6 @@ def run(
         model_flags: The models and how they are called.
         comparing: How answers are compared.
         flags: How the job is run.
-
-    Returns:
-        The exit code.
     """
     from heedful.bench.realcritic.prompts import Prompts
     from heedful.bench.realcritic.run import RealCriticPlan, run_realcritic
@@ -186,9 +183,6 @@ def report(
         labels: shipped, or corrected: people's verdicts on given solutions of the published sets
             where code had erred or could not decide.
         quiet: Print no table.
-
-    Returns:
-        The exit code.
     """
     from heedful.bench.realcritic.report import write_report
 
@@ -222,9 +216,6 @@ def build(
         model_flags: The models and how they are called.
         comparing: How answers are compared.
         flags: How the job is run.
-
-    Returns:
-        The exit code.
     """
     from heedful.bench.realcritic.build import Pool, build_realcritic
 

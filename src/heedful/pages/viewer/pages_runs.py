@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from heedful.pages.viewer.state import Viewer
     from heedful.reporting.document import Document
 
-__all__ = []
 
 CACHED_DOCUMENTS = 16
 """Runs whose documents are cached."""
