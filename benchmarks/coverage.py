@@ -6,8 +6,7 @@ Simulates data whose truth is known, with verdicts of a cluster that vary togeth
 clusters, true rates and correlations. It prints, for each kind of interval and number of clusters,
 the least and the mean coverage over all rates and correlations in %, and the mean width in points;
 for each test its greatest size and mean power; the bias of differences when one side leaves more
-verdicts undecided. Lines that begin with "before:" restate the
-formulas that heedful had before.
+verdicts undecided.
 
 The least of many cells is low by chance. So a cell that covers less than 93.5 %, or whose test
 rejects more than 6 %, is simulated again with fresh and more data sets, which count alone.
@@ -22,17 +21,23 @@ from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from coverage_before import corrected_bootstrap, percentile_bootstrap, statistic_bootstrap
 from coverage_undecided import difference_tables
 
 import heedful.metrics.calibration
 from heedful.metrics import contrasts
-from heedful.metrics.agreement import RATES, coincidences, krippendorff_alpha, mcnemar
-from heedful.metrics.agreement_intervals import alpha_estimate, mean_estimate, rate_estimates
+from heedful.metrics.agreement import RATES, coincidences, krippendorff_alpha
+from heedful.metrics.agreement_intervals import (
+    alpha_estimate,
+    mean_estimate,
+    rate_estimates,
+    weighted_kappa_estimate,
+)
 from heedful.metrics.calibration import calibration
 from heedful.metrics.contrasts import LEVEL, contrast
 from heedful.metrics.correction import corrected_rate
+from heedful.metrics.prediction_powered import Stratum, powered_mean, small_sample
 from heedful.metrics.proportions import Spread, mean_interval, rate_interval
+from heedful.metrics.resampling import swapped_totals
 from heedful.metrics.statistics import clustered_spearman
 
 if TYPE_CHECKING:
@@ -51,6 +56,8 @@ TASKS = 3
 SWAPS = 499
 SAMPLES = 1000
 """Random swaps of a test, and samples for a calibration error; the product makes 10,000."""
+
+FEW_SWAPS = partial(swapped_totals, swaps=SWAPS)
 
 FRESH = 5
 """How many times as many data sets a doubtful cell is simulated again with."""
@@ -174,7 +181,17 @@ def rho(random: Random, n: int, truth: float, correlation: float) -> Outcome:
     return Outcome(truth, clustered_spearman(pairs)["interval"])
 
 
-JUDGES = ((0.7, 0.9, 0.8), (0.8, 0.95, 0.9), (0.9, 0.9, 0.6), (0.6, 1.0, 0.9), (0.7, 1.0, 1.0))
+JUDGES = (
+    (0.5, 0.9, 0.9),
+    (0.7, 0.9, 0.8),
+    (0.8, 0.95, 0.9),
+    (0.9, 0.9, 0.6),
+    (0.6, 1.0, 0.9),
+    (0.7, 1.0, 1.0),
+    (0.95, 0.98, 0.6),
+    (0.97, 0.95, 0.8),
+    (0.98, 0.99, 0.99),
+)
 """Share of constraints met, sensitivity and specificity."""
 
 VERDICTS = 5
@@ -211,13 +228,10 @@ def of_agreement(
     correlation: float,
     *,
     name: str,
-    before: bool = False,
 ) -> Outcome:
     """Simulate a rate over verdicts and labels."""
     counts = judged(random, n, judge, correlation)
     truth = float(RATES[name](expected(judge)))
-    if before:
-        return Outcome(truth, statistic_bootstrap(random, counts, RATES[name]))
     return Outcome(truth, rate_estimates(counts, (name,))[name]["interval"])
 
 
@@ -236,21 +250,71 @@ def of_alpha(
     return Outcome(float(krippendorff_alpha(total)), alpha_estimate(counts)["interval"])
 
 
+def of_weighted_kappa(random: Random, n: int, noise: float, correlation: float) -> Outcome:
+    """Simulate two sides' values of 0, 1/2 and 1, of which the second has some at random."""
+    levels = np.array([0.0, 0.5, 1.0])
+    shares = np.array([0.1, 0.2, 0.7])
+    first = random.choice(levels, (n, VERDICTS), p=shares)
+    kept = random.random((n, VERDICTS)) >= beta(random, n, noise, correlation)[:, None]
+    second = np.where(kept, first, random.choice(levels, (n, VERDICTS), p=shares))
+    columns = [first * 0 + 1, first, second, first**2 + second**2, first * second]
+    sums = np.stack([column.sum(axis=1) for column in columns], axis=1)
+    return Outcome(
+        1 - noise, weighted_kappa_estimate(Counter(map(tuple, sums.tolist())))["interval"]
+    )
+
+
+UNLABELLED = 600
+"""Verdicts of a judge beside the labels that ``heedful calibrate`` has."""
+
+FEW_LABELS = (
+    (0.3, 0.9, 0.8),
+    (0.8, 0.9, 0.8),
+    (0.95, 0.9, 0.8),
+    (0.9, 0.98, 0.95),
+    (0.95, 1.0, 0.6),
+)
+
+
+def of_few_labels(
+    random: Random, n: int, judge: tuple[float, float, float], correlation: float, *, units: int
+) -> Outcome:
+    """Simulate a rate from the labels of n rows and the verdicts on all."""
+    rate, sensitivity, specificity = judge
+    shares = beta(random, n + UNLABELLED, rate, correlation)[:, None]
+    met = random.random((n + UNLABELLED, units)) < shares
+    said = random.random(met.shape) < np.where(met, sensitivity, 1 - specificity)
+    labels, verdicts = met.mean(axis=1).tolist(), said.mean(axis=1).tolist()
+    strata = [Stratum(labels[:n], verdicts[:n], verdicts[n:])]
+    return Outcome(rate, small_sample(strata, powered_mean(strata))["interval"])
+
+
+LEAST = -4
+"""The score of a response that makes all mistakes."""
+
+
+def signed(random: Random, n: int, rate: float, correlation: float) -> Outcome:
+    """Simulate scores of rubrics: four criteria of one point, four mistakes of minus four."""
+    good = random.binomial(4, beta(random, n, rate, correlation))
+    bad = random.binomial(4, beta(random, n, (1 - rate) / 4, correlation))
+    scores = (good + LEAST * bad) / 4
+    scaled = Spread.of((((score - LEAST) / (1 - LEAST), 1.0), 1) for score in scores.tolist())
+    low, high = rate_interval(scaled, values=True) or (0.0, 1.0)
+    ends = [LEAST + end * (1 - LEAST) for end in (low, high)]
+    return Outcome(rate + LEAST * (1 - rate) / 4, ends)
+
+
 def of_correction(
     random: Random,
     n: int,
     judge: tuple[float, float, float],
     correlation: float,
-    *,
-    before: bool = False,
 ) -> Outcome:
     """Simulate a rate of 200 unlabelled instructions, corrected for the errors of its judge."""
     rate, sensitivity, specificity = judge
     apparent = rate * sensitivity + (1 - rate) * (1 - specificity)
     run = Counter(clusters(random, 200, (VERDICTS, VERDICTS), apparent, correlation))
     labelled = judged(random, n, judge, correlation)
-    if before:
-        return Outcome(rate, corrected_bootstrap(random, run, labelled))
     return Outcome(rate, corrected_rate(run, labelled)["corrected"]["interval"])
 
 
@@ -303,23 +367,12 @@ def of_sides(
     met = normal < np.array([_quantile(rate) for rate in rates])
     hits = met.sum(axis=1).astype(float)
     size = float(units)
-    if kind == "before":
-        return _before(random, met, hits, rates)
     sums = Counter(
         (first / size, 1.0, second / size, 1.0) if kind == "shares" else (first, size, second, size)
         for first, second in hits.tolist()
     )
     result = contrast({"": sums}, seed=0)
     return Outcome(rates[0] - rates[1], result["difference"]["interval"], result["p"])
-
-
-def _before(
-    random: Random, met: NDArray[np.bool_], hits: Floats, rates: tuple[float, float]
-) -> Outcome:
-    """Compute the percentile bootstrap and McNemar's test over units."""
-    gains = Counter((gain, float(met.shape[1])) for gain in (hits[:, 0] - hits[:, 1]).tolist())
-    only = [int((met[..., side] & ~met[..., 1 - side]).sum()) for side in (0, 1)]
-    return Outcome(rates[0] - rates[1], percentile_bootstrap(random, gains), mcnemar(*only))
 
 
 def kinds() -> Iterator[Kind]:
@@ -339,13 +392,20 @@ def kinds() -> Iterator[Kind]:
     yield Kind("mean over tasks of 2, n / 4 and n", plain, unequal_tasks)
     yield Kind("leading turns of five (SSR)", grid, ssr)
     yield Kind("mean reward", grid, rewards)
+    yield Kind("signed score, -4 to 1 (HealthBench)", grid, signed)
     correlations = [(truth, c) for truth in (0.0, 0.5, 0.9) for c in (0.0, 0.5)]
     yield Kind("rank correlation with a reward", correlations, rho, 2)
     judges = list(product(JUDGES, (0.0, 0.3)))
     for name in RATES:
         yield Kind(f"meta: {name}", judges, partial(of_agreement, name=name), 2)
     yield Kind("meta: alpha", judges, of_alpha, 2)
+    noises = list(product((0.0, 0.05, 0.2, 0.5), (0.0, 0.3)))
+    yield Kind("meta: weighted kappa", noises, of_weighted_kappa, 2)
     yield Kind("meta: corrected rate", judges, of_correction, 3)
+    whole, parts = (partial(of_few_labels, units=units) for units in (1, 5))
+    few = list(product(FEW_LABELS, CORRELATIONS))
+    yield Kind("calibrate: responses fully met", few[:: len(CORRELATIONS)], whole, 2)
+    yield Kind("calibrate: constraints met", few, parts, 2)
     excesses = list(product((0.0, 0.02, 0.1, 0.2), (0.0, 0.3)))
     yield Kind("meta: calibration error", excesses, partial(of_calibration, name="ece"), 3)
     yield Kind("meta: Brier score", excesses, partial(of_calibration, name="brier"), 3)
@@ -354,28 +414,6 @@ def kinds() -> Iterator[Kind]:
     shared = partial(of_sides, units=4, kind="shares")
     yield Kind("compare: mean share of 4 (CSR)", sides, shared, 2)
     yield Kind("compare: 4 constraints pooled (DRFR)", sides, partial(of_sides, units=4), 2)
-    before = partial(of_rate, interval=partial(percentile_bootstrap, np.random.default_rng(SEED)))
-    yield Kind("before: samples (ISR)", plain, partial(before, sizes=(1, 1)), 2)
-    yield Kind("before: mean share (CSR)", grid, _before_shares, 3)
-    yield Kind("before: 8 samples an instruction, rows", grid, _before_rows, 3)
-    worst = partial(of_agreement, name="mean_f1", before=True)
-    yield Kind("before: meta: mean_f1", judges, worst, 3)
-    yield Kind("before: corrected rate", judges, partial(of_correction, before=True), 6)
-    compared = partial(of_sides, kind="before")
-    yield Kind("before: compare: samples (ISR)", sides, partial(compared, units=1), 3)
-    yield Kind("before: compare: 4 constraints", sides, partial(compared, units=4), 3)
-
-
-def _before_shares(random: Random, n: int, rate: float, correlation: float) -> Outcome:
-    pairs = clusters(random, n, (2, 8), rate, correlation)
-    return Outcome(rate, percentile_bootstrap(random, [(y / m, 1.0) for y, m in pairs]))
-
-
-def _before_rows(random: Random, n: int, rate: float, correlation: float) -> Outcome:
-    hits = sum(int(y) for y, _ in clusters(random, n, (8, 8), rate, correlation))
-    return Outcome(
-        rate, percentile_bootstrap(random, Counter({(1.0, 1.0): hits, (0.0, 1.0): 8 * n - hits}))
-    )
 
 
 def run(kind: Kind, n: int, data_sets: int) -> Iterator[tuple[tuple[Any, float], list[Outcome]]]:
@@ -385,20 +423,20 @@ def run(kind: Kind, n: int, data_sets: int) -> Iterator[tuple[tuple[Any, float],
         name = int.from_bytes(kind.name.encode()[:32])
         random = np.random.default_rng([SEED, n, place, name])
         outcomes = [kind.simulate(random, n, value, correlation) for _ in range(number)]
-        if not kind.name.startswith("before") and _doubtful(value, outcomes):
+        if _doubtful(value, outcomes):
             outcomes = [kind.simulate(random, n, value, correlation) for _ in range(FRESH * number)]
         yield (value, correlation), outcomes
 
 
 def _doubtful(value: Any, outcomes: Sequence[Outcome]) -> bool:
-    hits = _hits(outcomes)
+    hits = held(outcomes)
     same = isinstance(value, tuple) and len(value) == len(SIDES[0]) and value[0] == value[1]
     return bool(hits and sum(hits) < LOW_COVERAGE * len(hits)) or (
         same and sum(map(_rejected, outcomes)) > HIGH_SIZE * len(outcomes)
     )
 
 
-def _hits(outcomes: Sequence[Outcome]) -> list[bool]:
+def held(outcomes: Sequence[Outcome]) -> list[bool]:
     """Tell which intervals hold the truth."""
     return [
         outcome.interval[0] - ROUNDING <= outcome.truth <= outcome.interval[1] + ROUNDING
@@ -418,7 +456,7 @@ def main() -> None:
     parser.add_argument("--only", default="", help="kinds whose name contains this")
     options = parser.parse_args()
     data_sets = 40 if options.quick else 400
-    contrasts.swapped_totals = partial(contrasts.swapped_totals, swaps=SWAPS)  # type: ignore[attr-defined]
+    contrasts.swapped_totals = FEW_SWAPS  # type: ignore[attr-defined]
     heedful.metrics.calibration.SAMPLES = SAMPLES  # type: ignore[attr-defined]
     print("least / mean coverage in %, mean width in points, by number of clusters")
     print(f"{'':46}" + "".join(f"{n:>18}" for n in SIZES))
@@ -445,7 +483,7 @@ def main() -> None:
 def _coverage(cells: Sequence[Sequence[Outcome]]) -> str:
     shares, widths = [], []
     for outcomes in cells:
-        hits = _hits(outcomes)
+        hits = held(outcomes)
         if hits:
             shares.append(sum(hits) / len(hits))
             known = [outcome.interval for outcome in outcomes if outcome.interval is not None]

@@ -127,10 +127,9 @@ async def served(path: str, chunks: Sequence[bytes]) -> tuple[int, bytes, int]:
     """Send a body to heedful's application, which judges with code."""
     from heedful.judges.making import make_judge
     from heedful.rewards import Reward
-    from heedful.rewards.server.admission import JudgingService
+    from heedful.rewards.server.admission import JudgingService, Limits
     from heedful.rewards.server.app import application
     from heedful.rewards.server.auth import AuthMiddleware
-    from heedful.rewards.server.limits import Limits
     from heedful.rewards.server.metrics import Metrics
 
     reward, service = Reward(make_judge("rules,compiled")), JudgingService(Limits())

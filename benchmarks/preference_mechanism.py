@@ -14,7 +14,7 @@ from heedful.models.folder import find_folder
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from heedful.critic.training.chat import Encoded
+    from heedful.critic.training.tokens import Encoded
 
 MEASURED = 24
 """Pairs that are measured, of those that were trained on."""

@@ -40,7 +40,7 @@ from tiny import save_random_model
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from heedful.critic.data.preferences import Method as Kind
+    from heedful.critic.data.pairs import Method as Kind
     from heedful.judges.prompts import JudgePrompt
 
     Settings = tuple[float, float | None]

@@ -16,7 +16,7 @@ pytest.importorskip("httpx2", reason="Starlette's client needs httpx2")
 
 from browsers import browser
 from heedful import Constraint, Sample, evaluate
-from heedful.critic.data.audited import read_back
+from heedful.critic.data.audit import read_back
 from viewing import make_run
 
 if TYPE_CHECKING:

@@ -105,19 +105,6 @@ def test_the_interval_covers_the_truth(rate: float) -> None:
     assert 930 <= held <= 970
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("labels", [4, 6, 12, 40])
-@pytest.mark.parametrize("rate", [0.3, 0.8, 0.95, 1.0])
-def test_few_labels_promise_no_more_than_they_hold(rate: float, labels: int) -> None:
-    chance = random.Random(1)
-    held = 0
-    for _ in range(300):
-        strata = [stratum(chance, labels, 200, rate)]
-        low, high = small_sample(strata, powered_mean(strata))["interval"]
-        held += low <= rate <= high
-    assert held >= 280
-
-
 @given(
     st.lists(st.tuples(SHARES, SHARES), min_size=2, max_size=12),
     st.lists(SHARES, min_size=2, max_size=30),

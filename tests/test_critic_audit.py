@@ -12,8 +12,7 @@ import pytest
 from commands import run
 from critiques import critique, item, read, write
 from heedful.core.errors import InputError, UsageError
-from heedful.critic.data.audit import draw
-from heedful.critic.data.audited import read_back
+from heedful.critic.data.audit import draw, read_back
 from heedful.metrics.proportions import wilson
 
 if TYPE_CHECKING:

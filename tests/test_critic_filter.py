@@ -16,10 +16,9 @@ from hypothesis import strategies as st
 from heedful import Check, Constraint, Message, Sample, StopRunError, UsageError
 from heedful.core.errors import ModelError
 from heedful.critic.data import STAGES, FilterSettings, filter_critiques, sample_critiques
-from heedful.critic.data.counting import measure
 from heedful.critic.data.items import Drop, FilterItem
 from heedful.critic.data.replies import prompt
-from heedful.critic.data.rules import parse_parts, reveals_counting
+from heedful.critic.data.rules import measure, parse_parts, reveals_counting
 from heedful.critic.data.stages import MajorityStage
 from heedful.critic.data.verification import parse
 from heedful.data.formats import open_source

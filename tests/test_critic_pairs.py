@@ -12,16 +12,15 @@ from hypothesis import strategies as st
 from commands import run
 from critiques import critique, cut, item, read, write
 from heedful.core.errors import InputError, UsageError
-from heedful.critic.data import published
-from heedful.critic.data.pairs import Pairs
-from heedful.critic.data.preferences import METHODS
+from heedful.critic.data.pairs import METHODS, Pairs
+from heedful.critic.data.segments import read_published, write_published
 from heedful.judges.prompts import make
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from heedful.core.nouns import Sample
-    from heedful.critic.data.preferences import Method
+    from heedful.critic.data.pairs import Method
 
 
 def texts(pairs: Pairs) -> list[dict[str, str]]:
@@ -206,7 +205,7 @@ def test_a_constraint_in_other_words_than_the_checklists_is_reported() -> None:
 )
 def test_the_published_reading_refuses(text: str) -> None:
     with pytest.raises(InputError):
-        published.read(text)
+        read_published(text)
 
 
 lines = st.lists(
@@ -217,10 +216,10 @@ lines = st.lists(
 @given(lines.map("\n".join))
 def test_what_is_read_as_published_is_written_and_read_again(text: str) -> None:
     try:
-        constraints, judgments = published.read(text)
+        constraints, judgments = read_published(text)
     except InputError:
         return
-    again = published.read(published.write(judgments, constraints))
+    again = read_published(write_published(judgments, constraints))
     assert again == (constraints, judgments)
 
 

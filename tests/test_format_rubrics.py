@@ -374,49 +374,26 @@ def test_ruverbench_divides_by_the_signed_sum(tmp_path: Path) -> None:
     assert "--responses" in problem
 
 
-JOINED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
-    "ruverbench": (
-        {"id": "Q7", "question": "Q", "rubric": [{"point": "a", "weight": 3}, {"point": "b"}]},
-        {
-            "id": "Q7",
-            "response": "A report.",
-            "result": {"coverage_results": [{"point": "a", "covered": True}]},
-        },
-    ),
-    "multichallenge": (
-        {
-            "QUESTION_ID": "q",
-            "AXIS": "a",
-            "PASS_CRITERIA": "YES",
-            "CONVERSATION": [{"role": "user", "content": "Q"}],
-            "TARGET_QUESTION": "Is it?",
-        },
-        {"QUESTION_ID": "q", "RESPONSE": ["One.", "Two."]},
-    ),
-    "healthbench": (
-        {
-            "prompt_id": "p",
-            "prompt": [{"role": "user", "content": "Q"}],
-            "rubrics": [{"criterion": "c", "points": 5}],
-        },
-        {"prompt_id": "p", "completion": "One."},
-    ),
-    "infobench": (
-        {"id": "u", "instruction": "I", "decomposed_questions": ["a"]},
-        {"id": "u", "output": "O", "eval": [True]},
-    ),
+JOINED = {
+    "ruverbench": ("id", "response", "result"),
+    "multichallenge": ("QUESTION_ID", "RESPONSE"),
+    "healthbench": ("prompt_id", "completion"),
+    "infobench": ("id", "output", "eval"),
 }
+"""The key of a benchmark's record, and the fields of its own file of responses."""
 
 
 @pytest.mark.parametrize("name", sorted(JOINED))
 def test_a_benchmarks_own_file_of_responses_is_read_as_part_of_its_records(
     name: str, tmp_path: Path
 ) -> None:
-    question, answer = JOINED[name]
+    record, (key, *said) = RECORDS[name], JOINED[name]
+    question = {field: value for field, value in record.items() if field not in said}
+    answer = {field: record[field] for field in (key, *said)}
     whole, questions, answers = (tmp_path / f"{part}.json" for part in ("whole", "q", "a"))
-    whole.write_text(json.dumps([question | answer]))
+    whole.write_text(json.dumps([record]))
     questions.write_text(json.dumps([question]))
-    answers.write_text(json.dumps([answer, {**answer, next(iter(answer)): "nobody's"}]))
+    answers.write_text(json.dumps([answer, {**answer, key: "nobody's"}]))
     *rows, left = list(open_source(questions, responses=answers))
     assert [row.sample for row in rows] == [row.sample for row in open_source(whole)]
     assert all(row.sample is not None and row.sample.response for row in rows)
@@ -542,15 +519,8 @@ def test_complexbench_counts_a_question_under_all_that_it_is_about(tmp_path: Pat
 
 
 def test_infobench_ends_at_the_first_unclear_answer(tmp_path: Path) -> None:
-    record = {
-        "id": "u1",
-        "input": "",
-        "instruction": "Write to Sam.",
-        "output": "Dear Sam …",
-        "decomposed_questions": ["Is it a letter?", "Is it to Sam?", "Is it polite?", "Short?"],
-        "eval": [True, True, None],
-    }
-    read(tmp_path, record)
+    questions = {"decomposed_questions": [*"abcd"], "eval": [True, True, None]}
+    read(tmp_path, RECORDS["infobench"] | questions)
     strict = metrics(tmp_path)["infobench"]["drfr"]
     assert strict["bounds"] == [0.5, 1]
     faithful = metrics(tmp_path, "faithful")["infobench"]["drfr"]
@@ -559,14 +529,9 @@ def test_infobench_ends_at_the_first_unclear_answer(tmp_path: Path) -> None:
 
 def test_multichallenge_averages_its_axes(tmp_path: Path) -> None:
     def question(name: str, axis: str, wanted: str, *responses: str) -> dict[str, Any]:
-        return {
-            "QUESTION_ID": name,
-            "AXIS": axis,
-            "PASS_CRITERIA": wanted,
-            "RESPONSE": list(responses),
-            "CONVERSATION": [{"role": "user", "content": f"A recipe {name}?"}],
-            "TARGET_QUESTION": "Is it free of nuts?",
-        }
+        own = {"QUESTION_ID": name, "AXIS": axis, "PASS_CRITERIA": wanted}
+        said = {"CONVERSATION": [{"role": "user", "content": f"A recipe {name}?"}]}
+        return RECORDS["multichallenge"] | own | said | {"RESPONSE": list(responses)}
 
     samples = read(
         tmp_path, question("a", "X", "YES", "Yes.", "No."), question("b", "Y", "NO", "So.")
@@ -621,14 +586,8 @@ def test_followbench_and_trace(data: Path) -> None:
 
 
 def test_trace_with_labels(tmp_path: Path) -> None:
-    record = {
-        "id": "0",
-        "messages": [{"role": "user", "content": "写"}],
-        "response": "好",
-        "constraints_splits": ["短", "美", "真"],
-        "levels2": ["a", "b", "c"],
-        "labels": ["是", 0, None],
-    }
+    checklist = {"constraints_splits": ["短", "美", "真"], "levels2": ["a", "b", "c"]}
+    record = RECORDS["trace"] | checklist | {"labels": ["是", 0, None]}
     (sample,) = read(tmp_path, record)
     assert sample.labels == (True, False, None)
     (problem,) = problems(tmp_path, record | {"labels": ["maybe", 0, 1]})

@@ -14,7 +14,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adversarial import LIMIT_S, excess, repeated
 from heedful.core.errors import UsageError
 from heedful.models.limiter import SLACK_SECONDS, AdaptiveLimiter
 
@@ -100,16 +99,6 @@ def test_256_refusals_at_once_halve_the_limit_once_and_the_next_round_again() ->
 
     # One call in flight that is refused: half of what was in flight is below one.
     assert simulate(rounds()) == [128, 64, 1, 1, 1]
-
-
-def test_an_overload_is_felt_although_few_of_many_allowed_calls_are_in_flight() -> None:
-    async def overload() -> int:
-        limiter = AdaptiveLimiter(1000)
-        async with limiter.permit(), limiter.permit(), limiter.permit(), limiter.permit():
-            limiter.overloaded()
-            return limiter.limit
-
-    assert simulate(overload()) == 2
 
 
 @pytest.mark.parametrize(("maximum", "most"), [(2, 2), (64, 40), (1000, 50)])
@@ -253,13 +242,3 @@ def test_a_limiter_outlives_its_loop() -> None:
 def test_bounds_that_let_nothing_through_are_refused(bounds: dict[str, int]) -> None:
     with pytest.raises(UsageError, match="is 0"):
         AdaptiveLimiter(**bounds)
-
-
-def test_a_permit_costs_no_more_after_many_others() -> None:
-    async def calls(number: int) -> None:
-        limiter = AdaptiveLimiter(4, rpm=1e12, tpm=1e12)
-        for _ in range(number):
-            async with limiter.permit(1):
-                pass
-
-    assert excess(lambda text: asyncio.run(calls(len(text))), repeated("a"), LIMIT_S) is None

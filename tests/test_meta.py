@@ -197,8 +197,8 @@ def test_labels_that_name_levels(tmp_path: Path) -> None:
     exact = found["exact"]
     assert (exact["numerator"], exact["denominator"], exact["coverage"]) == (4, 8, 7 / 8)
     # Values (.5, 0), (1, 1), (1, 1), (0, 0); of what applies 4 agree, 2 don't, and 1 n/a does.
-    assert found["weighted_kappa"] == pytest.approx(1 - (0.25 / 4) / (7 / 16))
-    assert found["not_applicable_kappa"] == pytest.approx((7 * 5 - 29) / (49 - 29))
+    assert found["weighted_kappa"]["value"] == pytest.approx(1 - (0.25 / 4) / (7 / 16))
+    assert found["not_applicable_kappa"]["value"] == pytest.approx((7 * 5 - 29) / (49 - 29))
 
 
 def published(rows: list[tuple[str, str]], types: list[str]) -> tuple[float, float]:

@@ -6,7 +6,6 @@ import itertools
 import json
 import math
 import random
-from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,7 +19,7 @@ from heedful.core.nouns import Constraint, Critique, Judgment, Message, Recordin
 from heedful.jobs.evaluate_tables import view
 from heedful.metrics import Summary
 from heedful.metrics.clusters import cluster_of
-from heedful.metrics.proportions import Spread, mean_interval, rate_interval, wilson
+from heedful.metrics.proportions import Spread, rate_interval, student, wilson
 from heedful.metrics.rates import Share, macro_measure
 from heedful.reporting.notation import interval
 from heedful.rewards import Terms
@@ -228,47 +227,6 @@ def test_what_a_sample_varies_together_with() -> None:
     assert told() != cluster_of(sample("y", "m"))
 
 
-def beta_binomial(
-    draw: np.random.Generator, n: int, size: int, rate: float, icc: float
-) -> Counter[tuple[float, float]]:
-    strength = (1 - icc) / icc
-    rates = draw.beta(rate * strength, (1 - rate) * strength, n)
-    return Counter((float(y), float(size)) for y in draw.binomial(size, rates))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("n", "rate", "icc"), [(8, 0.9, 0.3), (20, 0.8, 0.6), (50, 0.95, 0.3)])
-def test_intervals_cover_the_truth_as_often_as_they_say(n: int, rate: float, icc: float) -> None:
-    """See benchmarks/coverage.py for the whole table."""
-    stats = pytest.importorskip("scipy.stats", reason="scipy is not installed")
-    draw = np.random.default_rng(17)
-    covered = 0
-    widths = []
-    for _ in range(400):
-        interval = rate_interval(Spread.of(beta_binomial(draw, n, 8, rate, icc).items()))
-        assert interval
-        covered += interval[0] <= rate <= interval[1]
-        widths.append(interval[1] - interval[0])
-    assert covered / 400 >= 0.91
-    # Not by being wide: a sample of one unit a cluster would be wider.
-    single = stats.binomtest(round(rate * n), n).proportion_ci(method="wilson")
-    assert np.mean(widths) < single.high - single.low
-
-
-def test_a_mean_over_tasks_covers_the_truth() -> None:
-    draw = np.random.default_rng(19)
-    rates = (0.95, 0.8, 0.5)
-    covered = 0
-    for _ in range(400):
-        tasks: list[Counter[tuple[tuple[float, float], ...]]] = []
-        for rate in rates:
-            tasks.append(Counter())
-            tasks[-1].update(((float(hit), 1.0),) for hit in draw.random(15) < rate)
-        low, high = mean_interval(tasks) or (1.0, 0.0)
-        covered += low <= sum(rates) / 3 <= high
-    assert covered / 400 >= 0.92
-
-
 def test_a_task_with_one_row_varies_as_a_row_is_expected_to() -> None:
     alone = {task: {Share.known(met): 1} for task, met in (("a", 1), ("b", 0), ("c", 0))}
     assert macro_measure(alone)["interval"] is None  # not [.333, .333]
@@ -319,6 +277,13 @@ def test_a_mean_over_tasks_of_unequal_sizes_holds_the_truth(
             low, high = macro_measure(strata)["interval"] or (0.0, 0.0)
             held += probability * (low <= truth <= high)
     assert held > 0.92
+
+
+@pytest.mark.parametrize(
+    ("degrees", "quantile"), [(1, 12.7062), (2, 4.3027), (4, 2.7764), (4.5, 2.6589), (120, 1.9799)]
+)
+def test_students_quantile_is_the_tables(degrees: float, quantile: float) -> None:
+    assert student(degrees) == pytest.approx(quantile, abs=5e-5)
 
 
 @given(st.integers(5, 60), st.floats(0.05, 0.95))

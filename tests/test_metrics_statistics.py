@@ -75,20 +75,6 @@ def test_rank_correlation_is_symmetric_and_bounded(pairs: list[tuple[int, int]])
         assert -1 <= one["interval"][0] <= one["rho"] <= one["interval"][1] <= 1
 
 
-def test_rank_correlation_over_clusters_covers_the_truth_as_often_as_it_says() -> None:
-    draw = np.random.default_rng(13)
-    truth = 6 / math.pi * math.asin(0.6 / 2)
-    hits = 0
-    for _ in range(300):
-        shared = math.sqrt(0.5) * draw.normal(size=(25, 1, 2))
-        normal = shared + math.sqrt(0.5) * draw.normal(size=(25, 4, 2))
-        pairs = np.stack([normal[..., 0], 0.6 * normal[..., 0] + 0.8 * normal[..., 1]], axis=-1)
-        estimate = clustered_spearman([list(map(tuple, cluster)) for cluster in pairs.tolist()])
-        low, high = estimate["interval"] or (1, -1)
-        hits += low <= truth <= high
-    assert 0.91 <= hits / 300 <= 0.99
-
-
 def test_the_interval_of_a_rank_correlation_is_as_wide_as_the_jackknife_has_it() -> None:
     draw = np.random.default_rng(3)
     shared = draw.normal(size=(400, 1, 2))

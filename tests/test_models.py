@@ -142,16 +142,11 @@ PASSING = {
 
 
 @pytest.mark.parametrize("fault", PASSING.values(), ids=PASSING)
-def test_what_passes_is_tried_again(fault: Answer) -> None:
-    answer = ask(FaultServer(fault, fault, completion()), timeout_s=0.3 if fault.delay_s else 5.0)
+def test_what_passes_is_tried_again_until_it_fails_the_row(fault: Answer) -> None:
+    timeout_s = 0.2 if fault.delay_s else 5.0
+    answer = ask(FaultServer(fault, fault, completion()), timeout_s=timeout_s)
     assert (answer.text, answer.attempts) == ("fine", 3)
-
-
-@pytest.mark.parametrize("fault", PASSING.values(), ids=PASSING)
-def test_what_does_not_pass_fails_the_row_and_says_how(fault: Answer) -> None:
-    error, server = error_of(
-        fault, max_attempts=2, api_key=KEY, timeout_s=0.1 if fault.delay_s else 5.0
-    )
+    error, server = error_of(fault, max_attempts=2, timeout_s=timeout_s)
     assert isinstance(error, ModelError)
     assert len(server.bodies) == 2
     assert "model m at http://127.0.0.1" in str(error)
@@ -594,12 +589,6 @@ def test_any_error_is_a_fault(status: int, body: bytes) -> None:
 def test_any_message_is_an_answer(message: Any) -> None:
     body = {"choices": [{"message": {"content": message, "refusal": message}}], "usage": message}
     assert isinstance(read(Answer(body=body)), Completion)
-
-
-@given(st.text().filter(lambda text: "think>" not in text), st.text())
-def test_a_leading_block_is_reasoning_and_the_rest_is_the_answer(thought: str, text: str) -> None:
-    answer = read(completion(f"<think>{thought}</think>{text}"))
-    assert (answer.text, answer.reasoning or "") == (text.lstrip(), thought.strip())
 
 
 def test_halves_of_surrogate_pairs_become_storable() -> None:

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from heedful import Constraint, Critique, Judgment, Sample, Status, evaluate
 from heedful.data import formats
-from heedful.data.formats import native
 
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=20)
 VALUES = st.none() | st.booleans() | st.integers(-9, 9) | TEXTS | st.lists(TEXTS, max_size=2)
@@ -90,27 +89,6 @@ def test_results_read_again_hold_the_same_verdicts_and_fields(
         third = evaluate(again, judge="recorded")
         assert third.summary["verdicts"] == first.summary["verdicts"]
         assert all(record["judgments"] for record in records)
-
-
-@given(
-    texts=st.lists(TEXTS.filter(str.strip), min_size=1, max_size=3),
-    own=st.dictionaries(NAMES, VALUES, max_size=3),
-    response=st.none() | TEXTS,
-)
-def test_a_sample_is_written_as_it_was_read(
-    texts: list[str], own: dict[str, Any], response: str | None
-) -> None:
-    record = {
-        "id": "1",
-        "conversation": [{"role": "user", "content": "Hi", "at": 3}],
-        "checklist": [{"text": text, "mine": 1} for text in texts],
-        **own,
-    }
-    if response is not None:
-        record["response"] = response
-    sample = native.sample(record, 1)
-    assert native.write(sample) == record
-    assert native.sample(json.loads(json.dumps(native.write(sample))), 1) == sample
 
 
 def test_a_row_that_could_not_be_read_says_so_again(tmp_path: Path) -> None:

@@ -19,9 +19,8 @@ from fault_server import completion, refusal, serving, verdicts
 from heedful import UsageError
 from heedful.core.net import is_loopback
 from heedful.rewards.server import Limits
-from heedful.rewards.server import bodies as shapes
-from heedful.rewards.server.errors import RefusedError
-from heedful.rewards.server.limits import Admission
+from heedful.rewards.server import openapi as shapes
+from heedful.rewards.server.admission import Admission, RefusedError
 from heedful_server import ASKED, CODED, Server, command, server
 
 if TYPE_CHECKING:

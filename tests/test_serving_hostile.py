@@ -16,8 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fault_server import serving, verdicts
-from heedful.rewards.server.errors import RefusedError
-from heedful.rewards.server.limits import Admission, Body
+from heedful.rewards.server.admission import Admission, Body, RefusedError
 from heedful_server import ASKED, CODED, Server, server
 from properties import of_a_hundred
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from heedful.critic.training.chat import Chat
+    from heedful.critic.training.tokens import Chat
     from heedful.models.engine import Engine
 
 needs("trl", extra="train")
@@ -48,7 +48,7 @@ def chat(model: Path) -> Chat:
 def opened(model: Path, template: str | None = None) -> Chat:
     from transformers import AutoTokenizer
 
-    from heedful.critic.training.chat import Chat
+    from heedful.critic.training.tokens import Chat
 
     return Chat(AutoTokenizer.from_pretrained(model), set(), template, "the model")
 

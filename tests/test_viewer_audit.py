@@ -11,8 +11,7 @@ import pytest
 
 from heedful.cli import main
 from heedful.core.errors import InputError
-from heedful.critic.data.audit import draw
-from heedful.critic.data.audited import read_back
+from heedful.critic.data.audit import draw, read_back
 
 pytest.importorskip("starlette", reason="the extra 'view' is not installed")
 pytest.importorskip("httpx2", reason="Starlette's client needs httpx2")

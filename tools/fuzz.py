@@ -220,13 +220,13 @@ def schemas(data: bytes) -> None:
 def reward_rows(data: bytes) -> None:
     """A sample or a label in a request to the reward server."""
     from heedful.rewards import rows
-    from heedful.rewards.server import replies
+    from heedful.rewards.server import app
 
     try:
         value = json.loads(_text(data))
     except (ValueError, RecursionError):
         value = _text(data)
-    replies.read(value, 0)
+    app.read_row(value, 0)
     rows.labelled(value, "response", {"prompt": "Write."})
     rows.labelled(_text(data), "response", {})
 
@@ -234,12 +234,12 @@ def reward_rows(data: bytes) -> None:
 def reviews(data: bytes) -> None:
     """Replies of critics and of models that write checklists."""
     from heedful.bench.realcritic.replies import read_check, read_review
-    from heedful.jobs.checklists import prompt, proposals
+    from heedful.jobs.checklists import prompt
 
     text = _text(data)
     read_review(text)
     read_check(text)
-    for reader in (proposals.read_proposal, proposals.read_examples, prompt.make("plain").parse):
+    for reader in (prompt.make("plain").parse,):
         try:
             reader(text)
         except HeedfulError:
@@ -248,14 +248,14 @@ def reviews(data: bytes) -> None:
 
 def stages(data: bytes) -> None:
     """Replies of the experts and verifiers who make a critic's data, and published critiques."""
-    from heedful.critic.data import published, replies, rules, selection, verification
+    from heedful.critic.data import replies, rules, segments, selection, verification
 
     text = _text(data)
     selection.parse(text)
     for reader in (replies.blocks, rules.parse_parts, verification.parse):
         require(set(reader(text, [0, 1])) <= {0, 1})
     with suppress(HeedfulError):
-        published.read(text)
+        segments.read_published(text)
 
 
 def mappings(data: bytes) -> None:
@@ -278,7 +278,7 @@ def problems(data: bytes) -> None:
     """A file of problems, triplets, audited rows or prices: read, or refused."""
     from heedful.bench.criticbench.items import read_triplets
     from heedful.bench.grading.problems import read_problems
-    from heedful.critic.data.audited import read_back
+    from heedful.critic.data.audit import read_back
     from heedful.models.pricing import read_prices
 
     path = _folder() / "problems.jsonl"

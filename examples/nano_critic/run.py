@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from heedful import Sample
-    from heedful.critic.data.preferences import Method
+    from heedful.critic.data.pairs import Method
 
 PROMPT = Path(__file__).with_name("prompt.txt")
 """The critics' prompt: the response and the checklist, with no words that explain the task."""

@@ -303,7 +303,7 @@ def _mean_error(errors: Sequence[float]) -> dict[str, Any]:
     interval = None
     if len(errors) >= FEWEST:
         squares = math.fsum((error - mean) ** 2 for error in errors)
-        quantile = student(max(4, len(errors) - 1))
+        quantile = student(len(errors) - 1)
         margin = quantile * math.sqrt(squares / (len(errors) - 1) / len(errors))
         if squares < 1e-12:  # noqa: PLR2004 - rounding; errors not seen among few labels are there
             margin = quantile**2 / (len(errors) + quantile**2)

@@ -36,45 +36,23 @@ if TYPE_CHECKING:
 __all__ = ["attempt", "attempts", "cache_calls", "complete", "expense"]
 
 
-class CallStore(Protocol):
+class _CallStore(Protocol):
     """The part of a store that a cache of calls uses."""
 
-    def call(self, key: bytes) -> str | None:
-        """Return the answer stored under a key."""
-        ...
-
-    def add_call(self, key: bytes, value: str, usage: UsageRecord) -> None:
-        """Store the answer to a call, and its usage."""
-        ...
-
-    def add_usage(self, usage: UsageRecord) -> None:
-        """Record the usage of a call."""
-        ...
-
-    def flush_soon(self) -> None:
-        """Commit what is pending, as soon as nothing else is due."""
-        ...
-
-    def meta(self, key: str) -> Any:
-        """Return what was stored under a key."""
-        ...
-
-    def set_meta(self, key: str, value: Any) -> None:
-        """Store a JSON value under a key."""
-        ...
+    def call(self, key: bytes) -> str | None: ...
+    def add_call(self, key: bytes, value: str, usage: UsageRecord) -> None: ...
+    def add_usage(self, usage: UsageRecord) -> None: ...
+    def flush_soon(self) -> None: ...
+    def meta(self, key: str) -> Any: ...
+    def set_meta(self, key: str, value: Any) -> None: ...
 
 
 @runtime_checkable
-class Claims(Protocol):
-    """Says of calls whether another process makes them."""
+class _Claims(Protocol):
+    """A store that knows whether another process makes a call."""
 
-    async def claim(self, key: bytes, caller: str, requested: str) -> Completion | None:
-        """Return an answer that is stored or that another process gets; ``None``: make the call."""
-        ...
-
-    def unclaim(self, key: bytes, reason: str | None) -> None:
-        """Say that there will be no answer to a claimed call."""
-        ...
+    async def claim(self, key: bytes, caller: str, requested: str) -> Completion | None: ...
+    def unclaim(self, key: bytes, reason: str | None) -> None: ...
 
 
 PREFIXES_CACHED = 256
@@ -85,7 +63,7 @@ class _CallCache:
 
     def __init__(
         self,
-        store: CallStore,
+        store: _CallStore,
         retries: int,
         budget: Budget | None,
         counter: CallCounter | None,
@@ -97,7 +75,7 @@ class _CallCache:
         self.budget = budget
         self.counter = counter
         self.queue = queue
-        self.claims = store if isinstance(store, Claims) else None
+        self.claims = store if isinstance(store, _Claims) else None
         self.place = place
         self.in_flight: dict[bytes, asyncio.Future[Completion]] = {}
         self.models: dict[int, Model] = {}
@@ -263,7 +241,7 @@ _current: ContextVar[_CallCache | None] = ContextVar("heedful_call_cache", defau
 
 @asynccontextmanager
 async def cache_calls(
-    store: CallStore,
+    store: _CallStore,
     *,
     retries: int = 0,
     budget: Budget | None = None,

@@ -35,7 +35,8 @@ if TYPE_CHECKING:
 
     from heedful.engine.store import Store
 
-__all__ = []
+
+__all__: list[str] = []
 
 LINE_LIMIT = 2**30
 """Bytes of the longest message; rows may be long."""
@@ -49,21 +50,10 @@ have the processes wait for each other."""
 class SentWork(Protocol):
     """A job, as far as its rows can be worked on in another process."""
 
-    def encode(self, row: Any) -> str:
-        """Encode a row."""
-        ...
-
-    def decode(self, text: str) -> Any:
-        """Decode it."""
-        ...
-
-    async def work(self, row: Any) -> str:
-        """Do the work on a row."""
-        ...
-
-    def resources(self, *, dry: bool) -> AbstractAsyncContextManager[None]:
-        """Hold resources that the work needs."""
-        ...
+    def encode(self, row: Any) -> str: ...
+    def decode(self, text: str) -> Any: ...
+    async def work(self, row: Any) -> str: ...
+    def resources(self, *, dry: bool) -> AbstractAsyncContextManager[None]: ...
 
 
 class Outbox:

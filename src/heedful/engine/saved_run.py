@@ -184,6 +184,7 @@ class SavedRun(Closing):
     """A run opened read-only; nothing in its directory is changed.
 
     Opening takes any run, also one under way; :meth:`open` refuses what a reader cannot use.
+    Whatever reads a damaged store or summary raises :class:`~heedful.RunError`.
     Iterating yields the rows of its input, so that they can be judged again without the files.
 
     Attributes:
@@ -244,11 +245,7 @@ class SavedRun(Closing):
         return run
 
     def require(self, *commands: str, finished: bool = True) -> None:
-        """Refuse a run of another command, and one that is not finished.
-
-        Raises:
-            RunError: it is one.
-        """
+        """Refuse a run of another command, and one that is not finished."""
         where = str(self.directory)
         if self._salvage and not self.config:
             return  # that is lost too
@@ -313,13 +310,15 @@ class SavedRun(Closing):
         sessions: list[dict[str, Any]] = self._reader.meta("sessions") or []
         return sessions
 
+    @property
+    def expected_rows(self) -> int | None:
+        """How many rows its input has, about; ``None`` where that was not known at the start."""
+        total = self._reader.meta("total")
+        return total if isinstance(total, int) else None
+
     @cached_property
     def summary(self) -> dict[str, Any]:
-        """The numbers that it came to, as in its ``summary.json``.
-
-        Raises:
-            RunError: the file is missing, damaged, or of another run.
-        """
+        """The numbers that it came to, as in its ``summary.json``."""
         path = self.directory / SUMMARY
         summary: Any = None
         try:
@@ -345,11 +344,7 @@ class SavedRun(Closing):
         return any(summary.get(key) != value for key, value in self.about.items())
 
     def entries(self, since: int = 0) -> Iterator[Entry]:
-        """Yield its rows as stored, from a place on, in input order, in constant memory.
-
-        Raises:
-            RunError: the store is damaged.
-        """
+        """Yield its rows as stored, from a place on, in input order, in constant memory."""
         return self._whole_entries() if self._salvage else self._reader.entries(since)
 
     def _whole_entries(self) -> Iterator[Entry]:
@@ -359,11 +354,7 @@ class SavedRun(Closing):
         yield from salvaged(self._reader, rows)
 
     def entry(self, position: int) -> Entry:
-        """Return the row at a place in the input, as stored.
-
-        Raises:
-            RunError: the store is damaged, or there is no such row.
-        """
+        """Return the row at a place in the input, as stored."""
         try:
             return self._reader.entry(position)
         except StopIteration:
@@ -371,27 +362,15 @@ class SavedRun(Closing):
             raise RunError(f"there is no row {position + 1:,}", where=where) from None
 
     def rows(self, parse: Callable[[Entry], T]) -> Iterator[T]:
-        """Yield what a function makes of its rows, in input order, in constant memory.
-
-        Raises:
-            RunError: the store is damaged.
-        """
+        """Yield what a function makes of its rows, in input order, in constant memory."""
         return (self.parsed(parse, entry) for entry in self.entries())
 
     def row(self, position: int, parse: Callable[[Entry], T]) -> T:
-        """Return what a function makes of the row at a place in the input.
-
-        Raises:
-            RunError: the store is damaged, or there is no such row.
-        """
+        """Return what a function makes of the row at a place in the input."""
         return self.parsed(parse, self.entry(position))
 
     def parsed(self, parse: Callable[[Entry], T], entry: Entry) -> T:
-        """Return what a function makes of a row.
-
-        Raises:
-            RunError: the row is damaged.
-        """
+        """Return what a function makes of a row."""
         try:
             return parse(entry)
         except (ValueError, TypeError, LookupError, AttributeError) as error:
@@ -418,11 +397,7 @@ class SavedRun(Closing):
         return costs.result() if costs else None
 
     def answers(self) -> Iterator[dict[str, Any]]:
-        """Yield the answers of models that it holds, in constant memory.
-
-        Raises:
-            RunError: the store is damaged.
-        """
+        """Yield the answers of models that it holds, in constant memory."""
         for text in self._reader.answers():
             try:
                 answer: dict[str, Any] = {**from_json(text)}
@@ -431,11 +406,7 @@ class SavedRun(Closing):
             yield answer
 
     def query(self, sql: str, *values: object) -> Iterator[tuple[Any, ...]]:
-        """Yield the rows of a query on its store.
-
-        Raises:
-            RunError: the store is damaged.
-        """
+        """Yield the rows of a query on its store."""
         return self._reader.query(sql, *values)
 
     @property

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
+    RatioParts = Callable[[ArrayLike], tuple[Floats, Floats]]
+
 __all__ = ["RATES", "Confusion", "coincidences", "number"]
 
 
@@ -111,9 +113,7 @@ def mcc(cells: ArrayLike) -> Floats:
     return ratio(tp * tn - fp * fn, norm)
 
 
-def _parts(
-    right: tuple[float, ...], of: tuple[float, ...]
-) -> Callable[[ArrayLike], tuple[Floats, Floats]]:
+def ratio_parts(right: tuple[float, ...], of: tuple[float, ...]) -> RatioParts:
     """Return a function of cells that adds up a rate's numerator and denominator."""
 
     def parts(cells: ArrayLike) -> tuple[Floats, Floats]:
@@ -125,22 +125,16 @@ def _parts(
     return parts
 
 
-RATIOS: Mapping[str, Callable[[ArrayLike], tuple[Floats, Floats]]] = {
-    "accuracy": _parts((1, 0, 0, 1), (1, 1, 1, 1)),
-    "f1_met": _parts((1, 0, 0, 0), (1, 0.5, 0.5, 0)),
-    "f1_unmet": _parts((0, 0, 0, 1), (0, 0.5, 0.5, 1)),
-    "precision_met": _parts((1, 0, 0, 0), (1, 1, 0, 0)),
-    "recall_met": _parts((1, 0, 0, 0), (1, 0, 1, 0)),
-    "precision_unmet": _parts((0, 0, 0, 1), (0, 0, 1, 1)),
-    "recall_unmet": _parts((0, 0, 0, 1), (0, 1, 0, 1)),
+RATIOS: Mapping[str, RatioParts] = {
+    "accuracy": ratio_parts((1, 0, 0, 1), (1, 1, 1, 1)),
+    "f1_met": ratio_parts((1, 0, 0, 0), (1, 0.5, 0.5, 0)),
+    "f1_unmet": ratio_parts((0, 0, 0, 1), (0, 0.5, 0.5, 1)),
+    "precision_met": ratio_parts((1, 0, 0, 0), (1, 1, 0, 0)),
+    "recall_met": ratio_parts((1, 0, 0, 0), (1, 0, 1, 0)),
+    "precision_unmet": ratio_parts((0, 0, 0, 1), (0, 0, 1, 1)),
+    "recall_unmet": ratio_parts((0, 0, 0, 1), (0, 1, 0, 1)),
 }
 """The rates that are ratios of sums of cells, by numerator and denominator."""
-
-MEANS = {
-    "mean_f1": ("f1_met", "f1_unmet"),
-    "balanced_accuracy": ("recall_met", "recall_unmet"),
-}
-"""The rates that are means of two of these."""
 
 RATES: Mapping[str, Callable[[ArrayLike], Floats]] = {
     "mean_f1": mean_f1,
@@ -180,6 +174,17 @@ def krippendorff_alpha(totals: ArrayLike) -> Floats:
     n = values.sum(axis=-1)
     expected = n * n - (values * values).sum(axis=-1)
     return 1 - ratio(observed * (n - 1), expected)
+
+
+def weighted_kappa(sums: ArrayLike) -> Floats:
+    """Compute Cohen's weighted kappa (1968) of two sides' values: 1 - observed / expected squares.
+
+    From the number of pairs, the sums of either side, of all squares and of the products.
+    """
+    import numpy as np
+
+    n, first, second, squares, products = np.moveaxis(np.asarray(sums, dtype=np.float64), -1, 0)
+    return 1 - ratio(squares - 2 * products, squares - 2 * first * second / n)
 
 
 def mcnemar(first: int, second: int) -> float:

@@ -1,8 +1,9 @@
 """Intervals of agreement: rates over verdicts and labels, their chance-corrected forms, and alpha.
 
-All are Wilson's with the effective number of trials, as those of rates (see
-:mod:`heedful.metrics.proportions`). Agreement beyond chance is 1 - disagreement / expected
-disagreement: its interval is that of the disagreement, on its own scale.
+Rates that count verdicts have Wilson's interval with the effective number of trials (see
+:mod:`heedful.metrics.proportions`). Other functions of the table of verdicts and labels get theirs
+from three such rates (:func:`_of_table`). Alpha and the weighted kappa are 1 - disagreement /
+expected disagreement: their interval is that of the disagreement, on its own scale.
 """
 
 from __future__ import annotations
@@ -12,34 +13,45 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from heedful.metrics.agreement import (
-    MEANS,
     RATES,
     RATIOS,
     IntervalEstimate,
     krippendorff_alpha,
     number,
+    ratio_parts,
+    weighted_kappa,
 )
 from heedful.metrics.linearised import Numbers, totals, variance_between
 from heedful.metrics.proportions import (
     MIN_CLUSTERS,
+    WEIGHT,
     Spread,
     Variance,
     effective,
-    mean_interval,
     rate_interval,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     import numpy as np
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
+    from heedful.metrics.agreement import RatioParts
     from heedful.metrics.proportions import Interval, Pair
 
     Floats = NDArray[np.float64]
 
-__all__ = ["alpha_estimate", "mean_estimate", "rate_estimates", "ratio_estimate"]
+__all__ = [
+    "alpha_estimate",
+    "mean_estimate",
+    "rate_estimates",
+    "ratio_estimate",
+    "weighted_kappa_estimate",
+]
+
+TABLE = (ratio_parts((1, 0, 1, 0), (1, 1, 1, 1)), RATIOS["recall_met"], RATIOS["recall_unmet"])
+"""The share of labels that are met, sensitivity and specificity: together they are the table."""
 
 NOTHING = IntervalEstimate(value=None, interval=None)
 
@@ -55,7 +67,7 @@ def rate_estimates(
     estimates = {}
     for name in names:
         value = number(RATES[name](sums))
-        interval = None if value is None else _interval(name, counts, value)
+        interval = None if value is None else _interval(name, counts)
         estimates[name] = IntervalEstimate(value=value, interval=list(interval or ()) or None)
     return estimates
 
@@ -63,8 +75,7 @@ def rate_estimates(
 def alpha_estimate(counts: Mapping[Numbers, int]) -> IntervalEstimate:
     """Compute Krippendorff's alpha with its 95 % interval."""
     counts = {sums: n for sums, n in counts.items() if any(sums)}
-    value = number(krippendorff_alpha(totals(counts))) if counts else None
-    if value is None:
+    if not counts:
         return NOTHING
     # A unit with two annotators is one trial.
     pairs: Counter[Pair] = Counter()
@@ -73,14 +84,25 @@ def alpha_estimate(counts: Mapping[Numbers, int]) -> IntervalEstimate:
     disagreeing, *values = totals(counts)
     size = sum(values)
     chance = (size * size - sum(v * v for v in values)) / size / max(1.0, size - 1)
-    interval = _beyond_chance(krippendorff_alpha, counts, value, (Spread.of(pairs.items()), chance))
-    return IntervalEstimate(value=value, interval=list(interval) if interval else None)
+    return _beyond_chance(krippendorff_alpha, counts, Spread.of(pairs.items()), chance)
 
 
-def ratio_estimate(counts: Mapping[Pair, int], scale: float = 1.0) -> IntervalEstimate:
-    """Compute a ratio of sums over clusters with its 95 % interval."""
+def weighted_kappa_estimate(counts: Mapping[Numbers, int]) -> IntervalEstimate:
+    """Compute the weighted kappa of clusters of pairs of values with its 95 % interval."""
+    if not counts:
+        return NOTHING
+    n, first, second, squares, _ = totals(counts)
+    chance = squares / n - 2 * first * second / n**2
+    pairs = Spread.of(
+        ((m - squares + 2 * ab, m), k) for (m, _, _, squares, ab), k in counts.items()
+    )
+    return _beyond_chance(weighted_kappa, counts, pairs, chance, values=True)
+
+
+def ratio_estimate(counts: Mapping[Pair, int], *, values: bool = False) -> IntervalEstimate:
+    """Compute a ratio of sums over clusters with its 95 % interval, see :func:`rate_interval`."""
     spread = Spread.of(counts.items())
-    interval = rate_interval(spread, scale)
+    interval = rate_interval(spread, values=values)
     return IntervalEstimate(
         value=spread.rate if spread.m else None, interval=list(interval) if interval else None
     )
@@ -99,7 +121,7 @@ def mean_estimate(counts: Mapping[Pair, int]) -> IntervalEstimate:
     scaled: Counter[Pair] = Counter()
     for (total, units), n in counts.items():
         scaled[(total - low * units) / (high - low), units] += n
-    estimate = ratio_estimate(scaled)
+    estimate = ratio_estimate(scaled, values=(low, high) != (0, 1))
     value = math.fsum(total * n for (total, _), n in counts.items()) / sum(
         units * n for (_, units), n in counts.items()
     )
@@ -110,45 +132,93 @@ def mean_estimate(counts: Mapping[Pair, int]) -> IntervalEstimate:
     )
 
 
-def _interval(name: str, counts: Mapping[Numbers, int], value: float) -> Interval | None:
+def _interval(name: str, counts: Mapping[Numbers, int]) -> Interval | None:
     if name in RATIOS:
-        return rate_interval(Spread.of(_pairs(name, counts)))
-    if name in MEANS:
-        rows: Counter[tuple[Pair, ...]] = Counter()
-        for cells, n in counts.items():
-            rows[tuple(_pair(part, cells) for part in MEANS[name])] += n
-        return mean_interval([rows])
-    tp, fp, fn, tn = totals(counts)
-    n = tp + fp + fn + tn
-    chance = 1 - ((tp + fp) * (tp + fn) + (fn + tn) * (fp + tn)) / n**2
-    rate = Spread.of(_pairs("accuracy", counts))
-    return _beyond_chance(RATES[name], counts, value, (rate, chance))
+        return rate_interval(Spread.of(_pairs(RATIOS[name], counts)))
+    return _of_table(RATES[name], -1.0 if name in ("kappa", "mcc") else 0.0, counts)
 
 
-def _pairs(name: str, counts: Mapping[Numbers, int]) -> Iterable[tuple[Pair, int]]:
-    return ((_pair(name, cells), n) for cells, n in counts.items())
+def _pairs(parts: RatioParts, counts: Mapping[Numbers, int]) -> Iterable[tuple[Pair, int]]:
+    for cells, n in counts.items():
+        numerator, denominator = parts(cells)
+        yield (float(numerator), float(denominator)), n
 
 
-def _pair(name: str, cells: tuple[float, ...]) -> Pair:
-    numerator, denominator = RATIOS[name](cells)
-    return float(numerator), float(denominator)
+def _of_table(
+    rate: Callable[[ArrayLike], Floats], least: float, counts: Mapping[Numbers, int]
+) -> Interval | None:
+    """Compute the interval of a rate from those of the labels' rate, sensitivity and specificity.
+
+    Of verdicts that are independent these three are independent, and they determine the table. How
+    far the rate moves when one of them goes to an end of its interval says what that end is worth,
+    and the squares of these distances add up (Zou and Donner 2008, Statistics in Medicine 27), so
+    a class with two units makes the rate as uncertain as it must. Of a class without any nothing is
+    known, so there is no interval. A factor accounts for clusters in which the three vary together.
+    """
+    import numpy as np
+
+    spreads = [Spread.of(_pairs(parts, counts)) for parts in TABLE]
+    if sum(counts.values()) < MIN_CLUSTERS or not all(spread.m for spread in spreads):
+        return None
+    shares = [spread.rate for spread in spreads]
+    ends = [rate_interval(spread) or (0.0, 1.0) for spread in spreads]
+    points = np.tile(shares, (7, 1))
+    for place, (low, high) in enumerate(ends):
+        points[1 + place, place], points[4 + place, place] = low, high
+    met, sensitivity, specificity = points.T
+    tables = [
+        met * sensitivity,
+        (1 - met) * (1 - specificity),
+        met * (1 - sensitivity),
+        (1 - met) * specificity,
+    ]
+    values = rate(np.stack(tables, axis=-1))
+    moves = np.nan_to_num(values[1:] - values[0]).reshape(2, 3)
+    factor = _varying_together(counts, shares, (moves[1] - moves[0]) / np.ptp(ends, axis=1))
+    below, above = (
+        math.sqrt(factor * float((farthest**2).sum()))
+        for farthest in (moves.min(axis=0).clip(max=0), moves.max(axis=0).clip(min=0))
+    )
+    value = float(values[0])
+    return max(least, value - below), min(1.0, value + above)
+
+
+def _varying_together(
+    counts: Mapping[Numbers, int], shares: Sequence[float], slopes: Floats
+) -> float:
+    """Compare the variance of a sum of three rates with the sum of their variances."""
+    import numpy as np
+
+    cells, weights = np.array(list(counts), dtype=np.float64), np.array(list(counts.values()))
+    residuals = []
+    for parts, share, slope in zip(TABLE, shares, slopes, strict=True):
+        numerators, denominators = parts(cells)
+        residuals.append((numerators - share * denominators) * slope / (denominators @ weights))
+    together = float(np.sum(residuals, axis=0) ** 2 @ weights)
+    apart = float((np.square(residuals) @ weights).sum())
+    n = sum(counts.values())
+    return (WEIGHT + n * together / apart) / (WEIGHT + n) if apart else 1.0
 
 
 def _beyond_chance(
     statistic: Callable[[Floats], Floats],
     counts: Mapping[Numbers, int],
-    value: float,
-    agreement: tuple[Spread, float],
-) -> Interval | None:
-    """Compute the interval of a statistic 1 - disagreement / scale."""
-    rate, chance = agreement
-    n = sum(counts.values())
-    if n < MIN_CLUSTERS:
-        return None
-    scale = chance if value == 1 else (1 - rate.rate) / (1 - value)
-    if scale <= 0:
-        return None
+    agreement: Spread,
+    chance: float,
+    *,
+    values: bool = False,
+) -> IntervalEstimate:
+    """Estimate a statistic 1 - disagreement / chance."""
+    value = number(statistic(totals(counts)))
+    if value is None:
+        return NOTHING
+    n, rate = sum(counts.values()), agreement.rate
+    scale = chance if value == 1 else (1 - rate) / (1 - value)
+    if n < MIN_CLUSTERS or scale <= 0:
+        return IntervalEstimate(value=value, interval=None)
     observed = variance_between(statistic, counts) * scale**2
-    bounds = effective([Variance(rate.rate, n, rate.expected, observed)]).interval
-    low, high = (max(-1.0, 1 - (1 - bound) / scale) for bound in bounds)
-    return low, high
+    variance = Variance(rate, n, agreement.expected, observed)
+    ends = effective([variance.of_values() if values else variance]).interval
+    return IntervalEstimate(
+        value=value, interval=[max(-1.0, 1 - (1 - end) / scale) for end in ends]
+    )

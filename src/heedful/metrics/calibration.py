@@ -106,9 +106,7 @@ def calibration(clusters: Iterable[Mapping[Verdict, int]], *, seed: int = 0) -> 
     return Calibration(
         verdicts=total,
         ece=ChanceEstimate(value=ece, interval=interval, by_chance=_ece_by_chance(pooled, seed)),
-        brier=ChanceEstimate(
-            **ratio_estimate(squares, _square_scale(pooled)), by_chance=variance / total
-        ),
+        brier=ChanceEstimate(**ratio_estimate(squares, values=True), by_chance=variance / total),
         bins=[
             Bin(
                 low=place / BINS,
@@ -120,16 +118,6 @@ def calibration(clusters: Iterable[Mapping[Verdict, int]], *, seed: int = 0) -> 
             for place in np.flatnonzero(n).tolist()
         ],
     )
-
-
-def _square_scale(pooled: Mapping[Verdict, int]) -> float:
-    """Compare how much squares vary with shares of 0 and 1 that have their mean."""
-    squares = [((stated - hit) ** 2, count) for (stated, hit), count in pooled.items()]
-    total = sum(count for _, count in squares)
-    mean = math.fsum(square * count for square, count in squares) / total
-    most = mean * (1 - mean)
-    varied = math.fsum((square - mean) ** 2 * count for square, count in squares)
-    return (varied + 2 * most) / (total * most + 2 * most) if most > 0 else 1.0
 
 
 def platt(pairs: Sequence[tuple[float, bool]]) -> tuple[float, float]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, NamedTuple, TypedDict
 
-from heedful.metrics.proportions import NORMAL_QUANTILE, student, wilson
+from heedful.metrics.proportions import NORMAL_QUANTILE, Variance, effective
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,11 +20,6 @@ __all__ = ["Stratum", "labels_needed", "powered_mean", "small_sample"]
 CERTAINTY = 2.326
 """Quantile of the margin that a plan leaves for the chance in the pilot's variance, and in that of
 the labels to come: 99 % each, so that both together hold in 95 % of cases."""
-
-_NO_VARIANCE = 1e-12
-"""Differences below this come from rounding equal numbers."""
-_FEWEST_DEGREES = 4
-"""Of freedom, for which Student's quantile is computed."""
 
 
 class Stratum(NamedTuple):
@@ -101,37 +96,31 @@ def powered_mean(strata: Sequence[Stratum]) -> Powered:
 def small_sample(strata: Sequence[Stratum], powered: Powered) -> Powered:
     """Give a mean of shares intervals that hold for few labels too.
 
-    PPI++'s own is normal: it leaves 0 to 1, and has no width where all labels agree. Here the
-    variance becomes a number of trials of Wilson's interval, with Student's quantile. Where the
-    labels show no difference between the judge's errors, the mean error may still be off by as
-    much as Wilson's interval of no hits allows.
+    PPI++'s own is normal: it leaves 0 to 1, and has no width where all labels agree. Here its
+    variance is shrunk towards that of the labels, and theirs towards that of shares, as the
+    variance of any rate is (:class:`heedful.metrics.proportions.Variance`).
     """
-    labels = powered["labels"]
-    quantile = student(max(_FEWEST_DEGREES, labels - len(strata)))
-    wide = [_of_share(powered["value"], powered["interval"], labels, quantile)]
-    errors = [[y - f for y, f in zip(s.labels, s.verdicts, strict=True)] for s in strata]
-    if max(map(_variance, errors)) < _NO_VARIANCE:
-        unseen = quantile**2 / (labels + quantile**2)
-        wide.append([powered["value"] - unseen, powered["value"] + unseen])
-    low, high = min(low for low, _ in wide), max(high for _, high in wide)
-    alone = _of_share(powered["classical"], powered["classical_interval"], labels, quantile)
+    n = powered["labels"]
+    labels = Variance(
+        powered["classical"],
+        n - len(strata) + 1,
+        1 / n,
+        _squared_error(powered["classical_interval"]),
+    ).of_values()
+    share = min(1.0, max(0.0, powered["value"]))
+    judged = labels._replace(rate=share, observed=_squared_error(powered["interval"]))
     return Powered(
         **powered
         | {
-            "value": min(1.0, max(0.0, powered["value"])),
-            "interval": [max(0.0, low), min(1.0, high)],
-            "classical_interval": alone,
+            "value": share,
+            "interval": list(effective([judged]).interval),
+            "classical_interval": list(effective([labels]).interval),
         }
     )
 
 
-def _of_share(mean: float, normal: Sequence[float], labels: int, quantile: float) -> list[float]:
-    """Turn a normal interval of a share into Wilson's with the same effective sample size."""
-    share = min(1.0, max(0.0, mean))
-    variance = ((normal[1] - normal[0]) / 2 / NORMAL_QUANTILE) ** 2
-    spread = share * (1 - share)
-    trials = labels if min(variance, spread) < _NO_VARIANCE else spread / variance
-    return list(wilson(share * trials, trials, quantile) or normal)
+def _squared_error(normal: Sequence[float]) -> float:
+    return float(((normal[1] - normal[0]) / 2 / NORMAL_QUANTILE) ** 2)
 
 
 def labels_needed(pilot: Stratum, half_width: float, units: int) -> int | None:

@@ -7,6 +7,7 @@ A rate is a ratio of sums over clusters. Its interval needs only a few sums of s
 from __future__ import annotations
 
 import math
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
@@ -28,6 +29,9 @@ WEIGHT = 4
 
 FEW: Mapping[float, float] = {1: 0.051293294387550, 2: 0.355361510698662, 3: 0.817691447125161}
 """Means of Poisson's distribution at which so many events or more have a probability of 5 %."""
+
+PANELS = 200
+"""Of Simpson's rule, for Student's distribution."""
 
 SCALE = 1 << 32
 """Sums are whole multiples of 1 / SCALE, so that they don't depend on the order of the rows."""
@@ -130,18 +134,23 @@ def wilson(hits: float, trials: float, quantile: float = NORMAL_QUANTILE) -> Int
     return low, high
 
 
-def rate_interval(spread: Spread, scale: float = 1.0) -> Interval | None:
+def rate_interval(spread: Spread, *, values: bool = False) -> Interval | None:
     """Compute the 95 % interval of a rate over clusters.
 
     Where each cluster is one unit that counts or doesn't, it is Wilson's. Otherwise it is Wilson's
     with the effective number of trials. The variance between clusters (of a ratio, by
     linearisation) is shrunk towards the one of units with a correlation of :data:`CORRELATION`:
     near 0 % and 100 %, and for few clusters, the data hardly determine it. Student's quantile
-    accounts for its uncertainty.
+    accounts for its uncertainty. For ``values`` between 0 and 1 see :meth:`Variance.of_values`.
 
     ``benchmarks/coverage.py`` shows how often it covers the truth.
     """
-    return None if spread.clusters < MIN_CLUSTERS else _interval(spread, scale)
+    if spread.clusters < MIN_CLUSTERS:
+        return None
+    if spread.simple:
+        return wilson(spread.rate * spread.clusters, spread.clusters)
+    variance = _variance(spread)
+    return effective([variance.of_values() if values else variance]).interval
 
 
 def stratified_interval(strata: Sequence[Spread]) -> Interval | None:
@@ -153,7 +162,7 @@ def stratified_interval(strata: Sequence[Spread]) -> Interval | None:
     if all(spread.clusters < MIN_CLUSTERS for spread in known):
         return None
     if len(known) == 1:
-        return _interval(known[0])
+        return rate_interval(known[0])
     return effective(list(map(_variance, known))).interval
 
 
@@ -188,6 +197,17 @@ class Variance(NamedTuple):
     expected: float
     observed: float | None
 
+    def of_values(self) -> Variance:
+        """Return the variance of values, which vary less than what either counts or doesn't.
+
+        Then the clusters themselves tell which variance to expect; two more have that of a rate.
+        """
+        binomial = self.rate * (1 - self.rate)
+        if self.observed is None or not binomial:
+            return self
+        seen = self.clusters * self.observed / binomial
+        return self._replace(expected=(seen + 2 * self.expected) / (self.clusters + 2))
+
 
 class EffectiveTrials(NamedTuple):
     """A rate and the number of independent trials that its data are worth.
@@ -206,13 +226,6 @@ class EffectiveTrials(NamedTuple):
     def interval(self) -> Interval:
         """Wilson's interval."""
         return wilson(self.rate * self.trials, self.trials, self.quantile) or (0.0, 1.0)
-
-
-def _interval(spread: Spread, scale: float = 1.0) -> Interval:
-    if spread.simple:
-        return wilson(spread.rate * spread.clusters, spread.clusters) or (0.0, 1.0)
-    variance = _variance(spread)
-    return effective([variance._replace(expected=scale * variance.expected)]).interval
 
 
 def rate_trials(spread: Spread) -> EffectiveTrials:
@@ -297,10 +310,15 @@ def _mean_variance(clusters: Mapping[tuple[Pair, ...], int]) -> Variance | None:
         for pairs, count in clusters.items()
     )
     n = sum(clusters.values())
+    expected = [column.expected for column in columns]
+    # The rate with the fewest clusters may have nearly all of the variance (Satterthwaite).
+    degrees = math.fsum(expected) ** 2 / math.fsum(
+        own**2 * column.mm / column.m**2 for own, column in zip(expected, columns, strict=True)
+    )
     return Variance(
         min(1.0, max(0.0, math.fsum(rates) / n_rates)),
-        n,
-        math.fsum(column.expected for column in columns) / n_rates,
+        degrees,
+        math.fsum(expected) / n_rates,
         squares / n_rates**2 * n / (n - 1) if n > 1 else None,
     )
 
@@ -309,15 +327,24 @@ def _residual(pair: Pair, rate: float, column: Spread) -> float:
     return (pair[0] - rate * pair[1]) * SCALE / column.m
 
 
+@cache
 def student(degrees: float) -> float:
-    """Compute Student's 97.5 % quantile for four degrees or more, to three digits.
+    """Compute Student's 97.5 % quantile for one degree of freedom or more.
 
-    Source: Abramowitz and Stegun (1964), 26.7.5.
+    By Newton's method on the distribution, whose density Simpson's rule integrates.
     """
-    z = NORMAL_QUANTILE
-    terms = (
-        (z**3 + z) / 4,
-        (5 * z**5 + 16 * z**3 + 3 * z) / 96,
-        (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
-    )
-    return z + sum(term / degrees**power for power, term in enumerate(terms, 1))
+    half = (degrees + 1) / 2
+    scale = math.exp(math.lgamma(half) - math.lgamma(degrees / 2)) / math.sqrt(degrees * math.pi)
+
+    def density(t: float) -> float:
+        return scale * math.pow(1 + t * t / degrees, -half)
+
+    # The distribution is concave here, so from below no step goes past the quantile.
+    t, step = NORMAL_QUANTILE, 1.0
+    while step > 1e-9:  # noqa: PLR2004 - more digits than any interval shows
+        width = t / PANELS
+        inner = math.fsum((2 + 2 * (k % 2)) * density(k * width) for k in range(1, PANELS))
+        area = width / 3 * (density(0) + inner + density(t))
+        step = (0.475 - area) / density(t)
+        t += step
+    return t

@@ -148,7 +148,10 @@ def measure(
         return rate
     least, most = span
     spreads = EndSpreads.of(shares.items()).plus(together)
-    ends = spreads.interval(lambda spread: rate_interval(_scaled(spread, least, most)))
+    values = span != (0, 1)
+    ends = spreads.interval(
+        lambda spread: rate_interval(_scaled(spread, least, most), values=values)
+    )
     if ends is not None:
         low, high = (least + end * (most - least) for end in ends)
         rate["interval"] = _with_unread(low, high, readable, span)

@@ -8,13 +8,18 @@ takes ``None``, is in :mod:`heedful.rewards.trl_functions`.
 
 from __future__ import annotations
 
+import json
+import os
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from hashlib import blake2b
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from heedful.core.errors import RowError, UsageError
+from heedful.core.errors import InputError, RowError, UsageError
+from heedful.data.formats import files
 from heedful.data.formats.files import shown
-from heedful.rewards import rows, verl_prompts
+from heedful.rewards import rows
 from heedful.rewards.gates import CONTROLS
 
 if TYPE_CHECKING:
@@ -23,7 +28,49 @@ if TYPE_CHECKING:
     from heedful.core.nouns import Sample
     from heedful.rewards.reward import Reward
     from heedful.rewards.terms import Rewarded
-    from heedful.rewards.verl_prompts import Data
+
+Data: TypeAlias = "str | os.PathLike[str] | Sequence[str | os.PathLike[str]]"
+"""A file of a data set, or several."""
+
+Prompts: TypeAlias = "Mapping[bytes, Any]"
+"""Prompts by the digest of their ground truth; ``None`` where two prompts have the same."""
+
+
+def read_prompts(data: Data) -> Prompts:
+    """Read the prompts of files."""
+    prompts: dict[bytes, Any] = {}
+    for path in map(Path, [data] if isinstance(data, str | os.PathLike) else data):
+        any_row = False
+        for record in files.records(path):
+            about = record.data.get("reward_model")
+            prompt = rows.prompt_of({"prompt": record.data.get("prompt")}).get("prompt")
+            if not isinstance(about, dict) or "ground_truth" not in about or prompt is None:
+                continue
+            any_row = True
+            key = _digest(about["ground_truth"])
+            prompts[key] = prompt if prompts.setdefault(key, prompt) == prompt else None
+        if not any_row:
+            raise InputError(
+                "no row has both a prompt and a reward_model with a ground_truth",
+                where=str(path),
+                hint="name the files that verl trains on (data.train_files)",
+            )
+    return prompts
+
+
+def look_up_prompt(prompts: Prompts, truth: Any) -> dict[str, Any]:
+    """Look up the prompt of a ground truth; empty where there is none, or more than one."""
+    prompt = prompts.get(_digest(truth)) if prompts else None
+    return {} if prompt is None else {"prompt": prompt}
+
+
+def _digest(truth: Any) -> bytes:
+    try:
+        text = truth if isinstance(truth, str) else json.dumps(truth, sort_keys=True, default=str)
+    except (TypeError, ValueError, RecursionError):  # keys of several kinds, or a circle
+        text = repr(truth)
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
 
 _SPECIAL = re.compile(CONTROLS)
 
@@ -57,7 +104,7 @@ def for_verl(
         UsageError: the reward states no fallback.
     """
     _refuse_undecided(reward, "verl")
-    prompts = verl_prompts.read(data)
+    prompts = read_prompts(data)
 
     async def compute_score(
         data_source: str,  # noqa: ARG001 - verl's signature
@@ -68,7 +115,7 @@ def for_verl(
     ) -> dict[str, float]:
         # Data sets fill the column with what they like.
         extra = extra_info if isinstance(extra_info, Mapping) else {}
-        about = verl_prompts.look_up(prompts, ground_truth) | rows.prompt_of(extra)
+        about = look_up_prompt(prompts, ground_truth) | rows.prompt_of(extra)
         about[rows.FINISH] = extra.get(rows.FINISH)
         (scored,) = await reward.score([rows.labelled(ground_truth, solution_str, about)])
         return {

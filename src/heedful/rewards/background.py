@@ -46,15 +46,11 @@ class RewardSession:
 
 
 class Background:
-    """Runs coroutines in its own loop, caching their models' answers in a store.
-
-    Attributes:
-        turn: bounds how many responses are judged at a time.
-    """
+    """Runs coroutines in its own loop, caching their models' answers in a store."""
 
     def __init__(self, store: Store, concurrency: int) -> None:
         """Start the thread."""
-        self.turn = asyncio.Semaphore(concurrency)
+        self.turn = asyncio.Semaphore(concurrency)  # bounds how many responses are judged at a time
         self._store = store
         self._loop = asyncio.new_event_loop()
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -109,14 +105,11 @@ class Foreground:
     """Runs coroutines in the running loop, caching their models' answers in a store.
 
     Make it inside :func:`~heedful.engine.call_cache.cache_calls` with that store, in its context.
-
-    Attributes:
-        turn: bounds how many responses are judged at a time.
     """
 
     def __init__(self, store: Store, concurrency: int) -> None:
         """Take the running loop and the present context."""
-        self.turn = asyncio.Semaphore(concurrency)
+        self.turn = asyncio.Semaphore(concurrency)  # bounds how many responses are judged at a time
         self._store = store
         self._context = copy_context()
         self._tasks: set[asyncio.Task[Any]] = set()

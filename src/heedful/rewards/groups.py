@@ -35,66 +35,42 @@ PROBLEMS_LISTED = 100
 
 
 class JudgedRow(NamedTuple):
-    """A row of a run, or of a file with judgments.
+    """A row of a run, or of a file with judgments."""
 
-    Attributes:
-        id: the row's id, or its line where it has none.
-        sample: the response, if it could be read.
-        critique: the judgments on it, if any.
-        problem: why one of them is missing.
-    """
-
-    id: str
-    sample: Sample | None
-    critique: Critique | None
-    problem: str | None = None
+    id: str  # the row's id, or its line where it has none
+    sample: Sample | None  # the response, if it could be read
+    critique: Critique | None  # the judgments on it, if any
+    problem: str | None = None  # why one of them is missing
 
 
 @dataclass(frozen=True, slots=True)
 class ScoredResponse:
-    """A judged response, without its text.
+    """A judged response, without its text."""
 
-    Attributes:
-        position: its place in the input, from 0.
-        id: the row's id.
-        value: its reward; ``None`` where that is not decided.
-        bounds: the least and the most that it can be.
-        length: characters of the response.
-        text: a digest of the response.
-    """
-
-    position: int
-    id: str
-    value: float | None
-    bounds: tuple[float, float]
-    length: int
-    text: bytes
+    position: int  # its place in the input, from 0
+    id: str  # the row's id
+    value: float | None  # its reward; ``None`` where that is not decided
+    bounds: tuple[float, float]  # the least and the most that it can be
+    length: int  # characters of the response
+    text: bytes  # a digest of the response
 
 
 @dataclass(slots=True)
 class ResponseGroups:
-    """The candidates by instruction.
+    """The candidates by instruction."""
 
-    Attributes:
-        candidates: the responses to each instruction, in the order of the input.
-        clusters: for each instruction what it varies together with, as in every interval.
-        verdicts: verdicts of all responses, on what applies.
-        decided: how many of them were decided.
-        fallbacks: undecided rewards that the terms' fallback replaces.
-        guarded: responses that violate a guard.
-        gated: responses that a gate stopped, by the gate.
-        unread: rows that cannot be read, or hold no response.
-        problems: the first of the reasons, each with the row's ``id``.
-    """
-
+    # the responses to each instruction, in the order of the input
     candidates: dict[bytes, list[ScoredResponse]] = field(default_factory=dict)
+    # for each instruction what it varies together with, as in every interval
     clusters: dict[bytes, bytes] = field(default_factory=dict)
-    verdicts: int = 0
-    decided: int = 0
-    fallbacks: int = 0
-    guarded: int = 0
+    verdicts: int = 0  # verdicts of all responses, on what applies
+    decided: int = 0  # how many of them were decided
+    fallbacks: int = 0  # undecided rewards that the terms' fallback replaces
+    guarded: int = 0  # responses that violate a guard
+    # responses that a gate stopped, by the gate
     gated: Counter[str] = field(default_factory=Counter)
-    unread: int = 0
+    unread: int = 0  # rows that cannot be read, or hold no response
+    # the first of the reasons, each with the row's ``id``
     problems: list[dict[str, str]] = field(default_factory=list)
 
     def __iter__(self) -> Iterator[ScoredResponse]:

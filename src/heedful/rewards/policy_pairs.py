@@ -2,33 +2,160 @@
 
 From K responses to an instruction the best and the worst make a pair for DPO, as IF-Critic's policy
 training does with its critic's reward (arXiv 2511.01014). Which responses are paired where several
-have the same reward is our choice; see :func:`pair_up`.
+have the same reward is our choice; see :func:`pair_up`. A preference is only as good as the reward
+behind it, so a data set's card says whose verdicts, which reward and which choice it rests on.
 """
 
 from __future__ import annotations
 
+import json
 import math
+import os
 import random
 from collections import Counter
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from heedful.core.errors import UsageError
+from heedful.data import training_sets as dataset
 from heedful.data.formats import native
+from heedful.data.formats.base import atomically
 from heedful.data.training_sets import Example
+from heedful.data.training_sets.folder import table
+from heedful.engine.saved_run import SavedRun
+from heedful.jobs.results import check_folder
+from heedful.rewards.aggregates import AGGREGATES
+from heedful.rewards.gates import GATES
 from heedful.rewards.groups import collect, judged
-from heedful.rewards.output import PolicyOutput
-from heedful.rewards.provenance import sections
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from heedful.core.nouns import Sample
     from heedful.rewards.groups import Judged, ResponseGroups, ScoredResponse
     from heedful.rewards.terms import Terms
 
-__all__ = ["best", "make_pairs"]
+
+class PolicyOutput:
+    """An output that is checked before anything is read."""
+
+    def __init__(self, output: str | os.PathLike[str], to: str | None, data: Judged) -> None:
+        """Check the output, and make the folder of a data set."""
+        self._file = Path(output)
+        self._dataset: dataset.Dataset | None = None
+        inputs = [data] if isinstance(data, str | os.PathLike) else data
+        if to is not None:
+            self._dataset = dataset.take(output, to, [Path(path) for path in inputs])
+        elif self._file.is_dir():
+            hint = "name a .jsonl file, or say with --to for which tool"
+            raise UsageError("this is a folder", where=str(output), hint=hint)
+        else:
+            check_folder(self._file, inputs)
+
+    def write(
+        self, examples: Iterable[Example], sections: Callable[[], Sequence[str]], *, pairs: bool
+    ) -> None:
+        """Write examples, and the card of a data set with the sections that are made at the end."""
+        if self._dataset is None:
+            self.write_lines(map(dataset.LAYOUTS["trl"], examples))
+            return
+        kind = "Preference pairs of responses" if pairs else "The best responses by a reward"
+        what = f"{kind}, for training a policy to meet the constraints of its instructions"
+        dataset.write(self._dataset, examples, what, sections, pairs=pairs)
+
+    def write_lines(self, records: Iterable[dict[str, Any]]) -> None:
+        """Write records as JSON lines."""
+        with atomically(self._file) as file:
+            for record in records:
+                file.write(json.dumps(record, ensure_ascii=False) + "\n")
+
+
+def sections(
+    data: Judged, terms: Terms, options: Mapping[str, Any], summary: Mapping[str, Any]
+) -> list[str]:
+    """Write the sections of a card."""
+    return [
+        "## Verdicts",
+        table(("run or file", "judge"), _judges(data)),
+        "## Reward",
+        table(("what", "value"), _reward(terms)),
+        "## Choice",
+        table(("what", "value"), [(name, _written(value)) for name, value in options.items()]),
+        "## Counts",
+        table(("what", "value"), _counts(summary)),
+    ]
+
+
+def _judges(data: Judged) -> Iterator[tuple[str, str]]:
+    for path in map(Path, [data] if isinstance(data, str | os.PathLike) else data):
+        name = path.resolve().name
+        if path.is_dir():
+            with SavedRun.open(path) as run:
+                yield name, run.about.get("judge", "not known")
+        else:
+            yield name, "judgments in the file"
+
+
+def _reward(terms: Terms) -> Iterator[tuple[str, Any]]:
+    names = {function: name for name, function in AGGREGATES.items()}
+    known = names.get(terms.aggregate)
+    yield "aggregate", known or getattr(terms.aggregate, "__name__", "a function")
+    yield "guards against reward hacking", terms.guards
+    off = [name for name in GATES if name not in terms.gates]
+    yield "gates", f"all but {', '.join(off)}" if off else "all"
+    if terms.length is None:
+        yield "length penalty", "none"
+    else:
+        penalty = terms.length
+        grows = f"up to {penalty.most:g} from {penalty.free:,} to {penalty.full:,}"
+        yield "length penalty", grows + (" characters" if penalty.length is len else "")
+    left_out = "left out" if terms.undecided is None else f"taken as {terms.undecided:g}"
+    yield "undecided rewards", left_out
+
+
+def _counts(summary: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    for name in ("instructions", "responses", "pairs", "written"):
+        if name in summary:
+            yield name, summary[name]
+    yield "verdicts decided", _percent(summary["coverage"])
+    for name, words in _LEFT_OUT.items():
+        if summary.get(name):
+            yield words, summary[name]
+    for reason, number in summary.get("without", {}).items():
+        yield f"instructions without: {reason}", number
+    for name, words in _MEANS.items():
+        if summary.get(name) is not None:
+            yield words, f"{summary[name]:.3f}"
+
+
+_LEFT_OUT = {
+    "undecided": "responses without a decided reward",
+    "fallbacks": "responses whose reward is the fallback",
+    "guarded": "responses that violate a guard",
+    "gated": "responses that a gate stopped",
+    "unread": "rows that came to nothing",
+    "undecided_groups": "instructions without a decided reward",
+    "unprompted": "instructions without a prompt",
+}
+
+_MEANS = {
+    "margin_mean": "mean difference of the rewards of a pair",
+    "chosen_length": "mean characters, chosen",
+    "rejected_length": "mean characters, rejected",
+    "best_mean": "mean reward of what was kept",
+    "all_mean": "mean reward of all",
+}
+
+
+def _written(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _percent(share: float | None) -> str:
+    """Write a share rounded down, so that 100 means all."""
+    return "none" if share is None else f"{math.floor(1000 * share) / 10:.1f} %"
+
 
 Ties = Literal["random", "length"]
 """Which of several responses with the same reward: any, or those whose lengths differ least."""

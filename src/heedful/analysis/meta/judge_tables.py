@@ -93,8 +93,8 @@ def levels(judges: Sequence[Mapping[str, Any]]) -> Iterator[Table]:
         (
             judge["name"],
             *cells(found["exact"]),
-            decimal(found["weighted_kappa"]),
-            decimal(found["not_applicable_kappa"]),
+            *_kappa(found["weighted_kappa"]),
+            *_kappa(found["not_applicable_kappa"]),
         )
         for judge in judges
         if (found := judge.get("levels")) is not None
@@ -102,11 +102,15 @@ def levels(judges: Sequence[Mapping[str, Any]]) -> Iterator[Table]:
     if rows:
         yield Table(
             "Levels",
-            ("judge", *MEASURED, "weighted κ", "κ of n/a"),
+            ("judge", *MEASURED, "weighted κ", INTERVAL, "κ of n/a", INTERVAL),
             rows,
             "The same answer as the label, of rows whose labels name levels. Weighted κ: quadratic "
             "in the levels' values. κ of n/a: whether a criterion applies.",
         ).filled()
+
+
+def _kappa(measured: Mapping[str, Any]) -> tuple[str, str]:
+    return decimal(measured["value"]), interval(measured["interval"], decimal, 3)
 
 
 def averages(judges: Sequence[Mapping[str, Any]], by: str) -> Table:

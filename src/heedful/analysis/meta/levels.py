@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from heedful.core.nouns import Judgment, Status
 from heedful.core.rubric import judgment_at, value
 from heedful.core.scale import LABEL_LEVELS, NOT_APPLICABLE
-from heedful.metrics.agreement import Confusion, kappa, number
+from heedful.metrics.agreement import Confusion
+from heedful.metrics.agreement_intervals import rate_estimates, weighted_kappa_estimate
 from heedful.metrics.rates import Share, measure
 
 if TYPE_CHECKING:
@@ -65,15 +66,13 @@ def level_agreement(
                 clusters[target.cluster].append((label, said))
     if not clusters:
         return None
-    both = [(a, b) for each in clusters.values() for a, b in each if b is not None]
-    values = [(a[1], b[1]) for a, b in both if a[1] is not None and b[1] is not None]
-    applies = Counter((b[1] is None, a[1] is None) for a, b in both)
-    cells = Confusion(*(applies[key] for key in product((True, False), (True, False))))
     return {
         "labels": sum(map(len, clusters.values())),
         "exact": measure(Counter(map(_exact, clusters.values()))),
-        "weighted_kappa": _weighted_kappa(values),
-        "not_applicable_kappa": number(kappa(cells)),
+        "weighted_kappa": weighted_kappa_estimate(_counted(map(_sums, clusters.values()))),
+        "not_applicable_kappa": rate_estimates(
+            _counted(map(_applicability, clusters.values())), ["kappa"]
+        )["kappa"],
     }
 
 
@@ -81,14 +80,20 @@ def _exact(pairs: Sequence[Pair]) -> Share:
     return Share.of([None if said is None else label[0] == said[0] for label, said in pairs])
 
 
-def _weighted_kappa(pairs: Sequence[tuple[float, float]]) -> float | None:
-    """Compute 1 - observed / expected squared difference; ``None`` where all are equal."""
-    if not pairs:
-        return None
-    n = len(pairs)
-    observed = math.fsum((a - b) ** 2 for a, b in pairs) / n
-    first, second = Counter(a for a, _ in pairs), Counter(b for _, b in pairs)
-    expected = math.fsum(first[a] * second[b] * (a - b) ** 2 for a in first for b in second) / (
-        n * n
-    )
-    return 1 - observed / expected if expected else None
+def _counted(rows: Iterable[tuple[float, ...]]) -> Counter[tuple[float, ...]]:
+    return Counter(row for row in rows if any(row))
+
+
+def _sums(pairs: Sequence[Pair]) -> tuple[float, ...]:
+    """Add up a cluster's pairs of values for the weighted kappa."""
+    values = [
+        (a[1], b[1]) for a, b in pairs if b is not None and a[1] is not None and b[1] is not None
+    ]
+    columns = zip(*((1.0, a, b, a * a + b * b, a * b) for a, b in values), strict=True)
+    return tuple(map(math.fsum, columns))
+
+
+def _applicability(pairs: Sequence[Pair]) -> Confusion:
+    """Count what applies: by label, and by the judge."""
+    counts = Counter((said[1] is None, label[1] is None) for label, said in pairs if said)
+    return Confusion(*(float(counts[key]) for key in product((True, False), (True, False))))

@@ -91,11 +91,7 @@ def has_verdicts(sample: Sample) -> bool:
 
 
 class CodeVerdicts:
-    """The verdicts of code in a run's results, balanced.
-
-    Attributes:
-        counts: what the last pass left out.
-    """
+    """The verdicts of code in a run's results, balanced."""
 
     def __init__(self, samples: Callable[[], Iterable[Sample]], settings: ExportSettings) -> None:
         """Look through the rows once, if the choice depends on all of them."""

@@ -43,13 +43,7 @@ class _Pair(BaseModel):
 
 
 class Examples:
-    """The examples in a file: pairs as ``heedful critic pairs`` writes them, or critiques.
-
-    Attributes:
-        pairs: whether they are pairs.
-        counts: what the last pass counted.
-        problems: rows that the last pass could not use, with line and id.
-    """
+    """The examples in a file: pairs as ``heedful critic pairs`` writes them, or critiques."""
 
     def __init__(
         self,
@@ -60,12 +54,13 @@ class Examples:
     ) -> None:
         """Open a file."""
         self.path = Path(path)
-        self.pairs = format is None and _has_pairs(self.path)
+        self.pairs = format is None and _has_pairs(self.path)  # whether they are pairs
         self._source = None if self.pairs else open_data(self.path, format=format)
         self._settings = settings or ExportSettings()
         self._measure = Measurement() if self._settings.measure else None
         self._of_code: CodeVerdicts | None = None
-        self.counts: Counter[str] = Counter()
+        self.counts: Counter[str] = Counter()  # what the last pass counted
+        # rows that the last pass could not use, with line and id
         self.problems: list[dict[str, Any]] = []
 
     def __iter__(self) -> Iterator[Example]:

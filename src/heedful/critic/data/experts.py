@@ -45,17 +45,11 @@ UNEXPLAINED = "cfbench"
 
 @dataclass(frozen=True, slots=True)
 class SampledCritique:
-    """One of several independent critiques of a response.
+    """One of several independent critiques of a response."""
 
-    Attributes:
-        text: the reply, word for word; ``None`` where there is none.
-        problem: why there is none, or what is wrong with it.
-        expenses: what the calls cost.
-    """
-
-    text: str | None
-    problem: str | None
-    expenses: tuple[Expense, ...]
+    text: str | None  # the reply, word for word; ``None`` where there is none
+    problem: str | None  # why there is none, or what is wrong with it
+    expenses: tuple[Expense, ...]  # what the calls cost
 
 
 class Expert:

@@ -80,7 +80,7 @@ class Filtering:
 
     def write_reports(self, directory: Path) -> None:
         """Write what became of the rest: ``dropped.jsonl``, ``funnel.json``, ``funnel.md``."""
-        from heedful.critic.data.funnel_tables import document
+        from heedful.critic.data.funnel import document
 
         with atomically(directory / "dropped.jsonl") as file:
             file.writelines(_line(row) for row in self.dropped())

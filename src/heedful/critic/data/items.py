@@ -29,19 +29,12 @@ WRITE = "write"
 
 @dataclass(frozen=True, slots=True)
 class Drop:
-    """Why a judgment was dropped.
+    """Why a judgment was dropped."""
 
-    Attributes:
-        stage: which stage dropped it.
-        reason: one of a few, for counting.
-        by: the model that said so, where one did.
-        said: what it said, or what is wrong in detail.
-    """
-
-    stage: str
-    reason: str
-    by: str = ""
-    said: str = ""
+    stage: str  # which stage dropped it
+    reason: str  # one of a few, for counting
+    by: str = ""  # the model that said so, where one did
+    said: str = ""  # what it said, or what is wrong in detail
 
     def record(self) -> dict[str, str]:
         """Lay it out without what is empty."""
@@ -51,19 +44,12 @@ class Drop:
 
 @dataclass(slots=True)
 class CandidateJudgment:
-    """One judgment of one critique.
+    """One judgment of one critique."""
 
-    Attributes:
-        sample_index: the critique's number, from 1.
-        judgment: the verdict and its explanation, as they stand after the stages so far.
-        was: the verdict before the expert revised it.
-        drop: why it is out.
-    """
-
-    sample_index: int
-    judgment: Judgment
-    was: Status | None = None
-    drop: Drop | None = None
+    sample_index: int  # the critique's number, from 1
+    judgment: Judgment  # the verdict and its explanation, as they stand after the stages so far
+    was: Status | None = None  # the verdict before the expert revised it
+    drop: Drop | None = None  # why it is out
 
     @property
     def status(self) -> Status:
@@ -82,29 +68,20 @@ class CandidateJudgment:
 
 @dataclass(slots=True)
 class FilterItem:
-    """One row on its way through the filters.
+    """One row on its way through the filters."""
 
-    Attributes:
-        sample: the row.
-        prompt: the name of the prompt that its critiques answer.
-        requested: how many critiques were requested.
-        given: how many there are.
-        candidates: for each constraint the judgments on it, in the order of the critiques.
-        facts: for each constraint what code counted.
-        uncounted: the constraints for which no part of the response was copied word for word.
-        confidence: for each constraint the majority's confidence.
-        calls: the calls made for it.
-    """
-
-    sample: Sample
-    prompt: str
-    requested: int
-    given: int
+    sample: Sample  # the row
+    prompt: str  # the name of the prompt that its critiques answer
+    requested: int  # how many critiques were requested
+    given: int  # how many there are
+    # for each constraint the judgments on it, in the order of the critiques
     candidates: list[list[CandidateJudgment]]
-    facts: list[str | None] = field(default_factory=list)
+    facts: list[str | None] = field(default_factory=list)  # for each constraint what code counted
+    # the constraints for which no part of the response was copied word for word
     uncounted: set[int] = field(default_factory=set)
+    # for each constraint the majority's confidence
     confidence: list[float | None] = field(default_factory=list)
-    calls: Calls = field(default_factory=Calls)
+    calls: Calls = field(default_factory=Calls)  # the calls made for it
 
     @classmethod
     def read(cls, sample: Sample) -> FilterItem:

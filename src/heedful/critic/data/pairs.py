@@ -9,33 +9,322 @@ from __future__ import annotations
 
 import json
 import random
+from collections import Counter
+from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
-from heedful.core.errors import UsageError
+from heedful.core.errors import InputError, RowError, UsageError
+from heedful.core.nouns import Status
 from heedful.critic.data import mbr
-from heedful.critic.data.candidates import NoPairsError, Reason, compare
-from heedful.critic.data.pair_counts import PairCounts
-from heedful.critic.data.preferences import METHODS, Method, PreferencePair, Segment
-from heedful.critic.data.segments import READINGS, Segmented, spans, writer
+from heedful.critic.data.segments import (
+    READINGS,
+    Reading,
+    Segmented,
+    read,
+    segmented_prompt,
+    spans,
+    writer,
+)
 from heedful.data.formats.base import atomically, write_json
 from heedful.engine.inputs import items, open_data
-from heedful.jobs.results import check_folder
+from heedful.jobs.results import PROBLEMS_LISTED, check_folder
 from heedful.judges import Measurement, prompts
 from heedful.judges.base import facts
+from heedful.judges.prompts.base import same_words
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from heedful.core.nouns import Sample
-    from heedful.critic.data.candidates import CritiqueComparison, Sampled
+    from heedful.core.nouns import Judgment, Message, Recording, Sample
     from heedful.critic.data.segments import Reading, Span, Writer
     from heedful.data.formats.memory import InMemory
     from heedful.engine.inputs import Data
     from heedful.engine.runner import Item
+    from heedful.judges.prompts import JudgePrompt
 
-__all__ = ["Pairs"]
+
+class Reason(StrEnum):
+    """Why an item has no pairs."""
+
+    UNREADABLE = "the row cannot be read"
+    NO_CHECKLIST = "no checklist"
+    NO_RESPONSE = "no response"
+    NO_EXPERT = "no expert critique"
+    NO_SAMPLES = "no sampled critiques"
+    PROMPT = "critiques that are not segments"
+    EXPERT_UNPARSED = "the expert critique does not parse"
+    OTHER_CHECKLIST = "the expert critique is on another checklist"
+    SAMPLES_UNPARSED = "no sampled critique parses and repeats the expert's constraints"
+    AGREED = "every sampled critique agrees with the expert"
+    NOTHING_RIGHT = "no sampled critique to choose is right where one is wrong"
+    DIFFERENT = "the critiques differ outside the segments on which they disagree"
+
+    @property
+    def normal(self) -> bool:
+        """Whether nothing is wrong with such an item."""
+        return self in (Reason.AGREED, Reason.NOTHING_RIGHT)
+
+
+class NoPairsError(RowError):
+    """An item has no pairs; ``reason`` is what it is counted under."""
+
+    def __init__(self, reason: Reason, detail: str = "", *, hint: str = "") -> None:
+        self.reason = reason
+        super().__init__(f"{reason.value}: {detail}" if detail else reason.value, hint=hint)
+
+
+@dataclass(frozen=True, slots=True)
+class Sampled:
+    """A sampled critique."""
+
+    number: int  # its place among the item's samples, from 1
+    critique: Segmented  # what it says
+    wrong: tuple[int, ...]  # the positions on which it disagrees with the expert
+
+
+@dataclass(frozen=True, slots=True)
+class CritiqueComparison:
+    """An item's critiques, read."""
+
+    prompt: JudgePrompt  # of all of them
+    expert: Segmented  # the expert's
+    samples: tuple[Sampled, ...]  # those that judge the expert's constraints
+    unparsed: int  # sampled critiques that leave a constraint undecided
+    other_constraints: int  # sampled critiques on other constraints than the expert's
+
+    def right(self, position: int) -> list[Judgment]:
+        """Return the sampled judgments on a constraint that agree with the expert."""
+        truth = self.expert.judgments[position].status
+        judgments = (sampled.critique.judgments[position] for sampled in self.samples)
+        return [judgment for judgment in judgments if judgment.status is truth]
+
+    def can_be_righted(self, positions: Iterable[int]) -> bool:
+        """Tell whether a sample agrees with the expert on each of these constraints."""
+        return all(self.right(position) for position in positions)
+
+
+def compare(sample: Sample, reading: Reading) -> CritiqueComparison:
+    """Read an item's critiques.
+
+    Raises:
+        NoPairsError: something is missing, or the expert's critique cannot be used.
+    """
+    recording = _recording(sample)
+    try:
+        prompt = segmented_prompt(recording.prompt)
+    except RowError as error:
+        raise NoPairsError(Reason.PROMPT, error.what, hint=error.hint) from error
+    expert = _expert(sample, recording, prompt, reading)
+    samples: list[Sampled] = []
+    unparsed = other_constraints = 0
+    for number, text in enumerate(recording.others, start=1):
+        try:
+            critique = read(text, prompt, sample.checklist, reading)
+        except InputError:
+            unparsed += 1
+            continue
+        if not critique.same_constraints(expert):
+            other_constraints += 1
+            continue
+        samples.append(Sampled(number, critique, tuple(critique.disagreements(expert))))
+    return CritiqueComparison(prompt, expert, tuple(samples), unparsed, other_constraints)
+
+
+def _recording(sample: Sample) -> Recording:
+    if not sample.checklist:
+        raise NoPairsError(Reason.NO_CHECKLIST, hint="make one with heedful checklist")
+    if sample.response is None:
+        raise NoPairsError(Reason.NO_RESPONSE, hint="obtain one with heedful respond")
+    recording = sample.recording
+    if recording is None or not recording.text:
+        hint = "give it as recording.text, or make it with heedful critic filter"
+        raise NoPairsError(Reason.NO_EXPERT, hint=hint)
+    if not recording.others:
+        raise NoPairsError(Reason.NO_SAMPLES, hint="sample them with heedful critic sample")
+    return recording
+
+
+def _expert(
+    sample: Sample, recording: Recording, prompt: JudgePrompt, reading: Reading
+) -> Segmented:
+    try:
+        expert = read(recording.text or "", prompt, sample.checklist, reading)
+    except InputError as error:
+        raise NoPairsError(Reason.EXPERT_UNPARSED, error.what) from error
+    checklist = [same_words(constraint.text) for constraint in sample.checklist]
+    if [same_words(constraint.text) for constraint in expert.constraints] != checklist:
+        raise NoPairsError(Reason.OTHER_CHECKLIST)
+    return expert
+
+
+Method = Literal["constraint-level", "whole-response", "expert", "per-constraint"]
+METHODS: tuple[Method, ...] = ("constraint-level", "whole-response", "expert", "per-constraint")
+"""How the chosen critique is made; the last three are the baselines of IF-Critic's ablation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A judgment on which the two critiques of a pair disagree."""
+
+    number: int  # the constraint's number in the critiques, from 1
+    constraint: str  # its text
+    verdict: Status  # the chosen critique's, and the expert's; the rejected one's is the opposite
+    chosen: Span  # where explanation and verdict stand in the chosen text
+    rejected: Span  # the same in the rejected text
+
+
+@dataclass(frozen=True, slots=True)
+class PreferencePair:
+    """A chosen and a rejected critique on the same prompt."""
+
+    # the item's, with the number of the sampled critique: ``ID#3``; per constraint also the
+    # constraint's: ``ID#3.2``
+    id: str
+    sample: str  # the item's id
+    method: Method  # how the chosen critique was made
+    prompt_name: str  # the prompt that was rendered, and whose parser reads the critiques
+    prompt_version: str  # of that prompt's text and parser
+    prompt: tuple[Message, ...]  # the messages to the critic
+    chosen: str  # the critique to prefer
+    rejected: str  # the sampled critique
+    segments: tuple[Segment, ...]  # on what they disagree
+    # whether the prompt's parser reads both critiques as meant. In the published reading a critique
+    # may state a constraint in other words than the checklist's, which the parser refuses
+    strict: bool
+    measure: bool = False  # whether counts of code stand in the prompt
+
+    def record(self) -> dict[str, Any]:
+        """Lay it out as a line of the output."""
+        return {
+            "id": self.id,
+            "sample": self.sample,
+            "method": self.method,
+            "prompt_name": self.prompt_name,
+            "prompt_version": self.prompt_version,
+            **({"measure": True} if self.measure else {}),
+            "prompt": [
+                message.model_dump(mode="json", exclude_defaults=True) for message in self.prompt
+            ],
+            "chosen": self.chosen,
+            "rejected": self.rejected,
+            "segments": [
+                {
+                    "number": segment.number,
+                    "constraint": segment.constraint,
+                    "verdict": segment.verdict.value,
+                    "chosen": list(segment.chosen),
+                    "rejected": list(segment.rejected),
+                }
+                for segment in self.segments
+            ],
+        }
+
+
+class Agreement:
+    """A 2×2 table of verdicts: the expert's by the sampled critique's."""
+
+    def __init__(self) -> None:
+        self._cells: Counter[tuple[Status, Status]] = Counter()
+
+    def add(self, expert: Segmented, sampled: Segmented) -> None:
+        """Count the verdicts of two critiques on the same constraints."""
+        for truth, said in zip(expert.judgments, sampled.judgments, strict=True):
+            self._cells[truth.status, said.status] += 1
+
+    def result(self) -> dict[str, Any]:
+        """Lay out the table and the two F1, as IF-Critic's meta-evaluation defines them.
+
+        Positive F1 takes ``met`` for the positive class, negative F1 ``unmet``; the expert is the
+        truth. ``None`` where neither side has the class.
+        """
+        table = {
+            f"expert_{truth.value}": {
+                f"sampled_{said.value}": self._cells[truth, said]
+                for said in (Status.MET, Status.UNMET)
+            }
+            for truth in (Status.MET, Status.UNMET)
+        }
+        return {
+            "verdicts": self._cells.total(),
+            **table,
+            "positive_f1": self._f1(Status.MET),
+            "negative_f1": self._f1(Status.UNMET),
+        }
+
+    def _f1(self, positive: Status) -> float | None:
+        """Compute 2 TP / (2 TP + FP + FN)."""
+        hits = self._cells[positive, positive]
+        misses = sum(
+            count
+            for (truth, said), count in self._cells.items()
+            if truth is not said and positive in (truth, said)
+        )
+        return 2 * hits / (2 * hits + misses) if hits + misses else None
+
+
+class PairCounts:
+    """Counts one pass over the items."""
+
+    def __init__(self) -> None:
+        self._with_pairs = 0
+        self._reasons: Counter[str] = Counter()
+        self._problems: list[dict[str, Any]] = []
+        self._broken = 0
+        self._critiques: Counter[str] = Counter(compared=0, unparsed=0, other_constraints=0)
+        self._pairs = 0
+        self._loose = 0
+        self._chosen: Counter[Status] = Counter()
+        self._agreement = Agreement()
+
+    def without(self, line: int, name: str | None, error: NoPairsError) -> None:
+        """Count an item without pairs; name it where something is wrong with it."""
+        self._reasons[error.reason.value] += 1
+        if error.reason.normal:
+            return
+        self._broken += 1
+        if len(self._problems) < PROBLEMS_LISTED:
+            self._problems.append({"line": line, "id": name, "problem": str(error)})
+
+    def compared(self, comparison: CritiqueComparison) -> None:
+        """Count an item's sampled critiques, and how they agree with the expert's."""
+        self._critiques["compared"] += len(comparison.samples)
+        self._critiques["unparsed"] += comparison.unparsed
+        self._critiques["other_constraints"] += comparison.other_constraints
+        for sampled in comparison.samples:
+            self._agreement.add(comparison.expert, sampled.critique)
+
+    def item(self) -> None:
+        """Count an item with pairs."""
+        self._with_pairs += 1
+
+    def pair(self, pair: PreferencePair) -> None:
+        """Count a pair, and the verdicts that its segments teach."""
+        self._pairs += 1
+        self._loose += not pair.strict
+        self._chosen.update(segment.verdict for segment in pair.segments)
+
+    def result(self) -> dict[str, Any]:
+        """Lay out the counts."""
+        return {
+            "items": {
+                "all": self._with_pairs + self._reasons.total(),
+                "with_pairs": self._with_pairs,
+                "broken": self._broken,
+            },
+            "pairs": self._pairs,
+            "pairs_not_strict": self._loose,
+            "segments": {
+                "chosen_met": self._chosen[Status.MET],
+                "chosen_unmet": self._chosen[Status.UNMET],
+            },
+            "without_pairs": dict(self._reasons.most_common()),
+            "critiques": {"sampled": self._critiques.total(), **self._critiques},
+            "agreement": self._agreement.result(),
+            "problems": self._problems,
+        }
 
 
 class Pairs:

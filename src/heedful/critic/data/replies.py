@@ -12,8 +12,8 @@ from heedful.core.errors import ModelError, UsageError
 from heedful.engine.call_cache import attempt, attempts
 from heedful.judges.prompts import block_layout as layout
 from heedful.judges.prompts.fence import Fence
+from heedful.judges.prompts.plain import tagged
 from heedful.judges.prompts.quotation import NOTHING, Shown
-from heedful.judges.prompts.tagged import tagged
 from heedful.judges.prompts.template import asks_for, custom, fill, shipped, version
 
 if TYPE_CHECKING:
@@ -45,16 +45,11 @@ _RESPONSE: dict[Language, str] = {"en": "RESPONSE", "zh": "待评回复"}
 
 
 class Calls:
-    """The calls for one row.
-
-    Attributes:
-        expenses: what they cost.
-        failures: why some of them failed for good.
-    """
+    """The calls for one row."""
 
     def __init__(self) -> None:
-        self.expenses: list[Expense] = []
-        self.failures: list[str] = []
+        self.expenses: list[Expense] = []  # what they cost
+        self.failures: list[str] = []  # why some of them failed for good
 
     async def ask(
         self,

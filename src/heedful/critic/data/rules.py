@@ -5,17 +5,19 @@ stand there and counts in them; the expert revises its judgments with the true c
 constraint with a check of its own needs no copying: its check decides it, on the whole response.
 
 Source: IF-Critic (arXiv 2511.01014), which does so for limits of length. Here it is done for all
-that :mod:`heedful.critic.data.counting` knows.
+that code knows to count.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from heedful import verify
+from heedful.core.errors import VerifierError
 from heedful.core.nouns import Constraint, Judgment, Status
-from heedful.critic.data import counting, replies
+from heedful.critic.data import replies
 from heedful.critic.data.items import Drop
 from heedful.critic.data.verification import described
 from heedful.engine.purpose import EXPLAINED_TOKENS, Purpose
@@ -23,15 +25,149 @@ from heedful.engine.runner import together
 from heedful.jobs.checklists.spans import Instruction
 from heedful.judges.prompts import block_layout as layout
 from heedful.judges.prompts import plain
+from heedful.verify.compiler.compile import compile_constraint
+from heedful.verify.ifeval.multiif import count_sentences
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-    from heedful.core.nouns import Message
+    from heedful.core.nouns import Constraint, Message
     from heedful.critic.data.items import CandidateJudgment, FilterItem
     from heedful.judges.prompts.block_layout import Language
     from heedful.judges.prompts.quotation import Shown
     from heedful.models.base import Model, Sampling
+    from heedful.verify import Finding
+
+_NUMBER = re.compile(
+    r"[0-9０-９一二两三四五六七八九十百千]"
+    r"|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen|twenty|thirty"
+    r"|forty|fifty|sixty|hundreds?|thousands?|dozens?|single|half|couple)\b",
+    re.IGNORECASE,
+)
+_ITEM = re.compile(
+    r"^[ \t]*(?:[-*+•·]\s|\(?\d{1,3}[.)、）]|[（(]?[一二三四五六七八九十]{1,3}[、）)])",
+    re.MULTILINE,
+)
+
+
+class _Unit(NamedTuple):
+    """Something that can be counted."""
+
+    named: re.Pattern[str]
+    count: Callable[[str], int]
+    en: str
+    zh: str
+
+
+def _lines(text: str) -> int:
+    return sum(1 for line in text.splitlines() if line.strip())
+
+
+_UNITS = (
+    _Unit(
+        re.compile(r"\bwords?\b|[字词]", re.IGNORECASE),
+        verify.count_words,
+        "words",
+        "字（不计标点）",
+    ),
+    _Unit(
+        re.compile(r"\b(?:characters?|letters?)\b|字", re.IGNORECASE),
+        lambda text: len("".join(text.split())),
+        "characters without white space",
+        "个字符（计标点，不计空白）",
+    ),
+    _Unit(
+        re.compile(r"\bcharacters?\b", re.IGNORECASE),
+        lambda text: len(text.strip()),
+        "characters with white space",
+        "个字符（计标点和空白）",
+    ),
+    _Unit(
+        re.compile(r"\bsentences?\b|句", re.IGNORECASE),
+        lambda text: count_sentences(verify.Response(text)),
+        "sentences",
+        "句",
+    ),
+    _Unit(
+        re.compile(r"\bparagraphs?\b|段", re.IGNORECASE),
+        lambda text: len(verify.Response(text).paragraphs),
+        "paragraphs between blank lines",
+        "段（以空行分隔）",
+    ),
+    _Unit(
+        re.compile(r"\b(?:lines?|verses?)\b|行", re.IGNORECASE),
+        _lines,
+        "lines that are not blank",
+        "行（不计空行）",
+    ),
+    _Unit(
+        re.compile(
+            r"\b(?:items?|bullets?|points?|steps?|tips|reasons|examples|suggestions)\b|[条项点]",
+            re.IGNORECASE,
+        ),
+        lambda text: len(_ITEM.findall(text)),
+        "list items",
+        "个列表项",
+    ),
+)
+
+
+def measurable(constraint: Constraint) -> bool:
+    """Tell whether the text of a constraint may limit an amount that can be counted.
+
+    It does if it has a number and names a unit; that it limits something is for a model to say.
+
+    >>> from heedful.core.nouns import Constraint
+    >>> [measurable(Constraint(text=text)) for text in ("Use 50 words.", "不少于三段", "Be 20.")]
+    [True, True, False]
+    """
+    text = constraint.text
+    return bool(_NUMBER.search(text)) and any(unit.named.search(text) for unit in _UNITS)
+
+
+def measure(segment: str, constraint: Constraint) -> str | None:
+    """Count in a part of a response what a constraint speaks of.
+
+    >>> from heedful.core.nouns import Constraint
+    >>> measure("One, two. Three!", Constraint(text="At most 3 words in a single sentence."))
+    '3 words, 2 sentences'
+
+    Args:
+        segment: the part.
+        constraint: names the units.
+
+    Returns:
+        The counts in words, in the constraint's language; ``None`` where it names nothing that
+        can be counted, or the segment is in a script in which it cannot.
+    """
+    chinese = layout.language_of(constraint.text) == "zh"
+    counts = []
+    for unit in _UNITS:
+        if unit.named.search(constraint.text):
+            try:
+                number = unit.count(segment)
+            except VerifierError:
+                continue
+            counts.append(f"{number}{unit.zh}" if chinese else f"{number} {unit.en}")
+    return ("，" if chinese else ", ").join(counts) or None
+
+
+def decide(response: str, constraint: Constraint) -> Finding | None:
+    """Decide a constraint by code, where code can see all of it.
+
+    By its own check, or by the one that its text compiles to. Limits on an amount are left to
+    :func:`measure`: to which part of the response they apply is for a model to say.
+    """
+    check = constraint.check
+    if check is None and not measurable(constraint):
+        check = compile_constraint(constraint.text).check
+    if check is None:
+        return None
+    try:
+        return verify.check(check, verify.Response(response))
+    except VerifierError:
+        return None
+
 
 TOKENS = 60
 """Estimated tokens of the parts for a constraint: most are the whole response."""
@@ -60,21 +196,14 @@ _REVEALING = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class RulesStage:
-    """Counts, and has the expert correct its judgments by the counts.
+    """Counts, and has the expert correct its judgments by the counts."""
 
-    Attributes:
-        extractor: copies out the parts of the response.
-        expert: revises the judgments.
-        sampling: how both answer.
-        prompts: texts of the user's, in the place of ours, by name.
-        fresh: the expert judges again without seeing its earlier judgment.
-    """
-
-    extractor: Model
-    expert: Model
-    sampling: Sampling
+    extractor: Model  # copies out the parts of the response
+    expert: Model  # revises the judgments
+    sampling: Sampling  # how both answer
+    # texts of the user's, in the place of ours, by name
     prompts: Mapping[str, str] = field(default_factory=dict)
-    fresh: bool = False
+    fresh: bool = False  # the expert judges again without seeing its earlier judgment
 
     name = "rules"
 
@@ -116,10 +245,10 @@ class RulesStage:
         response = item.sample.response or ""
         limited = []
         for position, constraint in enumerate(item.sample.checklist):
-            finding = counting.decide(response, constraint)
+            finding = decide(response, constraint)
             if finding is not None:
                 item.facts[position] = finding.found
-            elif counting.measurable(constraint):
+            elif measurable(constraint):
                 limited.append(position)
         # All or none are requested, so that the prompt does not depend on the stages before.
         if not {*limited} & {*item.settled()}:
@@ -210,7 +339,7 @@ class RulesStage:
             return
         candidate.was, candidate.judgment = candidate.status, revised
         constraint = item.sample.checklist[position]
-        finding = counting.decide(item.sample.response or "", constraint)
+        finding = decide(item.sample.response or "", constraint)
         if finding is not None and finding.met != (revised.status is Status.MET):
             candidate.drop = Drop(self.name, "against the count", by="code", said=finding.found)
 
@@ -269,7 +398,7 @@ def _facts(parts: Sequence[str], response: str, constraint: Constraint) -> str |
     whole, colon = ("整篇回复", "：") if chinese else ("the whole response", ": ")
     lines = []
     for part in parts:
-        counts = counting.measure(part, constraint)
+        counts = measure(part, constraint)
         if counts is not None:
             lines.append(f"{whole if part == response else _named(part)}{colon}{counts}")
     return "\n".join(lines) or None

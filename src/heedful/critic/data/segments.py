@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from heedful.core.errors import InputError, RowError
 from heedful.core.nouns import Constraint, Judgment, Status
 from heedful.core.text import common_prefix
-from heedful.critic.data import published
 from heedful.judges import prompts
+from heedful.judges.prompts.if_critic import MET, UNMET
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from heedful.judges.prompts import JudgePrompt
 
     Writer = Callable[[Sequence[Judgment], Sequence[Constraint]], str]
+    from collections.abc import Iterator, Sequence
 
 Reading = Literal["published", "strict"]
 READINGS: tuple[Reading, ...] = ("published", "strict")
@@ -35,15 +37,10 @@ _MARK = "\ue000", "\ue001"
 
 @dataclass(frozen=True, slots=True)
 class Segmented:
-    """A critique that was read.
+    """A critique that was read."""
 
-    Attributes:
-        constraints: as the critique states them.
-        judgments: one for each, all decided.
-    """
-
-    constraints: tuple[Constraint, ...]
-    judgments: tuple[Judgment, ...]
+    constraints: tuple[Constraint, ...]  # as the critique states them
+    judgments: tuple[Judgment, ...]  # one for each, all decided
 
     def __len__(self) -> int:
         """The number of segments."""
@@ -66,7 +63,7 @@ def read(
 ) -> Segmented:
     """Read a critique in which every constraint is decided."""
     if prompt.name == "if_critic" and reading == "published":
-        constraints, judgments = published.read(text)
+        constraints, judgments = read_published(text)
         return Segmented(tuple(constraints), tuple(judgments))
     parsed = prompt.parse(text, checklist)
     for judgment in parsed:
@@ -78,7 +75,7 @@ def read(
 def writer(prompt: JudgePrompt, reading: Reading) -> Writer:
     """Return what writes critiques as they are read."""
     return (
-        published.write if prompt.name == "if_critic" and reading == "published" else prompt.write
+        write_published if prompt.name == "if_critic" and reading == "published" else prompt.write
     )
 
 
@@ -114,3 +111,52 @@ def _span(critique: Segmented, position: int, text: str, write: Writer) -> Span:
     line_end = probes[0].find("\n", len(probes[0]) - behind)
     tail = len(probes[0]) - line_end if line_end >= 0 else 0
     return start, len(text) - tail
+
+
+_MARKER = re.compile(r"\[要求(\d+)-(开始|结束)\]")
+_CONSTRAINT = re.compile(r"\s*\n要求：")
+_PUBLISHED_VERDICTS = {MET: Status.MET, UNMET: Status.UNMET}
+
+
+def read_published(text: str) -> tuple[list[Constraint], list[Judgment]]:
+    """Read a critique: the constraints it states and its judgments, without outer white space."""
+    constraints, judgments = [], []
+    for number, block in enumerate(_blocks(text), start=1):
+        constraint, analysed, rest = block.partition("\n分析：")
+        analysis, concluded, conclusion = rest.partition("\n结论：")
+        start = _CONSTRAINT.match(constraint)
+        if not (start and analysed and concluded and block.endswith("\n")):
+            raise InputError(f"block {number} is not 要求：, 分析： and 结论：, each on a new line")
+        status = _PUBLISHED_VERDICTS.get(conclusion.strip())
+        if status is None:
+            raise InputError(f"block {number} does not end in one of the two conclusions")
+        constraints.append(Constraint(text=constraint[start.end() :].strip()))
+        judgments.append(Judgment(status=status, explanation=analysis.strip()))
+    return constraints, judgments
+
+
+def write_published(judgments: Sequence[Judgment], constraints: Sequence[Constraint]) -> str:
+    """Write a critique, its blocks numbered from 1 and a blank line between them."""
+    return "\n\n".join(
+        f"[要求{number}-开始]\n要求：{constraint.text}\n分析：{judgment.explanation}\n"
+        f"结论：{MET if judgment.status is Status.MET else UNMET}\n[要求{number}-结束]"
+        for number, (judgment, constraint) in enumerate(
+            zip(judgments, constraints, strict=True), start=1
+        )
+    )
+
+
+def _blocks(text: str) -> Iterator[str]:
+    """Yield what stands between each opening marker and the closing one of the same number."""
+    markers = list(_MARKER.finditer(text))
+    openings, closings = markers[::2], markers[1::2]
+    paired = len(openings) == len(closings) and all(
+        (opening[2], closing[2]) == ("开始", "结束") and opening[1] == closing[1]
+        for opening, closing in zip(openings, closings, strict=True)
+    )
+    if not paired or {text.count("-开始]"), text.count("-结束]")} != {len(openings)}:
+        raise InputError("the markers [要求k-开始] and [要求k-结束] do not pair")
+    if not openings:
+        raise InputError("no block [要求1-开始] … [要求1-结束]")
+    for opening, closing in zip(openings, closings, strict=True):
+        yield text[opening.end() : closing.start()]

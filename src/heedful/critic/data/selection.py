@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 from heedful.core.errors import ModelError, RowError, UsageError
+from heedful.core.text import amount
 from heedful.critic.data import replies
 from heedful.data.formats import native
 from heedful.data.formats.base import atomically
@@ -32,6 +33,9 @@ from heedful.jobs.generate import (
 from heedful.jobs.rows import Addition
 from heedful.judges.prompts.base import answer
 from heedful.models.base import Sampling
+from heedful.reporting.document import Document
+from heedful.reporting.notation import NOTHING
+from heedful.reporting.table import Table
 
 if TYPE_CHECKING:
     import os
@@ -258,3 +262,30 @@ def _level(value: object) -> int | None:
 
 def _random_rank(seed: int, key: str) -> bytes:
     return blake2b(f"{seed}/{key}".encode("utf-8", "surrogatepass"), digest_size=8).digest()
+
+
+def document(summary: Mapping[str, Any]) -> Document:
+    """Lay out how many instructions of each category and complexity were selected."""
+    selection, rows = summary["selection"], summary["rows"]
+    line = f"{amount(sum(rows.values()), 'row')}: {selection['chosen']:,} chosen"
+    for name, meaning in (("failed", "failed"), ("unread", "could not be read")):
+        if rows[name]:
+            line += f", {rows[name]:,} {meaning}"
+    categories: Mapping[str, Mapping[str, Mapping[str, int]]] = selection["categories"]
+    if not categories:
+        return Document("Selection", [line])
+    complexities = sorted({level for levels in categories.values() for level in levels})
+    cells = []
+    for category, levels in categories.items():
+        total: Counter[str] = Counter()
+        for counts in levels.values():
+            total.update(counts)
+        cells.append(
+            [category, *(_cell(levels.get(level)) for level in complexities), _cell(total)]
+        )
+    columns = ("category, by complexity", *complexities, "all")
+    return Document("Selection", [line], [Table("", columns, cells)])
+
+
+def _cell(counts: Mapping[str, int] | None) -> str:
+    return f"{counts['chosen']:,} of {counts['of']:,}" if counts else NOTHING

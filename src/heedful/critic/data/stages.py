@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
 
 from heedful.core.errors import UsageError
 from heedful.critic.data import mbr
-from heedful.critic.data.choosing import ChoosingPool
 from heedful.critic.data.items import Drop
+from heedful.critic.data.mbr import ChoosingPool
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -86,16 +86,11 @@ class MajorityStage:
 
     A critique whose judgment an earlier stage dropped isn't evidence for the verdict of those that
     are left, so by default confidence is the majority's share of all critiques that were requested.
-
-    Attributes:
-        threshold: the least confidence, 0 to 1.
-        min_votes: the fewest votes.
-        confidence_over: what confidence is a share of.
     """
 
-    threshold: float = THRESHOLD
-    min_votes: int = MIN_VOTES
-    confidence_over: ConfidenceOver = "samples"
+    threshold: float = THRESHOLD  # the least confidence, 0 to 1
+    min_votes: int = MIN_VOTES  # the fewest votes
+    confidence_over: ConfidenceOver = "samples"  # what confidence is a share of
 
     name = "judgment"
     models = ()
@@ -158,13 +153,10 @@ class ExplanationStage:
     """Final explanation: of those that are left for the verdict the one most like the others.
 
     Without a final judgment before it, the verdict is that of the first critique that is left.
-
-    Attributes:
-        similarity: one of :data:`heedful.critic.data.mbr.SIMILARITIES`.
-        pool: where explanations are chosen; to be closed by whoever runs the stage.
     """
 
-    similarity: str = "ratio"
+    similarity: str = "ratio"  # one of :data:`heedful.critic.data.mbr.SIMILARITIES`
+    # where explanations are chosen; to be closed by whoever runs the stage
     pool: ChoosingPool = field(default_factory=ChoosingPool, repr=False, compare=False)
 
     name = "explanation"

@@ -62,17 +62,11 @@ _VERDICTS: dict[Language, dict[Status, str]] = {
 
 
 class VerifierQuestions(NamedTuple):
-    """What is asked in one request.
+    """What is asked in one request."""
 
-    Attributes:
-        prompt: the name of its text.
-        own: the name of the user's text that takes its place.
-        answers: the questions, as fields of :class:`Opinion`.
-    """
-
-    prompt: str
-    own: str
-    answers: tuple[str, ...]
+    prompt: str  # the name of its text
+    own: str  # the name of the user's text that takes its place
+    answers: tuple[str, ...]  # the questions, as fields of :class:`Opinion`
 
 
 BOTH = VerifierQuestions("verification", "verification", ("correct", "follows"))
@@ -81,36 +75,24 @@ CONSISTENCY = VerifierQuestions("consistency", "consistency", ("follows",))
 
 
 class Opinion(NamedTuple):
-    """A verifier's opinion of a judgment.
+    """A verifier's opinion of a judgment."""
 
-    Attributes:
-        correct: the explanation is correct, or wasn't in question.
-        follows: the verdict follows from it, or wasn't in question.
-        said: why.
-    """
-
-    correct: bool
-    follows: bool
-    said: str
+    correct: bool  # the explanation is correct, or wasn't in question
+    follows: bool  # the verdict follows from it, or wasn't in question
+    said: str  # why
 
 
 @dataclass(frozen=True, slots=True)
 class CrossModelStage:
-    """Has models verify the judgments.
+    """Has models verify the judgments."""
 
-    Attributes:
-        verifiers: at least one.
-        sampling: how they answer.
-        per_call: judgments of a critique in one call; ``None`` for all.
-        prompts: texts of the user's, in the place of ours, by name.
-        blind_consistency: ask whether the verdict follows in a request of its own for each
-            judgment, which shows neither the conversation nor the response.
-    """
-
-    verifiers: Sequence[Model]
-    sampling: Sampling
-    per_call: int | None = None
+    verifiers: Sequence[Model]  # at least one
+    sampling: Sampling  # how they answer
+    per_call: int | None = None  # judgments of a critique in one call; ``None`` for all
+    # texts of the user's, in the place of ours, by name
     prompts: Mapping[str, str] = field(default_factory=dict)
+    # ask whether the verdict follows in a request of its own for each judgment, which shows neither
+    # the conversation nor the response
     blind_consistency: bool = False
 
     name = "cross"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from heedful.critic.training.job import train_dpo, train_sft
 from heedful.critic.training.settings import DpoSettings, SftSettings, load_settings
-from heedful.critic.training.steps import Step, TrainingResult
+from heedful.critic.training.watch import Step, TrainingResult
 
 __all__ = [
     "DpoSettings",

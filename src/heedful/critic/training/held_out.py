@@ -31,31 +31,24 @@ _Request = tuple[int, "Sequence[Constraint]", "Sequence[Message]"]
 
 
 class HeldOut:
-    """Held-out samples with known verdicts: their labels, or those of their final critiques.
-
-    Attributes:
-        where: the file, or ``""``.
-        samples: those with a label and a response.
-        labelled: their labels.
-        problems: rows that cannot be used, and why.
-    """
+    """Held-out samples with known verdicts: their labels, or those of their final critiques."""
 
     def __init__(self, data: Data, prompt: str, settings: Settings) -> None:
         """Read the samples."""
         source = open_data(data)
-        self.where = "" if source is None else str(source.path)
+        self.where = "" if source is None else str(source.path)  # the file, or ``""``
         self._prompt = prompts.make(prompt, prompt_file=settings.prompt_file)
         self._measure = Measurement() if settings.measure else None
         self._settings = settings
-        self.samples: list[Sample] = []
-        self.problems: list[dict[str, Any]] = []
+        self.samples: list[Sample] = []  # those with a label and a response
+        self.problems: list[dict[str, Any]] = []  # rows that cannot be used, and why
         for item in items(source or cast("InMemory", data)):
             problem = item.problem if item.value is None else self._problem(item.value)
             if item.value is None or problem is not None:
                 self.problems.append({"line": item.line, "id": item.id, "problem": problem})
             else:
                 self.samples.append(item.value)
-        self.labelled = Labelled.of(self.samples, "task")
+        self.labelled = Labelled.of(self.samples, "task")  # their labels
         self.samples = [sample for sample in self.samples if sample.id in self.labelled.targets]
         self._check()
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from heedful.core.nouns import Sample
     from heedful.critic.training.held_out import HeldOut
     from heedful.critic.training.settings import Settings
-    from heedful.critic.training.steps import Step, TrainingResult
+    from heedful.critic.training.watch import Step, TrainingResult
 
     Name = str | os.PathLike[str]
 
@@ -33,15 +33,10 @@ _NEEDED = ("torch", "transformers", "trl", "datasets", "accelerate")
 
 
 class KnownVerdicts(NamedTuple):
-    """Samples with known verdicts: files, or samples.
+    """Samples with known verdicts: files, or samples."""
 
-    Attributes:
-        evaluation: are judged while training, and choose the weights.
-        test: are judged once, by the model at the end.
-    """
-
-    evaluation: Name | Iterable[Sample] | None
-    test: Name | Iterable[Sample] | None
+    evaluation: Name | Iterable[Sample] | None  # are judged while training, and choose the weights
+    test: Name | Iterable[Sample] | None  # are judged once, by the model at the end
 
     def read(
         self, task: str, prompt: str, settings: Settings

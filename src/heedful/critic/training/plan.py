@@ -12,12 +12,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from heedful.core.nouns import Message
-    from heedful.critic.training.chat import Chat
     from heedful.critic.training.folder import Folder
     from heedful.critic.training.held_out import HeldOut
     from heedful.critic.training.rows import Rows
     from heedful.critic.training.settings import Settings
-    from heedful.critic.training.tokens import Tokens
+    from heedful.critic.training.tokens import Chat, Tokens
     from heedful.models.folder import ModelFolder
 
 _EVALUATED_TOKENS = 8192
@@ -40,31 +39,19 @@ _NEWER = {"group_by_length": False, "lora_4bit": False, "attention": None, "opti
 
 @dataclass
 class TrainingPlan:
-    """The data, model and settings of a training.
+    """The data, model and settings of a training."""
 
-    Attributes:
-        stage: fine-tuning or preferences.
-        settings: all that can be set.
-        model: the folder of the model to train.
-        chat: its tokenizer and chat template.
-        rows: the rows as they were read, with those left out.
-        tokens: the rows that are trained on.
-        prompt: the name of the prompt that their critiques answer.
-        held_out: the samples that the critic is measured on while it is trained, if any.
-        test: the samples that only the model at the end is measured on, if any.
-        folder: where everything goes.
-    """
-
-    stage: Literal["sft", "dpo"]
-    settings: Settings
-    model: ModelFolder
-    chat: Chat
-    rows: Rows
-    tokens: Tokens
-    prompt: str
+    stage: Literal["sft", "dpo"]  # fine-tuning or preferences
+    settings: Settings  # all that can be set
+    model: ModelFolder  # the folder of the model to train
+    chat: Chat  # its tokenizer and chat template
+    rows: Rows  # the rows as they were read, with those left out
+    tokens: Tokens  # the rows that are trained on
+    prompt: str  # the name of the prompt that their critiques answer
+    # the samples that the critic is measured on while it is trained, if any
     held_out: HeldOut | None
-    test: HeldOut | None
-    folder: Folder
+    test: HeldOut | None  # the samples that only the model at the end is measured on, if any
+    folder: Folder  # where everything goes
 
     def also_trained_on(self, samples: HeldOut) -> int:
         """Count the held-out samples whose prompt is trained on."""

@@ -57,28 +57,20 @@ class _Row(BaseModel):
 
 @dataclass
 class Rows:
-    """The rows of a file, read when iterated.
+    """The rows of a file, read when iterated."""
 
-    Attributes:
-        path: the file.
-        pairs: whether pairs are wanted; other rows are then problems, and vice versa.
-        counts: rows read, and left out by reason.
-        problems: the first rows left out, with line, id and why.
-        task: the task that the rows teach.
-        prompt_names: the prompts that rows name, with how often.
-        prompt_versions: the versions of these, of rows that have one.
-        protocols: how often counts of code stand in the prompt or not, with how many constraints
-            per call.
-    """
-
-    path: Path
-    pairs: bool
+    path: Path  # the file
+    pairs: bool  # whether pairs are wanted; other rows are then problems, and vice versa
     settings: ExportSettings = field(default_factory=ExportSettings)
-    counts: Counter[str] = field(default_factory=Counter)
+    counts: Counter[str] = field(default_factory=Counter)  # rows read, and left out by reason
+    # the first rows left out, with line, id and why
     problems: list[dict[str, Any]] = field(default_factory=list)
-    task: Task = "critique"
+    task: Task = "critique"  # the task that the rows teach
+    # the prompts that rows name, with how often
     prompt_names: Counter[str] = field(default_factory=Counter)
+    # the versions of these, of rows that have one
     prompt_versions: Counter[str] = field(default_factory=Counter)
+    # how often counts of code stand in the prompt or not, with how many constraints per call
     protocols: Counter[tuple[bool, int | None]] = field(default_factory=Counter)
 
     def __iter__(self) -> Iterator[tuple[int, Example]]:

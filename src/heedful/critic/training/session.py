@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Any
 from heedful.core.errors import HeedfulError, RunError, UsageError
 from heedful.core.text import amount
 from heedful.critic.training import report
-from heedful.critic.training.publishing import own_dtype, publish, whole_model
-from heedful.critic.training.sharded import check, is_sharded, loading_whole, save_whole
-from heedful.critic.training.steps import TrainingResult
-from heedful.critic.training.watch import TrainingWatch, callback
+from heedful.critic.training.folder import own_dtype, publish, whole_model
+from heedful.critic.training.trainer import check_sharding, is_sharded, loading_whole, save_whole
+from heedful.critic.training.watch import TrainingResult, TrainingWatch, callback
 from heedful.models.folder import find_folder
 
 if TYPE_CHECKING:
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 
     from heedful.critic.training.held_out import HeldOut
     from heedful.critic.training.plan import TrainingPlan
-    from heedful.critic.training.steps import Step
+    from heedful.critic.training.watch import Step
 
 
 class TrainingSession:
@@ -122,7 +121,7 @@ class TrainingSession:
         except ValueError as error:  # as of layers for LoRA that the model does not have
             what = next(iter(str(error).strip().splitlines()), "")
             raise UsageError(f"the model cannot be trained so: {what}") from error
-        check(made)
+        check_sharding(made)
         made.remove_callback(PrinterCallback)
         every = job.settings.eval_every
         made.add_callback(

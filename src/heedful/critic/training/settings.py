@@ -35,48 +35,51 @@ _ADAPTERS = ("lora_alpha", "lora_dropout", "lora_targets", "keep_adapter")
 class Settings(BaseModel):
     """Settings that fine-tuning and preference training share.
 
+    The command line takes its flags, and their help, from these.
+
     Attributes:
-        learning_rate: of the optimizer, at its highest; with LoRA, by default ten times as high.
-        epochs: passes over the data; may be a fraction.
-        max_steps: optimizer steps, in the place of epochs.
-        batch_size: rows (or pairs) that a device computes at a time.
-        gradient_accumulation: batches that make an optimizer step.
-        max_length: tokens of prompt and critique; longer rows are left out and counted, never cut.
-            By default the model's context.
-        warmup: share of the steps in which the learning rate rises.
-        scheduler: how it falls afterwards.
-        weight_decay: of AdamW.
-        max_grad_norm: gradients are clipped to it.
-        seed: of the order of the rows, dropout and LoRA's beginnings.
-        dtype: ``auto`` computes in bfloat16 on a GPU and in float32 on a CPU. Weights are kept in
+        learning_rate: Peak learning rate. Default: 1e-5 for sft, 5e-7 for dpo; ten times that with
+            LoRA.
+        epochs: Passes over the data; may be a fraction. Default: 2 for sft, 1 for dpo.
+        max_steps: Optimizer steps, in the place of epochs.
+        batch_size: Rows (or pairs) that a device computes at a time.
+        gradient_accumulation: Batches that make an optimizer step.
+        max_length: Tokens of prompt and critique; longer rows are left out and counted, never cut.
+            Default: the model's context.
+        warmup: Share of the steps in which the learning rate rises.
+        scheduler: Learning rate schedule after the warm-up.
+        weight_decay: Weight decay of the optimizer.
+        max_grad_norm: Gradients are clipped to this norm.
+        seed: Seed of the order of the rows, of dropout and of LoRA's initial weights.
+        dtype: auto computes in bfloat16 on a GPU and in float32 on a CPU. Weights are kept in
             float32 meanwhile; those that LoRA leaves alone, in the dtype.
-        gradient_checkpointing: compute activations twice and keep fewer. By default on a GPU.
-        lora_rank: trains an adapter of this rank in the place of all weights.
-        lora_alpha: its scale; by default twice the rank.
-        lora_dropout: on its input.
-        lora_targets: names of the layers that get one; by default all linear ones.
-        lora_4bit: keeps the weights that LoRA leaves alone in four bits (QLoRA, arXiv 2305.14314:
+        gradient_checkpointing: Compute activations twice and keep fewer. Default: on a GPU.
+        lora_rank: Train an adapter of this rank in the place of all weights.
+        lora_alpha: Scale of the adapter. Default: twice the rank.
+        lora_dropout: Dropout on the adapter's input.
+        lora_targets: Names of the layers that get an adapter. Default: all linear ones.
+        lora_4bit: Keep the weights that LoRA leaves alone in four bits (QLoRA, arXiv 2305.14314:
             NF4, its scales quantized too).
-        attention: how it is computed, by transformers' name; by default as transformers chooses.
-        optimizer: ``adamw``, its state in 8 bits, or Adafactor (arXiv 1804.04235).
-        keep_adapter: leaves the adapter beside the merged model.
-        save_every: steps from checkpoint to checkpoint; by default a tenth of the training.
-        eval_every: steps from evaluation to evaluation; by default a tenth of the training.
-        keep: how many of the latest checkpoints to keep.
-        select: what becomes the result: the ``best`` evaluated weights, or the ``last``.
-        eval_batch_size: critiques that are generated at a time.
-        max_completion_tokens: of a critique in evaluation; by default twice the longest that is
-            trained on.
-        per_call: constraints per request of an evaluation, and per example that is made of code's
-            verdicts; by default what the export says, else all.
-        measure: counts of code stand in the prompts (``critic export --measure``); by default what
-            the export says.
-        chat_template: a file with the template that puts conversations to the model, or ``plain``
-            for ours; by default the tokenizer's own.
-        prompt: the prompt of the critiques, where the data does not name it.
-        prompt_file: the file whose text replaced that of the prompt in the export.
-        report_to: trackers that get losses and evaluations while training, by their packages'
-            names; each takes its address and so on from its own environment.
+        attention: Attention implementation, by its name in transformers. Default: transformers'
+            choice.
+        optimizer: AdamW, AdamW with its state in 8 bits, or Adafactor (arXiv 1804.04235).
+        keep_adapter: Leave the adapter beside the merged model.
+        save_every: Steps between checkpoints. Default: a tenth of the training.
+        eval_every: Steps between evaluations. Default: a tenth of the training.
+        keep: How many of the latest checkpoints to keep.
+        select: Weights that become the result: the best evaluated ones, or the last.
+        eval_batch_size: Critiques that an evaluation generates at a time.
+        max_completion_tokens: Tokens of a critique in an evaluation. Default: twice the longest
+            that is trained on.
+        per_call: Constraints per request of an evaluation, and per example that is made of code's
+            verdicts. Default: as exported, or all.
+        measure: Counts of code stand in the prompts, as of critic export --measure. Default: as
+            exported.
+        chat_template: A .jinja file, or plain for ours. Default: the model's own.
+        prompt: The prompt of the critiques, where the data does not name it.
+        prompt_file: The file whose text replaced that of the prompt in the export.
+        report_to: Trackers that get losses and evaluations while training. Each takes its address
+            and names from its own environment variables.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
@@ -143,8 +146,8 @@ class SftSettings(Settings):
     """Settings of fine-tuning; see :class:`Settings` for the others.
 
     Attributes:
-        group_by_length: rows of about the same length go into a batch, which wastes less on
-            padding; the order of rows is then less random.
+        group_by_length: Put rows of about the same length into a batch: less padding, and an order
+            of rows that is less random.
     """
 
     adapter_rate: ClassVar[float] = 1e-4
@@ -157,12 +160,11 @@ class DpoSettings(Settings):
     """Settings of preference training; see :class:`Settings` for the others.
 
     Attributes:
-        beta: how dearly the critic pays for leaving its reference (Rafailov et al. 2023, arXiv
-            2305.18290).
-        loss: ``dpo`` compares the whole critiques, as IF-Critic does; ``segments`` only the
-            judgments on which the two of a pair disagree.
-        sft_weight: weight of the chosen critique's own loss beside it (0: none), per token. With
-            ``segments`` of the tokens in the segments.
+        beta: KL penalty strength (Rafailov et al. 2023, arXiv 2305.18290).
+        loss: dpo compares the whole critiques, as IF-Critic does; segments only the judgments on
+            which the two of a pair disagree.
+        sft_weight: Weight of the SFT loss on the chosen critique, per token; with segments, of the
+            tokens in the segments.
     """
 
     adapter_rate: ClassVar[float] = 5e-6

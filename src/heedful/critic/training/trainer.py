@@ -6,16 +6,111 @@ import math
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
-from heedful.core.errors import HeedfulWarning, RunError
-from heedful.critic.training.segments import collator
+from heedful.core.errors import HeedfulWarning, RunError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from heedful.critic.training.chat import Chat, Encoded
     from heedful.critic.training.settings import DpoSettings, Settings, SftSettings
+    from heedful.critic.training.tokens import Chat, Encoded
     from heedful.data.training_sets.layouts import Example
+
+
+def collator(pad_token_id: int) -> Any:
+    """Make the collator that lets only marked tokens into the loss.
+
+    What two critiques share before their first difference cancels in DPO's loss; what they share
+    behind it does not quite, for it follows other words. The mask takes all of it out.
+    """
+    from trl.trainer.dpo_trainer import DataCollatorForPreference
+
+    class SegmentCollator(DataCollatorForPreference):  # type: ignore[misc]
+        """TRL's collator; rows have ``chosen_mask`` and ``rejected_mask`` over all tokens."""
+
+        def torch_call(self, examples: list[dict[str, Any]]) -> dict[str, Any]:
+            """Make a batch: first all that is chosen, then all that is rejected."""
+            import torch
+
+            batch: dict[str, Any] = super().torch_call(examples)
+            marks = [
+                example[f"{side}_mask"] for side in ("chosen", "rejected") for example in examples
+            ]
+            held = [
+                len(example["prompt_ids"]) + len(example[f"{side}_ids"])
+                for side in ("chosen", "rejected")
+                for example in examples
+            ]
+            _refuse_misaligned(marks, held)
+            width = batch["completion_mask"].shape[1]
+            mask = torch.tensor([[*row, *[0] * (width - len(row))] for row in marks])
+            batch["completion_mask"] = batch["completion_mask"] * mask
+            return batch
+
+    return SegmentCollator(pad_token_id=pad_token_id)
+
+
+def _refuse_misaligned(marks: Sequence[Sequence[int]], held: Sequence[int]) -> None:
+    """Hold that the marks are of the very tokens that TRL made."""
+    for row, tokens in zip(marks, held, strict=True):
+        if len(row) != tokens:
+            message = f"the mask has {len(row)} tokens, the answer {tokens}"
+            raise AssertionError(message)
+
+
+def is_sharded(trainer: Any) -> bool:
+    """Tell whether a trainer's weights are in shards."""
+    return bool(trainer.is_fsdp_enabled or trainer.is_deepspeed_enabled)
+
+
+def check_sharding(trainer: Any) -> None:
+    """Refuse what cannot be trained, and have ZeRO's third stage gather weights to save them."""
+    state = trainer.accelerator.state
+    if trainer.is_fsdp_enabled and state.fsdp_plugin.fsdp_version == 1:
+        raise UsageError(
+            "the first version of FSDP is not supported",
+            hint="launch with --fsdp_version 2, or fsdp_version: 2 in accelerate's configuration",
+        )
+    if trainer.is_deepspeed_enabled:
+        optimisation = state.deepspeed_plugin.deepspeed_config["zero_optimization"]
+        optimisation["stage3_gather_16bit_weights_on_model_save"] = True
+
+
+@contextmanager
+def loading_whole() -> Iterator[None]:
+    """Have transformers load whole weights, which it divides in ZeRO's third stage."""
+    from transformers.integrations import deepspeed
+
+    reference = deepspeed._hf_deepspeed_config_weak_ref  # noqa: SLF001 - there is only a setter
+    deepspeed.unset_hf_deepspeed_config()
+    try:
+        yield
+    finally:
+        deepspeed._hf_deepspeed_config_weak_ref = reference  # noqa: SLF001
+
+
+def save_whole(trainer: Any, folder: Path) -> None:
+    """Write all weights to a folder; every process must call it, the first one writes."""
+    with _gathered(trainer):
+        trainer.save_model(str(folder))
+    trainer.accelerator.wait_for_everyone()
+
+
+@contextmanager
+def _gathered(trainer: Any) -> Iterator[None]:
+    """Have FSDP gather weights that it would write in shards; checkpoints stay in shards."""
+    if not trainer.is_fsdp_enabled:
+        yield
+        return
+    from torch.distributed.fsdp import StateDictType
+
+    plugin = trainer.accelerator.state.fsdp_plugin
+    before, plugin.state_dict_type = plugin.state_dict_type, StateDictType.FULL_STATE_DICT
+    try:
+        yield
+    finally:
+        plugin.state_dict_type = before
+
 
 _OPTIMIZERS = {"adamw": "adamw_torch_fused", "adamw_8bit": "adamw_8bit", "adafactor": "adafactor"}
 """By transformers' names."""

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from heedful.analysis.calibration import DRAW, blank
 from heedful.core.errors import InputError, UsageError
 from heedful.core.text import spreadsheet_cell
-from heedful.critic.data.audit import KINDS, MARK
-from heedful.critic.data.audited import NO, UNSURE, YES, Accuracy, kind_of
+from heedful.critic.data.audit import KINDS, MARK, NO, UNSURE, YES, Accuracy, kind_of
 from heedful.data.formats.base import replacing
 from heedful.data.formats.files import records
 
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
     from heedful.core.nouns import Sample
     from heedful.critic.data.audit import Kind, Subject
 
-__all__ = []
 
 ANSWERS = ("yes", "no", "unsure", "")
 """Possible answers to a question; the empty one takes an answer back."""

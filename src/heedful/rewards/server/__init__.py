@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from heedful.rewards.server.limits import Limits
+from heedful.rewards.server.admission import Limits
 from heedful.rewards.server.process import serve
 
 __all__ = ["Limits", "serve"]

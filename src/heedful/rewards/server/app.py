@@ -1,4 +1,4 @@
-"""The endpoints."""
+"""The endpoints: from rows to samples, and from judgments to answers."""
 
 from __future__ import annotations
 
@@ -11,26 +11,127 @@ from pydantic_core import from_json, to_json
 from starlette.exceptions import HTTPException
 
 from heedful.core.errors import HeedfulError, RowError, StopRunError
-from heedful.data.formats.fields import explain
+from heedful.core.log import logger
+from heedful.data.formats import native
+from heedful.data.formats.fields import explain, row_id
 from heedful.data.formats.files import shown
-from heedful.rewards import Rewarded
+from heedful.rewards import Rewarded, rows
 from heedful.rewards.adapters import openrlhf_sample
-from heedful.rewards.server import bodies as shapes
 from heedful.rewards.server import openapi as document
-from heedful.rewards.server import replies
+from heedful.rewards.server.admission import Body, RefusedError, error_payload
 from heedful.rewards.server.auth import counts_of
-from heedful.rewards.server.errors import RefusedError, error_payload
-from heedful.rewards.server.limits import Body
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Sequence
 
-    from heedful.core.nouns import Critique
+    from heedful.core.nouns import Critique, Judgment, Sample
     from heedful.rewards import Reward
     from heedful.rewards.background import RewardSession
     from heedful.rewards.server.admission import JudgingService
     from heedful.rewards.server.auth import RequestCounts
     from heedful.rewards.server.metrics import Metrics
+
+AGAIN = "send it again; answers are cached"
+
+_CHECKLISTS = {"checklist", "constraints", "checklist_struct"}
+_HINT = "give it a field checklist with the constraints; see /openapi.json"
+
+
+def read_row(row: Any, at: int) -> Sample | HeedfulError:
+    """Read a row of a request; what cannot be judged is an error."""
+    where = f"samples[{at}]"
+    try:
+        if not isinstance(row, dict):
+            raise RowError("the sample isn't an object")  # noqa: TRY301 - as what is read_row raises
+        if not _CHECKLISTS & {*row}:
+            raise RowError("the sample has no checklist", hint=_HINT)  # noqa: TRY301 - the same
+        sample = rows.read(row, at + 1)
+    except RowError as error:
+        return RowError(
+            error.what, where=where, hint=error.hint or "see SampleBody in /openapi.json"
+        )
+    except Exception as error:  # noqa: BLE001 - whatever is sent, the client is told
+        logger.warning("a sample cannot be read_row", exc_info=True)
+        return RowError(f"the sample cannot be read_row: {type(error).__name__}", where=where)
+    if sample.response is None:
+        return RowError("the sample has no response", where=where, hint="give it a field response")
+    if not sample.checklist:
+        return RowError("the checklist is empty", where=where, hint="give at least one constraint")
+    return sample
+
+
+def critique_reply(
+    row: Any, sample: Sample | HeedfulError, outcome: Critique | HeedfulError, at: int
+) -> dict[str, Any]:
+    """Lay out the critique of a row, or why there is none."""
+    judgments: list[dict[str, Any]] = []
+    coverage = None
+    if not isinstance(sample, HeedfulError) and not isinstance(outcome, HeedfulError):
+        judgments = native.judgments(sample, outcome)
+        decided = sum(judgment.status.decided for judgment in outcome.judgments)
+        coverage = decided / len(outcome.judgments)
+    return {
+        "id": _id_of(row, sample, at),
+        "judgments": judgments,
+        "coverage": coverage,
+        "error": error_payload(outcome) if isinstance(outcome, HeedfulError) else None,
+    }
+
+
+def reward_reply(
+    row: Any, sample: Sample | HeedfulError, outcome: Rewarded | HeedfulError, at: int
+) -> dict[str, Any]:
+    """Lay out the reward of a row, or why there is none."""
+    name = _id_of(row, sample, at)
+    if isinstance(outcome, HeedfulError):
+        return _unrewarded(name, outcome)
+    if outcome.problem is not None:
+        return _unrewarded(name, RowError(outcome.problem, where=f"samples[{at}]"))
+    return {
+        "id": name,
+        "reward": outcome.value,
+        "decided": outcome.decided,
+        "bounds": outcome.bounds,
+        "verdicts": outcome.statuses,
+        "coverage": outcome.coverage,
+        "skipped": outcome.skipped,
+        "gate": None if outcome.gate is None else outcome.gate._asdict(),
+        "guards": [guard.status for guard in outcome.guards],
+        "undecided": None if outcome.decided else _reason(outcome),
+        "error": None,
+    }
+
+
+def _unrewarded(name: str, error: HeedfulError) -> dict[str, Any]:
+    return {
+        "id": name,
+        "reward": None,
+        "decided": False,
+        "bounds": None,
+        "verdicts": [],
+        "coverage": None,
+        "skipped": 0,
+        "gate": None,
+        "guards": [],
+        "undecided": None,
+        "error": error_payload(error),
+    }
+
+
+def _reason(reward: Rewarded) -> str:
+    """Return why a verdict is missing: the first reason stands for the others."""
+    judgments: tuple[Judgment, ...] = (*reward.critique.judgments, *reward.guards)
+    return next(judgment.explanation for judgment in judgments if not judgment.status.decided)
+
+
+def _id_of(row: Any, sample: Sample | HeedfulError, at: int) -> str:
+    if not isinstance(sample, HeedfulError):
+        return sample.id
+    try:
+        return row_id(row, at + 1, "id")
+    except (RowError, AttributeError):  # an id that is none, or a row that is no object
+        return f"row-{at + 1}"
+
 
 B = TypeVar("B", bound=BaseModel)
 T = TypeVar("T")
@@ -40,17 +141,11 @@ UNREACHABLE, UNAVAILABLE, LATE = 502, 503, 504
 
 
 class Judged(NamedTuple):
-    """A row of a request as its answer has it; nothing else of it is kept.
+    """A row of a request as its answer has it; nothing else of it is kept."""
 
-    Attributes:
-        body: the row's JSON.
-        reward: its reward, if it has one.
-        error: why it was not judged.
-    """
-
-    body: bytes
-    reward: float | None = None
-    error: HeedfulError | None = None
+    body: bytes  # the row's JSON
+    reward: float | None = None  # its reward, if it has one
+    error: HeedfulError | None = None  # why it was not judged
 
 
 class Endpoints:
@@ -71,7 +166,7 @@ class Endpoints:
         row = await self._json(request, until)
         (reply,) = await self._judged(request, [row], self._critique, until)
         if reply is None:
-            raise RefusedError(self._late(), self._why_late(), hint=replies.AGAIN)
+            raise RefusedError(self._late(), self._why_late(), hint=AGAIN)
         if reply.error is not None:
             raise RefusedError(MISSHAPEN, reply.error.what, hint=reply.error.hint)
         return _reply(OK, reply.body)
@@ -79,18 +174,18 @@ class Endpoints:
     async def critiques(self, request: Request) -> Response:
         """Judge several responses against their checklists, every constraint of them."""
         until = self._service.deadline()
-        batch = await self._read(request, shapes.Batch, until)
+        batch = await self._read(request, document.Batch, until)
         outcomes = await self._judged(request, batch.samples, self._critique, until)
-        return self._answer(batch.samples, outcomes, replies.critiqued, b"{")
+        return self._answer(batch.samples, outcomes, critique_reply, b"{")
 
     async def rewards(self, request: Request) -> Response:
         """Compute the rewards of several responses, judging only what they depend on."""
         until = self._service.deadline()
-        batch = await self._read(request, shapes.Batch, until)
+        batch = await self._read(request, document.Batch, until)
         outcomes = await self._judged(request, batch.samples, self._reward_of, until)
         values = to_json([None if each is None else each.reward for each in outcomes])
         head = b'{"rewards":' + values + b","
-        return self._answer(batch.samples, outcomes, replies.rewarded, head)
+        return self._answer(batch.samples, outcomes, reward_reply, head)
 
     async def openrlhf(self, request: Request) -> Response:
         """Answer OpenRLHF's `--reward.remote_url`; needs a fallback for undecided rewards."""
@@ -102,7 +197,7 @@ class Endpoints:
                 "OpenRLHF takes numbers only, and rewards may be undecided",
                 hint="start the server with a fallback, as --undecided 0; extra_logs says its rate",
             )
-        sent = await self._read(request, shapes.OpenRLHFQuery, until)
+        sent = await self._read(request, document.OpenRLHFQuery, until)
         if not len(sent.query) == len(sent.prompts) == len(sent.labels):
             sizes = f"{len(sent.query)}, {len(sent.prompts)} and {len(sent.labels)}"
             what = f"the numbers of queries, prompts and labels differ: {sizes}"
@@ -114,7 +209,7 @@ class Endpoints:
             raise RefusedError(
                 self._late(),
                 f"{len(outcomes) - len(scored)} of {len(outcomes)} samples are not judged yet",
-                hint=replies.AGAIN,
+                hint=AGAIN,
             )
         rewards, undecided, gated, coverage = zip(*scored, strict=True)
         logs = {"undecided": undecided, "gated": gated, "coverage": coverage}
@@ -122,23 +217,23 @@ class Endpoints:
         return _reply(OK, body)
 
     async def _critique(self, row: Any, at: int, counts: RequestCounts) -> Judged:
-        sample = replies.read(row, at)
+        sample = read_row(row, at)
         if isinstance(sample, HeedfulError):
             outcome: Critique | HeedfulError = sample
         else:
             outcome = await self._session.critique(sample)
         self._count(outcome, counts)
         error = outcome if isinstance(outcome, HeedfulError) else None
-        return Judged(to_json(replies.critiqued(row, sample, outcome, at)), error=error)
+        return Judged(to_json(critique_reply(row, sample, outcome, at)), error=error)
 
     async def _reward_of(self, row: Any, at: int, counts: RequestCounts) -> Judged:
-        sample = replies.read(row, at)
+        sample = read_row(row, at)
         if isinstance(sample, HeedfulError):
             outcome: Rewarded | HeedfulError = sample
         else:
             outcome = await self._session.reward(sample)
         self._count(outcome, counts)
-        laid_out = replies.rewarded(row, sample, outcome, at)
+        laid_out = reward_reply(row, sample, outcome, at)
         return Judged(to_json(laid_out), reward=laid_out["reward"])
 
     async def _openrlhf(
@@ -224,7 +319,7 @@ class Endpoints:
         head: bytes,
     ) -> Response:
         """Answer a batch: with 503 or 504 where rows are not judged yet, and what there is."""
-        late = RowError(self._why_late(), hint=replies.AGAIN)
+        late = RowError(self._why_late(), hint=AGAIN)
         bodies = [
             to_json(lay_out(rows[at], late, late, at)) if outcome is None else outcome.body
             for at, outcome in enumerate(outcomes)
@@ -274,10 +369,10 @@ def application(
     app = document.described(secured=secured)
     here = Endpoints(reward, session, service, metrics)
     for path, endpoint, request, reply in (
-        ("/v1/critique", here.critique, shapes.SampleBody, shapes.CritiqueReply),
-        ("/v1/critiques", here.critiques, shapes.Batch, shapes.Critiques),
-        ("/v1/rewards", here.rewards, shapes.Batch, shapes.Rewards),
-        ("/openrlhf", here.openrlhf, shapes.OpenRLHFQuery, shapes.OpenRLHFRewards),
+        ("/v1/critique", here.critique, document.SampleBody, document.CritiqueReply),
+        ("/v1/critiques", here.critiques, document.Batch, document.Critiques),
+        ("/v1/rewards", here.rewards, document.Batch, document.Rewards),
+        ("/openrlhf", here.openrlhf, document.OpenRLHFQuery, document.OpenRLHFRewards),
     ):
         app.add_api_route(path, endpoint, methods=["POST"], **document.posted(request, reply))
     for path, probe in (("/health", here.health), ("/ready", here.ready)):

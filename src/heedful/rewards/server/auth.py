@@ -16,12 +16,12 @@ from pydantic_core import to_json
 from heedful.core.errors import UsageError
 from heedful.core.log import logger
 from heedful.core.net import is_loopback
-from heedful.rewards.server.errors import RefusedError, error_payload
+from heedful.rewards.server.admission import RefusedError, error_payload
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
 
-    from heedful.rewards.server.limits import Body
+    from heedful.rewards.server.admission import Body
     from heedful.rewards.server.metrics import Metrics
 
     Scope = MutableMapping[str, Any]
@@ -37,19 +37,12 @@ COUNTS = "heedful.counts"
 
 @dataclass(slots=True)
 class RequestCounts:
-    """Counts of a request for the log, which holds no text.
+    """Counts of a request for the log, which holds no text."""
 
-    Attributes:
-        samples: how many samples it had.
-        undecided: how many of them came out undecided.
-        errors: how many could not be judged.
-        body: the bytes that it sent, once they are being read.
-    """
-
-    samples: int = 0
-    undecided: int = 0
-    errors: int = 0
-    body: Body | None = None
+    samples: int = 0  # how many samples it had
+    undecided: int = 0  # how many of them came out undecided
+    errors: int = 0  # how many could not be judged
+    body: Body | None = None  # the bytes that it sent, once they are being read
 
 
 def counts_of(scope: Mapping[str, Any]) -> RequestCounts:

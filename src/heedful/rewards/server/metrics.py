@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from heedful.core.nouns import Critique
     from heedful.models import Price
     from heedful.rewards import Reward, Rewarded
-    from heedful.rewards.server.limits import Admission
+    from heedful.rewards.server.admission import Admission
 
 SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0)
 """Upper bounds of the histogram's buckets."""

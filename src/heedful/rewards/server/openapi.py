@@ -1,22 +1,176 @@
-"""The OpenAPI document: what endpoints take and give, and how they refuse.
+"""The OpenAPI document: the bodies of requests and answers, and how endpoints refuse.
 
-Bodies are read by the endpoints, up to a limit and row by row, so FastAPI does not see their shape
-in a signature; it is added here.
+Rows are described here and not validated: they are read one by one, in all the spellings that
+files may have, so that a bad one costs no other.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any, Literal
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
+from pydantic import BaseModel, ConfigDict, Field, SkipValidation
 from pydantic.json_schema import models_json_schema
 
 from heedful.core.version import __version__
-from heedful.rewards.server import bodies as shapes
 
-if TYPE_CHECKING:
-    from pydantic import BaseModel
+_ROW: dict[str, Any] = {
+    "prompt": "Name three rivers, without a comma.",
+    "response": "Rhine, Nile and Amazon",
+    "checklist": [
+        {"text": "No commas.", "check": {"id": "punctuation:no_comma"}},
+        {"text": "It names three rivers."},
+    ],
+}
+
+Verdict = Literal["met", "unmet", "unparsed", "failed", "unsupported", "not_applicable"]
+
+
+class SampleBody(BaseModel):
+    """A response to judge, with its prompt and checklist.
+
+    It is read as a row of a file is: `messages` may stand for `prompt`, `constraints` or
+    IF-Critic's `checklist_struct` for `checklist`, and lists may be JSON text.
+    """
+
+    model_config = ConfigDict(extra="allow", json_schema_extra={"examples": [_ROW]})
+
+    id: str | int | None = Field(
+        None, description="Names the row in the answer; by place if absent."
+    )
+    prompt: str | list[dict[str, Any]] | None = Field(
+        None, description="The instruction: text, or messages that end on the turn answered."
+    )
+    response: str = Field(description="The text to judge.")
+    checklist: list[str | dict[str, Any]] = Field(
+        description="The constraints: texts, or objects with `text` and maybe `check` (what code "
+        "decides), `priority` (primary or secondary), `weight` and `type`."
+    )
+
+
+class Batch(BaseModel):
+    """Several responses to judge."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"samples": [_ROW]}]})
+
+    samples: list[SkipValidation[SampleBody]] = Field(min_length=1)
+
+
+class OpenRLHFQuery(BaseModel):
+    """A batch as OpenRLHF sends it to `--reward.remote_url`; the lists are equally long."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "query": ["<|user|>Greet.<|end|><|assistant|>Hello.<|end|>"],
+                    "prompts": ["<|user|>Greet.<|end|><|assistant|>"],
+                    "labels": ['{"prompt": "Greet.", "checklist": ["It is polite."]}'],
+                }
+            ]
+        }
+    )
+
+    query: list[str] = Field(min_length=1, description="Prompt and response, with special tokens.")
+    prompts: list[str] = Field(description="The prompts, as templated.")
+    labels: list[Any] = Field(description="The checklists, as JSON text or as objects.")
+
+
+class Failure(BaseModel):
+    """An error: what is wrong, where, and what to do about it."""
+
+    what: str
+    where: str = ""
+    hint: str = ""
+
+
+class Refusal(BaseModel):
+    """An answer of status 400 or above. What was decided by the deadline is in `results`."""
+
+    error: Failure
+    results: list[dict[str, Any]] | None = None
+
+
+class Verdicted(BaseModel):
+    """A verdict on one constraint, and why."""
+
+    model_config = ConfigDict(extra="allow")
+
+    constraint: str
+    status: Verdict = Field(description="Only met and unmet are decided.")
+    explanation: str = Field("", description="The reason of the verdict, or why it is missing.")
+    judge: str = Field("", description="Who decided.")
+    confidence: float | None = None
+
+
+class CritiqueReply(BaseModel):
+    """The verdicts on one response."""
+
+    id: str
+    judgments: list[Verdicted] = Field(description="In the order of the checklist.")
+    coverage: float | None = Field(description="Share of the verdicts that are decided.")
+    error: Failure | None = Field(description="Why the row was not judged.")
+
+
+class Critiques(BaseModel):
+    """Critiques, in the order of the samples."""
+
+    results: list[CritiqueReply]
+
+
+class Stopped(BaseModel):
+    """Why a response gets 0 without being judged."""
+
+    gate: str = Field(description="The gate's name.")
+    reason: str
+
+
+class RewardReply(BaseModel):
+    """The reward of one response, and what it rests on."""
+
+    id: str
+    reward: float | None = Field(
+        description="Null where it is not decided, or else the fallback that the server has."
+    )
+    decided: bool = Field(description="Whether the reward rests on verdicts.")
+    bounds: tuple[float, float] | None = Field(
+        description="The reward with all undecided verdicts unmet, and with all of them met."
+    )
+    verdicts: list[Verdict] = Field(description="In the order of the checklist.")
+    coverage: float | None = Field(description="Share decided of the requested verdicts.")
+    skipped: int = Field(description="Constraints not judged, as the reward was settled without.")
+    gate: Stopped | None = Field(description="The gate that stopped the response, if one did.")
+    guards: list[Verdict] = Field(description="The criteria against reward hacking, if in use.")
+    undecided: str | None = Field(
+        description="Why a verdict that the reward depends on is missing."
+    )
+    error: Failure | None = Field(description="Why the row was not judged.")
+
+
+class Rewards(BaseModel):
+    """Rewards, in the order of the samples."""
+
+    rewards: list[float | None] = Field(description="The rewards alone.")
+    results: list[RewardReply]
+
+
+class OpenRLHFRewards(BaseModel):
+    """Rewards for OpenRLHF; all lists are as long as `query`."""
+
+    rewards: list[float]
+    scores: list[float]
+    extra_logs: dict[str, list[float]]
+
+
+class Health(BaseModel):
+    """The state of the server."""
+
+    status: Literal["ok", "full", "stopping", "failing"]
+    held: int = Field(description="Samples accepted and not judged yet.")
+    capacity: int
+    error: Failure | None = Field(None, description="Why no call to the judge's model succeeds.")
+
 
 DESCRIPTION = """Judges responses against checklists of constraints, and makes rewards of that.
 
@@ -38,7 +192,7 @@ REFUSALS = {
 
 REF = "#/components/schemas/{model}"
 
-REQUESTS: tuple[type[BaseModel], ...] = (shapes.SampleBody, shapes.Batch, shapes.OpenRLHFQuery)
+REQUESTS: tuple[type[BaseModel], ...] = (SampleBody, Batch, OpenRLHFQuery)
 
 
 class _Documented(FastAPI):
@@ -84,11 +238,11 @@ def posted(request: type[BaseModel], reply: type[BaseModel]) -> dict[str, Any]:
     """Describe an endpoint that judges."""
     content = {"application/json": {"schema": {"$ref": REF.format(model=request.__name__)}}}
     refusals = {
-        status: {"model": shapes.Refusal, "description": text} for status, text in REFUSALS.items()
+        status: {"model": Refusal, "description": text} for status, text in REFUSALS.items()
     }
-    if request is shapes.OpenRLHFQuery:
+    if request is OpenRLHFQuery:
         text = "The server has no fallback for undecided rewards, and OpenRLHF takes no null."
-        refusals[409] = {"model": shapes.Refusal, "description": text}
+        refusals[409] = {"model": Refusal, "description": text}
     return {
         "response_model": None,
         "responses": {200: {"model": reply, "description": "Judged."}, **refusals},
@@ -98,9 +252,9 @@ def posted(request: type[BaseModel], reply: type[BaseModel]) -> dict[str, Any]:
 
 def probed(path: str) -> dict[str, Any]:
     """Describe an endpoint for probes, which needs no token."""
-    responses: dict[int, Any] = {200: {"model": shapes.Health, "description": "Yes."}}
+    responses: dict[int, Any] = {200: {"model": Health, "description": "Yes."}}
     if path == "/ready":
-        responses[503] = {"model": shapes.Health, "description": "No."}
+        responses[503] = {"model": Health, "description": "No."}
     return {"response_model": None, "responses": responses, "openapi_extra": {"security": []}}
 
 

@@ -11,7 +11,7 @@ from heedful.core.errors import UsageError
 from heedful.core.log import logger
 from heedful.core.net import listen
 from heedful.core.text import amount
-from heedful.rewards.server.limits import Limits
+from heedful.rewards.server.admission import Limits
 
 if TYPE_CHECKING:
     import socket
