@@ -119,7 +119,7 @@ class Checklist:
         )
 
     def request(self, sample: Sample, positions: Sequence[int]) -> str | None:
-        """Return the prompt for a sample as it is first sent; several calls' are put together.
+        """Return the prompt as it is first sent; those of several calls are joined.
 
         Args:
             sample: the sample.
@@ -136,7 +136,7 @@ class Checklist:
         return "\n\n".join(message.content for messages in prompts for message in messages)
 
     def _askable(self, sample: Sample, positions: Sequence[int]) -> list[int]:
-        """Return the constraints that the prompt can ask for: levels need one that knows them."""
+        """Return the constraints that the prompt can ask about: not every prompt knows levels."""
         levels = getattr(self.prompt, "levels", False)
         checklist = sample.checklist
         return [at for at in positions if levels or checklist[at].scale is None]
