@@ -167,7 +167,7 @@ def build(
         flags: How the job is run.
     """
     from heedful.bench.criticbench.build import build as build_benchmark
-    from heedful.bench.criticbench.questions import BuildPlan
+    from heedful.bench.criticbench.generate import BuildPlan
     from heedful.engine.inputs import unnamed
 
     names = [*model_flags.model, *model_flags.code_model]
@@ -327,8 +327,8 @@ def _examined(
     progress: Progress | None = None,
 ) -> Outcome:
     """Say how good critics are, and write the report."""
-    from heedful.bench.criticbench.charts import document
     from heedful.bench.criticbench.report import RESULTS, SUMMARY, write_report
+    from heedful.bench.criticbench.tables import document
 
     written = write_report(result, output, charts) if output else []
     made = [run / RESULTS, run / SUMMARY] if run else []

@@ -25,7 +25,7 @@ def trust(file: Path = FILE) -> int:
         file: The file.
     """
     if not file.is_file():
-        raise UsageError("no such file", where=str(file))
+        raise UsageError("no such file", where=str(file), hint="name a heedful.toml")
     content = read(file)
     risky = dict(_risky(content))
     if not risky:
