@@ -67,15 +67,6 @@ def decomposing(_: dict[str, Any]) -> Answer:
     return completion("<c1>\nTYPE: content\nPRIORITY: primary\nTEXT: Keep a calm tone\n</c1>")
 
 
-def proposing(body: dict[str, Any]) -> Answer:
-    prompt = asked(body)
-    if "a_implies_b" in prompt:
-        return completion('{"a_implies_b": true, "b_implies_a": true}')
-    if '"meet"' in prompt:
-        return completion('{"meet": ["a calm one"], "violate": ["a wild one"]}')
-    return completion('{"check": null}')
-
-
 def generating(body: dict[str, Any]) -> Answer:
     prompt = asked(body)
     replies = (answers, 0.5) if "Judgment:" not in prompt else (judgments, 0.7)
@@ -133,9 +124,6 @@ COMMANDS = {
     ),
     "checklist": Command(
         f"checklist prompts.jsonl {TOY} -o out.jsonl --run r", decomposing, "out.jsonl"
-    ),
-    "checklist --compile": Command(
-        f"checklist in.jsonl --compile {TOY} -o out.jsonl --run r", proposing, "out.jsonl"
     ),
     "critic select": Command(
         f"critic select in.jsonl {TOY} -o out.jsonl --count 100 --run r",

@@ -103,7 +103,6 @@ TEXTS: list[tuple[str, str, str]] = [
     ("Your reply has to be in French.", FRENCH, ENGLISH),
     # Formats.
     ("Answer only in JSON.", JSON, ENGLISH),
-    ("Contains the keys name, age, city", JSON, '{"name": 1}'),
     ("The JSON must have the keys name and age.", JSON, '{"name": 1}'),
     ("Use a markdown table.", TABLE, paragraphs(2)),
     ("Include a table with three columns.", TABLE, TABLE_2),

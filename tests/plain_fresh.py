@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from plain_responses import (
     characters,
-    paragraphs,
     sentences,
     words,
 )
@@ -49,7 +48,6 @@ EN: list[tuple[str, str, str]] = [
     ("The response includes a table with at least 2 rows.", TABLE, RAIN),
     ("Use exactly two headings.", "# Rain\n\nIt fell.\n\n# Wind\n\nIt rose.", RAIN),
     ("Structure the answer with H2 headings.", "## Rain\n\nIt fell.\n\n## Wind\n\nIt rose.", RAIN),
-    ("Write 4 paragraphs, separated by blank lines.", paragraphs(4), paragraphs(2)),
     ("Include a P.S. at the end.", "Rain fell.\n\nP.S. Bring an umbrella.", RAIN),
     ("Contains at least one number.", "It rained for 3 days.", RAIN),
     ('Include the disclaimer "Not financial advice".', "Buy. Not financial advice.", "Buy."),
@@ -60,7 +58,6 @@ EN: list[tuple[str, str, str]] = [
     ("The first sentence must contain the word 'rain'.", RAIN, "It fell. Rain is cold."),
     ("Refrain from using contractions.", RAIN, "It didn't rain. I don't care."),
     ("Use the British spelling 'colour', not 'color'.", "A fine colour.", "A fine color."),
-    ("Contains [NAME] as a placeholder.", "Dear [NAME], it rained.", "Dear Ann, it rained."),
     ("Responses over 100 words are not acceptable.", words(60), words(150)),
     ("Ensure the output is valid XML.", "<a><b>Rain</b></a>", "It rained."),
     (
@@ -71,12 +68,8 @@ EN: list[tuple[str, str, str]] = [
     ("Return a list of three strings in JSON.", '["a", "b", "c"]', '["a", "b"]'),
     ("The JSON array should have 4 elements.", "[1, 2, 3, 4]", "[1, 2]"),
     ("Use 12 words exactly.", words(12), words(30)),
-    ("Mentions 'Kubernetes', 'Docker', or 'Podman'.", "Try Docker first.", "Try it first."),
     ("Doesn't mention competitors 'Foo' or 'Bar'.", "Buy ours.", "Foo is better."),
-    ("Include the email address support@acme.com.", "Write to support@acme.com.", "Write to us."),
-    ("Include the phone number 555-0100.", "Call 555-0100.", "Call us."),
     ("Address the user as 'Captain'.", "Captain, it rained.", "It rained."),
-    ("Greets the user with 'Hello'.", "Hello, it rained.", "It rained."),
 ]
 
 ZH: list[tuple[str, str, str]] = [
@@ -84,7 +77,6 @@ ZH: list[tuple[str, str, str]] = [
     ("回答语言：法语", FRENCH, CHINESE),
     ("每句话后面加一个表情", "今天下雨了😀。", "今天下雨了。"),
     ("在文末添加三个话题标签", "今天下雨了。#雨 #风 #雪", "今天下雨了。"),
-    ("附上官网链接https://example.org", "见 https://example.org 。", "见官网。"),
     ("句子不要超过20个字", "今天下雨了。", f"{characters(40)}"),
     ("回答中必须有至少一个问号", "下雨了吗？", "下雨了。"),
     ("不要提问", "今天下雨了。", "今天下雨了吗？"),

@@ -33,8 +33,6 @@ TEXTS: list[tuple[str, str, str]] = [
     ("三个不同的emoji", "雨🌧晴🌞风🌬", "雨🌧🌧🌧"),
     ("No words in all caps.", "The rain falls.", "The RAIN falls."),
     # Words.
-    ("Mention London and Paris.", "From London to Paris.", ""),
-    ("At least one of the words sun, moon, sky must appear.", "The moon rose.", "Rain fell."),
     ("Don't use the word rain more than twice.", "Rain and rain.", "Rain, rain, rain."),
     ("All of the following words must appear: sun, moon.", "Sun and moon.", "Only a moon."),
     ("The keywords sun, moon and sky must be included.", "Sun, moon, sky.", "Sun and moon."),
@@ -56,14 +54,12 @@ TEXTS: list[tuple[str, str, str]] = [
     ("More than 20 words but fewer than 60.", words(40), words(90)),
     # Signs, figures, names and headings.
     ("包含数字“8”", "一共有8个。", ""),
-    ("Include the year 1999.", "It was 1999 then.", "It was long ago."),
     ("Use the name Alice.", "Alice slept.", "Bob slept."),
     ("Include the emoji 😀.", "Rain 😀", "Rain"),
     ("End with the emoji 😀.", "Rain 😀", "😀 Rain"),
     ("Do not use the ampersand.", "Rain and wind.", "Rain & wind."),
     ('Do not use the "@" symbol.', "Rain and wind.", "Mail a@b.org."),
     ("No underscores.", "Rain and wind.", "snake_case"),
-    ("Include the hashtags #fun and #sun.", "Oh #fun and #sun!", "Oh #fun!"),
     ("Include the heading 'Summary'.", "## Summary\nIt rained.", "It rained."),
     ('Title it "My Day".', "# My Day\nIt rained.", "# Our Night\nIt rained."),
     ("Append 'That is all.' to the end of your response.", "Rain. That is all.", "Rain."),

@@ -162,16 +162,6 @@ def test_a_run_outlives_any_count_and_does_not_believe_it(tokens: Any, tmp_path:
     assert cost["dollars"] is None  # not known, rather than wrong
 
 
-def test_a_model_s_long_name_does_not_fill_the_summary(tmp_path: Path) -> None:
-    def script(number: int, body: dict[str, Any]) -> Answer:
-        answer = verdicts(number, body)
-        return replace(answer, body={**answer.body, "model": "m" * 2**20})
-
-    with serving(script=script) as server:
-        judged(server, 2, tmp_path / "run")
-    assert (tmp_path / "run" / "summary.json").stat().st_size < 20_000
-
-
 # The books.
 
 

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from heedful.core.nouns import Constraint, Message, Sample
 from heedful.judges import prompts
-from heedful.judges.prompts.control_tokens import escape, unescape
-from heedful.judges.prompts.fence import unfence
+from heedful.judges.prompts.fence import escape, unescape, unfence
 
 TOKENS = {
     "ChatML": "<|im_start|> <|im_end|> <|endoftext|> <|im_sep|> <|vision_start|>",

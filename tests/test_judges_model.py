@@ -296,7 +296,7 @@ def test_what_code_contradicts_is_not_accepted(says: list[bool]) -> None:
 
 
 def test_what_its_own_words_contradict_is_not_accepted() -> None:
-    reply = "<c1>\n9 jokes, asked for at most 3\nVERDICT: MET\n</c1>"
+    reply = "<c1>\nSo the constraint is not met.\nVERDICT: MET\n</c1>"
     options: dict[str, Any] = {"reasks": 0, "model": ScriptedModel([reply] * 9)}
     for reject, status in ((False, Status.MET), (True, Status.UNPARSED)):
         made = make_judge("checklist", reject_contradictions=reject, **options)

@@ -49,20 +49,6 @@ def test_a_limit_that_may_be_of_each_part_is_not_of_all(
     assert verdict(text, PARTS[part]([each] * parts)) is not False
 
 
-WORDS = st.text("abcdefgh", min_size=3, max_size=6)
-
-
-@given(WORDS, WORDS, st.sampled_from(["string", "text", "exact string"]))
-def test_a_string_may_stand_inside_of_a_word(word: str, other: str, noun: str) -> None:
-    inside = f"It is {other}{word}{other} here."
-    assert verdict(f"Include the {noun} '{word}'.", inside) is True
-    assert verdict(f"The response must not contain the {noun} '{word}'.", inside) is False
-    assert verdict(f"Include the {noun} '{word.upper()}'.", inside) is not True
-    without = f"It is {other}."
-    if word not in without:
-        assert verdict(f"Include the {noun} '{word}'.", without) is False
-
-
 EDGES = {
     "Start with '{}'.": "{} it goes on.",
     "The first word must be '{}'.": "{} it goes on.",

@@ -7,7 +7,7 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from heedful.core.nouns import Constraint, Judgment, Message, Sample, Status
@@ -285,29 +285,6 @@ def test_structured_does_not_guess(text: str, expected: str, reason: str) -> Non
         ("格式符合要求，但字数超出。", None),
         ("并未违反要求。", None),
         ("无法验证是否满足该要求。", None),
-        ("39 words, asked for at least 300", Status.MET),
-        ("It has 1,039 words, asked for at most 300.", Status.MET),
-        ("12 words, asked for 20 to 30", Status.MET),
-        ("25 words, asked for 20 to 30", Status.UNMET),
-        ("3 bullet points, asked for 3", Status.UNMET),
-        ("It has 301 words, asked for at least 300.", Status.UNMET),
-        ("It has 301 words, asked for at least 300. It is rude.", None),
-        ("39 words, but at least 300 were asked for", Status.MET),
-        ("It contains 39 words; the minimum is 300 words.", Status.MET),
-        ("The response has 39 words. At least 300 words were requested.", Status.MET),
-        ("Word count: 39. Requirement: at least 300.", Status.MET),
-        ("It has two paragraphs, but three were required.", Status.MET),
-        ("39 words. The verdict should be UNMET", Status.MET),
-        ("共39字，要求至少300字", Status.MET),
-        ("回复共有三段，但要求五段。", Status.MET),
-        ("98 words, asked for 100", None),  # 90 to 110
-        ("98 words, asked for 100 or so", None),
-        ("98 words, asked for 100 (±10 %)", None),
-        ("7 bullets, asked for 5 through 10", None),
-        ("It has 39 words; the minimum is 300, and the title adds 270.", None),
-        ("39 words, asked for at least 300, but titles count too", None),
-        ("39.1 words a line, asked for at least 39.5", None),
-        ("40 words, asked for 10 to 50 %", None),
         ("", None),
     ],
 )
@@ -316,47 +293,6 @@ def test_only_the_plain_opposite_is_a_contradiction(
 ) -> None:
     for status in (Status.MET, Status.UNMET):
         assert contradicts(explanation, status) is (status is opposite_of)
-
-
-BOUNDS = {
-    "at least {}": lambda number, bound: number >= bound,
-    "no fewer than {}": lambda number, bound: number >= bound,
-    "{} or more": lambda number, bound: number >= bound,
-    "{}+": lambda number, bound: number >= bound,
-    "{} at most": lambda number, bound: number <= bound,
-    "up to {}": lambda number, bound: number <= bound,
-    "less than {}": lambda number, bound: number < bound,
-    "more than {} words": lambda number, bound: number > bound,
-    "exactly {}": lambda number, bound: number == bound,
-    "between 2 and {}": lambda number, bound: 2 <= number <= bound,
-    "2–{} words": lambda number, bound: 2 <= number <= bound,
-}
-ZH_BOUNDS = {
-    "至少{}字": lambda number, bound: number >= bound,
-    "{}字以上": lambda number, bound: number >= bound,
-    "不超过{}字": lambda number, bound: number <= bound,
-    "2到{}字": lambda number, bound: 2 <= number <= bound,
-}
-WORDINGS = (
-    "{} words, asked for {}",
-    "It has {} words, but {} were requested.",
-    "The response has {} words. The requirement is {}.",
-)
-
-
-@settings(max_examples=60)
-@given(st.integers(0, 500), st.integers(2, 500) | st.none(), st.data())
-def test_a_verdict_that_follows_from_a_count_never_contradicts_it(
-    number: int, other: int | None, data: st.DataObject
-) -> None:
-    bound = max(2, number) if other is None else other
-    english = data.draw(st.booleans())
-    relation, keeps = data.draw(st.sampled_from([*(BOUNDS if english else ZH_BOUNDS).items()]))
-    wording = data.draw(st.sampled_from(WORDINGS if english else ("回复共{}字，要求{}。",)))
-    explanation = wording.format(number, relation.format(bound))
-    kept = keeps(number, bound)
-    assert contradicts(explanation, Status.MET) is not kept
-    assert contradicts(explanation, Status.UNMET) is kept
 
 
 @pytest.mark.parametrize("name", ["plain", "structured", "if_critic", "advancedif"])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 
 import pytest
 
@@ -101,44 +100,6 @@ def test_code_is_read_out_of_the_prose_around_it(program: str) -> None:
 )
 def test_what_models_write_around_code_is_not_code(text: str) -> None:
     assert value_of(text) == 3
-
-
-SESSION = ">>> def add(a, b):\n...     return a + b\n...\n>>> add(1, 2)\n3\n"
-LITERAL = "def add(a, b):\n    return a + b\n"
-WRAPPED = [
-    json.dumps({"code": LITERAL, "tests": "assert add(1, 2) == 3"}),
-    "```json\n" + json.dumps({"explanation": "Adds.", "code": LITERAL}, indent=2) + "\n```",
-    json.dumps({"answer": "    return a + b\n"}),
-    json.dumps({"result": {"solution": f"```python\n{LITERAL}```", "complexity": "O(1)"}}),
-    json.dumps({"draft": LITERAL.replace("+", "-"), "final": LITERAL}),
-    json.dumps({"code": LITERAL.splitlines()}),
-    "Here is the JSON:\n" + json.dumps([{"role": "assistant", "content": LITERAL}]) + "\nDone.",
-    str({"code": LITERAL}),
-    json.dumps(LITERAL),
-    SESSION,
-    f"Try it:\n\n{SESSION}\nThis adds.",
-    f"```pycon\n{SESSION}```",
-    "In [1]: def add(a, b):\n   ...:     return a + b\n   ...: \n\nIn [2]: add(1, 2)\nOut[2]: 3\n",
-    "> def add(a, b):\n>     return a + b\n",
-    "1  def add(a, b):\n2      return a + b\n",
-    LITERAL.replace("    ", "\N{NO-BREAK SPACE}" * 4),
-    LITERAL.replace("\n", "\\n"),
-    'def add(a, b):\n    """\n    >>> {"code": "add = 0"}\n    """\n    return a + b\n',
-    'def add(a, b): return len("\\n" * a) + b',
-]
-
-
-@pytest.mark.parametrize("text", WRAPPED)
-def test_code_is_taken_out_of_what_it_is_wrapped_in(text: str) -> None:
-    assert value_of(text) == 3
-
-
-@pytest.mark.parametrize(
-    "text", ["{", '{"code": 3}', '{"note": "add"}', ">>> add(1, 2)\n3\n", "[[" * 50_000]
-)
-def test_a_wrapping_without_code_is_no_program(text: str) -> None:
-    with pytest.raises((SyntaxError, AssertionError)):
-        assert value_of(text) == 3
 
 
 BODIES = [

@@ -420,7 +420,6 @@ HONEST |= {
 }
 UNSEEN = [
     # tests, a correct program
-    ("a = [1]\nf([a, a])\nassert a == [1, 9, 9]", "def f(v):\n  for x in v: x.append(9)"),
     (
         "from pathlib import PurePosixPath as P\nassert f() == P('/x')",
         "from pathlib import PurePosixPath as P\ndef f(): return P('/x')",
@@ -453,7 +452,6 @@ UNSEEN = [
         "def f(g): return g()",
     ),
     ("try:\n  f()\nexcept StopIteration:\n  return\nassert False", "def f(): next(iter(()))"),
-    ("try:\n  f()\nexcept SystemExit:\n  return\nassert False", "def f(): raise SystemExit"),
     (
         (
             "import io\nfrom contextlib import redirect_stdout\nout = io.StringIO()\n"
@@ -480,13 +478,6 @@ UNSEEN = [
     ("g = [[1]]\nassert f(g) == g and f(g)[0] is not g[0]", "def f(g): return list(g)"),
     ("a, b = f(1), f(1)\nassert id(a) != id(b)", "def f(n): return n"),
     ("import operator\nassert operator.is_not(f(1), f(1))", "def f(n): return n"),
-    ("g = [[1]]\nr = f(g)\nr[0].append(2)\nassert g == [[1]]", "def f(g): return list(g)"),
-    ("g = [[1]]\nr = f(g)\ng[0].append(2)\nassert r == [[1]]", "def f(g): return list(g)"),
-    ("a = f(1)\na.append(5)\nassert f(1) == [1]", "v = [1]\ndef f(n): return v"),
-    (
-        "a = f(1)\nf(2)\nassert a == [1]",
-        "v = []\ndef f(n):\n    v.append(n)\n    return v",
-    ),
     ("assert f.__doc__", "def f(): return 1"),
 ]
 

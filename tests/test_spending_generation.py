@@ -13,20 +13,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import commands
-from fault_server import Answer, FaultServer, completion, refusal, serving
+from fault_server import Answer, FaultServer, completion, serving
 from heedful import (
-    Check,
     Constraint,
     Message,
-    RunError,
     Sample,
-    StopRunError,
     checklist,
     dry_run,
-    evaluate,
     respond,
 )
-from heedful.core.errors import ModelError, UsageError
 from heedful.data.formats import open_source
 from heedful.engine.progress import line
 from heedful.models import Completion, Price, Sampling, ScriptedModel, Usage, estimate_tokens
@@ -130,66 +125,6 @@ def test_an_estimate_is_the_number_of_calls(
     assert result["rows"]["unchanged"] == summary["rows"]["unchanged"]
 
 
-def test_an_estimate_of_a_run_that_is_there_counts_what_is_left(tmp_path: Path) -> None:
-    errors = {1: ModelError("busy"), 3: StopRunError("out of money")}
-    rows = samples(6)
-    with pytest.raises(StopRunError):
-        respond(rows, models=counting(fail=errors.get), run=tmp_path, concurrency=1)
-    asked: dict[str, Any] = {"models": unasked(), "run": tmp_path, "prices": PRICES}
-    result = dry_run(respond, rows, **asked)
-    assert (result["calls"], result["rows"]["done"]) == (3, 3)
-    assert result["spent"] == pytest.approx(2 * PRICE)
-    assert dry_run(respond, rows, retry_failed=True, **asked)["calls"] == 4
-    assert dry_run(respond, rows, **asked)["calls"] == 3  # an estimate changes nothing
-    with pytest.raises(RunError, match="another configuration"):
-        dry_run(respond, rows, samples=2, **asked)
-
-
-def test_a_retry_of_a_checklist_is_estimated_as_one_more_asking(tmp_path: Path) -> None:
-    rows = samples(2)
-    asked: dict[str, Any] = {"run": tmp_path}
-    assert checklist(rows, model=counting("Hm."), **asked).summary["rows"]["failed"] == 2
-    assert dry_run(checklist, rows, model=unasked(), **asked)["calls"] == 0
-    result = dry_run(checklist, rows, model=unasked(), retry_failed=True, **asked)
-    assert result["calls"] == 2
-    model = counting()
-    checklist(rows, model=model, retry_failed=True, **asked)
-    assert len(model.calls) == 2
-
-
-@pytest.mark.parametrize("concurrency", [1, 8])
-def test_a_run_stops_before_the_call_that_would_cost_too_much(
-    concurrency: int, tmp_path: Path
-) -> None:
-    rows = samples(6)
-    output = tmp_path / "out.jsonl"
-    options: dict[str, Any] = {"run": tmp_path / "run", "output": output, "prices": PRICES}
-    options["concurrency"] = concurrency
-    model = counting()
-    with pytest.raises(StopRunError, match="--max-cost"):
-        respond(rows, models=model, max_cost=3.5 * PRICE, **options)
-    assert len(model.calls) == 3
-    assert not output.exists()
-    model = counting()
-    with pytest.raises(StopRunError, match=r"\$0.2000 of \$0.225 is spent"):
-        respond(rows, models=model, max_cost=4.5 * PRICE, **options)
-    assert len(model.calls) == 1
-    summary = respond(rows, models=counting(), max_cost=1.0, **options).summary
-    assert summary["cost"]["dollars"] == pytest.approx(6 * PRICE)
-    assert len(output.read_text().splitlines()) == 6
-
-
-def test_a_limit_counts_what_is_asked_again(tmp_path: Path) -> None:
-    model = counting("Hm.")  # each checklist takes two askings
-    with pytest.raises(StopRunError):
-        checklist(samples(3), model=model, max_cost=3.5 * PRICE, prices=PRICES, run=tmp_path)
-    assert len(model.calls) == 3
-    with pytest.raises(StopRunError, match="--prices"):
-        checklist(samples(1), model=unasked(), max_cost=1.0)
-    with pytest.raises(UsageError, match="above 0"):
-        checklist(samples(1), model=unasked(), max_cost=0.0, prices=PRICES)
-
-
 @pytest.mark.parametrize("prices", [PRICES, None])
 def test_the_progress_says_what_was_spent_where_that_is_known(
     prices: dict[str, Price] | None,
@@ -208,15 +143,6 @@ def test_the_progress_says_what_was_spent_where_that_is_known(
     else:
         assert set(seen) == {None}
         assert shown[-1] == "3 rows, 3 rows/s"
-
-
-def test_the_progress_of_judging_by_code_says_nothing_of_money() -> None:
-    seen: list[float | None] = []
-    rule = Constraint(text="No commas.", check=Check(id="punctuation:no_comma"))
-    rows = [sample("1", response="One.", checklist=(rule,))]
-    evaluate(rows, on_progress=lambda progress: seen.append(progress.spent()))
-    assert seen
-    assert set(seen) == {None}
 
 
 def test_what_published_answers_take(data: Path) -> None:
@@ -263,25 +189,6 @@ def answer(_: int, body: dict[str, Any]) -> Answer:
     return replace(made, body={**made.body, "model": body["model"], "usage": usage})
 
 
-@pytest.mark.parametrize(("name", "tokens"), [("respond", "1,200"), ("checklist", "1,000")])
-def test_a_dry_run_prints_the_estimate_and_makes_nothing(
-    name: str, tokens: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    write(4)
-    with serving(script=answer) as server:
-        asked = (name, "in.jsonl", "--dry-run", "-m")
-        assert command(server, *asked, "gpt-4.1-mini", "--max-cost", "0.000001") == 0
-        shown = capsys.readouterr().out
-        assert re.search(rf"gpt-4.1-mini +4 +[\d,]+ +{tokens} +\$0\.00", shown)
-        assert "--max-cost" in shown
-        assert command(server, *asked, "own", "-o", "out.jsonl") == 0
-        assert "price unknown" in capsys.readouterr().out
-        assert command(server, name, "in.jsonl", "-m", "own") == 2
-        assert "--output" in capsys.readouterr().err
-    assert server.bodies == []
-    assert [path.name for path in Path.cwd().iterdir()] == ["in.jsonl"]
-
-
 @pytest.mark.parametrize("name", ["respond", "checklist"])
 def test_prices_a_limit_and_a_log_on_the_command_line(
     name: str, capsys: pytest.CaptureFixture[str]
@@ -316,7 +223,7 @@ def test_prices_a_limit_and_a_log_on_the_command_line(
 
 
 @pytest.mark.parametrize("name", ["respond", "checklist"])
-@pytest.mark.parametrize("ending", ["csv", "tsv", "parquet"])
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
 def test_rows_are_not_written_as_a_table(
     name: str, ending: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -326,22 +233,6 @@ def test_rows_are_not_written_as_a_table(
     said = capsys.readouterr().err
     assert re.search(rf"out\.{ending}: .*\.jsonl", said)
     assert server.bodies == []
-
-
-def test_what_was_sent_otherwise_than_asked_is_told(capsys: pytest.CaptureFixture[str]) -> None:
-    def stubborn(number: int, body: dict[str, Any]) -> Answer:
-        if "temperature" not in body:
-            return answer(number, body)
-        fields = {"param": "temperature", "code": "unsupported_parameter"}
-        return refusal(400, "Unsupported parameter: 'temperature'", **fields)
-
-    write(1)
-    with serving(script=stubborn) as server:
-        words = ("respond", "in.jsonl", "-m", "own", "-o", "out.jsonl", "--run", "run")
-        assert command(server, *words) == 0
-    told = "temperature is left out, own refuses it"
-    assert told in " ".join(capsys.readouterr().out.split())
-    assert json.loads(Path("run/summary.json").read_text())["adaptations"] == [told]
 
 
 # A prompt of the user's own.

@@ -11,7 +11,7 @@ import pytest
 from heedful.core.nouns import Check
 from heedful.verify import Readings
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "verifiers.md"
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "reference" / "verdicts.md"
 ROW = re.compile(
     r"\| `(?P<id>\S+)` \| `(?P<args>\{.*?\})` \| `(?P<text>\".*\")` "
     r"\| (?P<strict>met|unmet) \| (?P<faithful>met|unmet) \| \S.* \|"

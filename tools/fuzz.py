@@ -234,12 +234,12 @@ def reward_rows(data: bytes) -> None:
 def reviews(data: bytes) -> None:
     """Replies of critics and of models that write checklists."""
     from heedful.bench.realcritic.replies import read_check, read_review
-    from heedful.jobs.checklists import prompt, proposals
+    from heedful.jobs.checklists import prompt
 
     text = _text(data)
     read_review(text)
     read_check(text)
-    for reader in (proposals.read_proposal, proposals.read_examples, prompt.make("plain").parse):
+    for reader in (prompt.make("plain").parse,):
         try:
             reader(text)
         except HeedfulError:

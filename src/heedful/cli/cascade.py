@@ -28,9 +28,6 @@ def cascade(
         margin: How many points of accuracy the cascade may lose.
         output: Write the numbers to a .json file.
         quiet: Print nothing.
-
-    Returns:
-        The exit code.
     """
     from heedful.analysis.cascade import replay
     from heedful.analysis.cascade_tables import document

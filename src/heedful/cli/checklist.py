@@ -51,34 +51,21 @@ def checklist(
         input: The file with the samples; several, a folder or a 'PATTERN*'.
         output: Where the samples go with their checklists: JSON lines. Only a dry run and
             --compile need none.
-        compile: Turn the constraints of INPUT into checks. Without --model, show each as code, or
-            why it has none; -o writes the samples with these checks. With --model, the model
-            proposes checks for the rest, and code decides which are right.
+        compile: Turn the constraints of INPUT into checks, without a model. Show each as code, or
+            why it has none; -o writes the samples with these checks.
         decomposition: How checklists are made, and for which samples.
         data: How the input is read.
         model_flags: The model and how it is called.
         flags: How the job is run.
-
-    Returns:
-        The exit code.
     """
     from heedful.jobs import checklists
 
-    if compile and not model_flags.model:
+    if compile:
+        if model_flags.model:
+            raise UsageError("--compile calls no model", hint="leave --model out")
         return _compile(input, output, data, quiet=flags.quiet)
     model = connect_one(model_flags)
     how = sampling(model_flags)
-    if compile:
-        settings = checklists.compile_config(model, how)
-        return add_to_rows(
-            partial(checklists.compile_checklists, model=model, sampling=how),
-            input,
-            output,
-            name=(data.format, data.task, settings),
-            data=data,
-            model_flags=model_flags,
-            flags=flags,
-        )
     contract = checklists.make(decomposition.prompt, prompt_file=decomposition.prompt_file)
     config = dict(checklists.Decomposer(model, contract, how).config)
     name = ("checklist", data.format, data.task, decomposition.overwrite, config)

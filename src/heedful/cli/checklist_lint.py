@@ -36,12 +36,9 @@ def lint(
         input: The file with the checklists.
         output: Write the findings, one JSON object a line.
         golden: Write the golden examples as labelled rows, for heedful meta.
-        errors_only: Leave out hints: double-barrelled, vague, code, coverage.
+        errors_only: Leave out hints: points, code, coverage.
         quiet: Print only the last line.
         data: How the input is read.
-
-    Returns:
-        The exit code: 1 where there are errors.
     """
     from heedful.data.formats import open_source
     from heedful.data.formats.base import atomically, refuse_inputs

@@ -123,9 +123,6 @@ def meta(
         output: Write the numbers to a .json file, or the tables to a .md or .html file.
         model_flags: The model and how it is called.
         flags: What it may cost, over all judges, and what is said meanwhile.
-
-    Returns:
-        The exit code.
     """
     from heedful.engine.dry_run import dry_run
     from heedful.engine.progress import Display

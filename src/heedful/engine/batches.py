@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from heedful.models.batches.base import BatchService
     from heedful.models.pricing import Price
 
-__all__ = []
 
 PAUSE_S, LONGEST_S = 60.0, 24 * 3600.0
 """Seconds until a provider whose queue is full is tried again; and until a run gives up."""

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from heedful.engine.store import Store
     from heedful.models.base import Model, Sampling
 
-__all__ = []
 
 CACHE_TOKENS = 400_000
 """Tokens that the cache is taken to hold: what a GPU of 80 GB has room for beside an 8B model, with

@@ -215,6 +215,7 @@ class Job(ABC, Generic[Row, Result]):
             if _changed(store, self.settings):
                 store.forget(store.done())
                 store.set_meta("settings", self.settings)
+            store.set_meta("total", self.total)
             self.begin(store)
             if options.get("retry_failed"):
                 store.set_meta("retries", (store.meta("retries") or 0) + 1)

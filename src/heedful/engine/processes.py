@@ -35,7 +35,8 @@ if TYPE_CHECKING:
 
     from heedful.engine.store import Store
 
-__all__ = []
+
+__all__: list[str] = []
 
 LINE_LIMIT = 2**30
 """Bytes of the longest message; rows may be long."""

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from heedful.core.nouns import Message
     from heedful.models.base import Completion, Model, Sampling, Usage
 
-__all__ = []
 
 LINGER_S = 0.002
 """Seconds that messages wait for others to travel with."""

@@ -310,6 +310,12 @@ class SavedRun(Closing):
         sessions: list[dict[str, Any]] = self._reader.meta("sessions") or []
         return sessions
 
+    @property
+    def expected_rows(self) -> int | None:
+        """How many rows its input has, about; ``None`` where that was not known at the start."""
+        total = self._reader.meta("total")
+        return total if isinstance(total, int) else None
+
     @cached_property
     def summary(self) -> dict[str, Any]:
         """The numbers that it came to, as in its ``summary.json``."""

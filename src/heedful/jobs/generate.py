@@ -24,7 +24,8 @@ from heedful.engine.runner import Item
 from heedful.jobs.results import check_folder, check_run
 from heedful.jobs.rows import UNCHANGED, Addition, Generation, is_failed, summarise
 from heedful.judges.prompts.base import lacks_instruction
-from heedful.models.options import CONNECTION, CallOptions, connect
+from heedful.models.named import connect
+from heedful.models.options import CONNECTION, CallOptions
 from heedful.models.options import sampling as make_sampling
 
 if TYPE_CHECKING:

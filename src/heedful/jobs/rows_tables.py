@@ -22,23 +22,8 @@ COUNTS = {
     "rejected": "listed by the model but not in the instruction: left out",
     "duplicates": "listed again: left out",
     "undecided_critiques": "leave a constraint undecided",
-    "refused_no_proposal": "constraints for which the model proposed no check",
-    "refused_unreadable": "proposals refused: a reply could not be read",
-    "refused_unknown_check": "proposals refused: no such check",
-    "refused_arguments": "proposals refused: the arguments don't fit the check",
-    "refused_words": "proposals refused: text and check differ in their words",
-    "refused_implication": "proposals refused: text and check don't imply each other",
-    "refused_examples": "proposals refused: an example was judged otherwise",
 }
 """Counts that a run which makes rows may have."""
-
-
-CHECKS = {
-    "checks_of_their_own": "that the constraints had",
-    "checks_by_grammar": "by the compiler",
-    "checks_proposed": "proposed by the model and accepted",
-}
-"""Checks that a run which compiles checklists may count."""
 
 
 def view(summary: Mapping[str, Any]) -> Text:
@@ -69,9 +54,6 @@ def _counted(counts: Mapping[str, int]) -> Iterator[tuple[str, str]]:
     for name in ("constraint", "critique"):
         if f"{name}s" in counts:
             yield amount(counts[f"{name}s"], name), ""
-    for name, meaning in CHECKS.items():
-        if counts.get(name):
-            yield f"{amount(counts[name], 'check')} {meaning}", ""
     for name, meaning in COUNTS.items():
         if counts.get(name):
             yield f"{counts[name]:,} {meaning}", "yellow"

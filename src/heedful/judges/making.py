@@ -14,7 +14,8 @@ from heedful.judges.compose import Cascade, Panel
 from heedful.judges.recorded import Recorded
 from heedful.judges.rules import Rules
 from heedful.models.folder import Protocol
-from heedful.models.options import CONNECTION, CallOptions, connect, flag, sampling
+from heedful.models.named import connect
+from heedful.models.options import CONNECTION, CallOptions, flag, sampling
 
 if TYPE_CHECKING:
     import os
@@ -223,7 +224,7 @@ def _model_judge(options: JudgeOptions) -> Judge:
             for index in range(votes)
         ]
     if options.get("reject_contradictions"):
-        from heedful.judges.consistent import Consistent
+        from heedful.judges.compose import Consistent
 
         members = [Consistent(member) for member in members]
     if len(members) == 1:

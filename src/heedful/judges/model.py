@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from heedful.core.errors import ModelError, UsageError
+from heedful.core.errors import ModelError, RowError, UsageError
 from heedful.core.noun import trusted, updated
 from heedful.core.nouns import Critique, Judgment, Status
 from heedful.engine.call_cache import attempt, attempts
@@ -12,15 +12,17 @@ from heedful.engine.fan_out import fan_out
 from heedful.engine.purpose import EXPLAINED_TOKENS, VERDICT_TOKENS, Purpose
 from heedful.judges import prompts
 from heedful.judges.base import facts
-from heedful.judges.images import unshown
+from heedful.judges.compose import Cascade, Consistent, Panel
+from heedful.judges.images import WithImages, opened, unshown
 from heedful.judges.prompts.base import CUT_OFF, lacking, undecided
 from heedful.models.base import Sampling
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from collections.abc import Set as AbstractSet
 
     from heedful.core.nouns import Constraint, Expense, Message, Sample
-    from heedful.judges.base import Measure
+    from heedful.judges.base import Judge, Measure
     from heedful.judges.prompts import JudgePrompt
     from heedful.models.base import Completion, Model
 
@@ -218,3 +220,38 @@ class Checklist:
             return undecided(constraints, CUT_OFF)
         shown = prompts.Shown.of(sample)
         return prompts.parse(self.prompt, completion.text, constraints, shown)
+
+
+def request(
+    judge: Judge, sample: Sample, critique: Critique, earlier: AbstractSet[str] = frozenset()
+) -> str | None:
+    """Return the prompt that a model was given for a sample.
+
+    Prompts aren't stored with verdicts: the same sample always gives the same prompt, so it is
+    written again. Of several models with the same prompt, it is the first one's.
+    """
+    if isinstance(judge, WithImages):
+        try:
+            sample = opened(sample, judge.folder)
+        except RowError:
+            return None
+        judge = judge.seeing
+    if isinstance(judge, Consistent):
+        judge = judge.watched
+    if isinstance(judge, Checklist):
+        positions = [
+            position
+            for position, judgment in enumerate(critique.judgments)
+            if not (judgment.status.settled and judgment.judge in earlier)
+        ]
+        try:
+            return judge.request(sample, positions)
+        except RowError:  # the row could not be judged, and says why
+            return None
+    if isinstance(judge, Cascade | Panel):
+        for member in judge.judges:
+            prompt = request(member, sample, critique, earlier)
+            if prompt is not None:
+                return prompt
+            earlier |= {member.name}
+    return None

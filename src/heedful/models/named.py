@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from heedful.core import plugins
 from heedful.core.errors import UsageError
-from heedful.models.openai import OPENAI_URL, OpenAIModel
+from heedful.models.options import ABOVE_ZERO, CONCURRENCY, OPENAI_URL, flag
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from typing import Unpack
 
     from heedful.models.base import Model
     from heedful.models.limiter import AdaptiveLimiter
+    from heedful.models.options import CallOptions
 
 _PLUGINS = "heedful.models"
 
@@ -21,18 +23,8 @@ LOCAL = "local:"
 ANY_LLM = "any:"
 
 
-def make(  # noqa: PLR0913 - the flags of a connection
-    spelling: str,
-    *,
-    base_url: str = OPENAI_URL,
-    api_key: str | None = None,
-    api_key_env: str = "OPENAI_API_KEY",
-    headers: Mapping[str, str] | None = None,
-    timeout_s: float = 600.0,
-    limiter: AdaptiveLimiter | None = None,
-    device: str | None = None,
-    dtype: str | None = None,
-    batch_size: int = 16,
+def make(
+    spelling: str, *, limiter: AdaptiveLimiter | None = None, **options: Unpack[CallOptions]
 ) -> Model:
     """Make a model.
 
@@ -42,21 +34,15 @@ def make(  # noqa: PLR0913 - the flags of a connection
             (entry points ``heedful.models``), and anything else a name on the server at
             ``base_url``. A path, or a folder with a ``config.json``, is a model in this process
             too, unless a server other than OpenAI's is given: those name models by folders.
-        base_url: of a server; this and the following as in
-            :class:`~heedful.models.options.CallOptions`.
-        api_key: likewise.
-        api_key_env: likewise.
-        headers: likewise.
-        timeout_s: seconds for one attempt over a network.
         limiter: bounds the calls in flight over a network.
-        device: of a model in this process.
-        dtype: likewise.
-        batch_size: likewise.
+        options: of the connection, as in :class:`~heedful.models.options.CallOptions`.
 
     Raises:
         UsageError: the folder or provider does not exist, an extra is not installed, or the
             connection makes no sense.
     """
+    base_url = options.get("base_url", OPENAI_URL)
+    timeout_s = options.get("timeout", 600.0)
     if spelling.startswith(ANY_LLM):
         from heedful.models.anyllm import AnyLLMModel
 
@@ -68,19 +54,50 @@ def make(  # noqa: PLR0913 - the flags of a connection
         from heedful.models.local import LocalModel
 
         folder = spelling.removeprefix(LOCAL)
-        return LocalModel(folder, device=device, dtype=dtype, batch_size=batch_size)
+        return LocalModel(
+            folder,
+            device=options.get("device"),
+            dtype=options.get("dtype"),
+            batch_size=options.get("batch_size", 16),
+        )
     if "," in spelling:
         hint = "give several one by one: --model ONE --model OTHER, or a list in Python"
         raise UsageError(f"the name of the model has a comma: {spelling!r:.80}", hint=hint)
+    from heedful.models.openai import OpenAIModel
+
     return OpenAIModel(
         spelling,
         base_url=base_url,
-        api_key=api_key,
-        api_key_env=api_key_env,
-        headers=headers,
+        api_key=options.get("api_key"),
+        api_key_env=options.get("api_key_env", "OPENAI_API_KEY"),
+        headers=options.get("headers"),
         timeout_s=timeout_s,
         limiter=limiter,
     )
+
+
+def connect(
+    models: str | Model | Sequence[str | Model], **options: Unpack[CallOptions]
+) -> list[Model]:
+    """Connect to models, which share one limit on calls in flight."""
+    from heedful.models.limiter import AdaptiveLimiter
+
+    many = isinstance(models, Sequence) and not isinstance(models, str)
+    each = cast("Sequence[str | Model]", models if many else [models])
+    for name in ABOVE_ZERO:
+        value = options.get(name)
+        if isinstance(value, int | float) and not value > 0:
+            raise UsageError(f"{flag(name)} is {value}", hint="give a number above 0")
+    for model in each:
+        if not isinstance(model, str) and not callable(getattr(model, "generate", None)):
+            raise UsageError(f"the model is {model!r:.80}", hint="give a name, or a model")
+    limiter = AdaptiveLimiter(
+        options.get("max_concurrency", CONCURRENCY), rpm=options.get("rpm"), tpm=options.get("tpm")
+    )
+    return [
+        make(model, limiter=limiter, **options) if isinstance(model, str) else model
+        for model in each
+    ]
 
 
 def _is_local(spelling: str, base_url: str) -> bool:

@@ -18,6 +18,7 @@ from heedful.models.attempts import Attempts, failure
 from heedful.models.base import AuthError
 from heedful.models.connections import ConnectError, LongReplyError, connections, reason
 from heedful.models.faults import OK, Fault, FaultError, FaultKind, fault_of, refused_parameter
+from heedful.models.options import OPENAI_URL
 from heedful.models.redaction import Redactor
 from heedful.models.replies import read_completion
 from heedful.models.turns import openai_turn
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
     from heedful.models.base import Completion, Sampling
     from heedful.models.connections import Connections
     from heedful.models.limiter import AdaptiveLimiter
-
-OPENAI_URL = "https://api.openai.com/v1"
 
 TokensField = Literal["auto", "max_tokens", "max_completion_tokens"]
 
@@ -189,7 +188,7 @@ class OpenAIModel:
         return read_completion(content), time.perf_counter() - started
 
     async def _open(self) -> Connections:
-        """Return the connections of the running loop; those of an earlier one are of no use."""
+        """Return the connections of the running loop."""
         loop = asyncio.get_running_loop()
         if self._connections is not None and self._loop is loop:
             return self._connections

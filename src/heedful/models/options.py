@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypedDict, cast
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from heedful.core.errors import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Unpack
 
-    from heedful.models.base import Model, Sampling
+    from heedful.models.base import Sampling
 
-__all__ = ["CONNECTION", "CallOptions", "connect", "flag", "sampling"]
+__all__ = ["CONNECTION", "CallOptions", "flag", "sampling"]
 
+OPENAI_URL = "https://api.openai.com/v1"
 CONCURRENCY = 64
-_ABOVE_ZERO = ("max_concurrency", "rpm", "tpm", "timeout", "batch_size")
+ABOVE_ZERO = ("max_concurrency", "rpm", "tpm", "timeout", "batch_size")
 
-CONNECTION = (*_ABOVE_ZERO, "base_url", "api_key", "api_key_env", "headers", "device", "dtype")
+CONNECTION = (*ABOVE_ZERO, "base_url", "api_key", "api_key_env", "headers", "device", "dtype")
 """The options that say where and how fast, but not how an answer comes about."""
 
 
@@ -82,42 +83,3 @@ def sampling(default_temperature: float = 0.0, **options: Unpack[CallOptions]) -
         max_tokens=tokens,
         extra=dict(options.get("body", {})),
     )
-
-
-def connect(
-    models: str | Model | Sequence[str | Model], **options: Unpack[CallOptions]
-) -> list[Model]:
-    """Connect to models, which share one limit on calls in flight."""
-    from heedful.models import named
-    from heedful.models.limiter import AdaptiveLimiter
-    from heedful.models.openai import OPENAI_URL
-
-    many = isinstance(models, Sequence) and not isinstance(models, str)
-    each = cast("Sequence[str | Model]", models if many else [models])
-    for name in _ABOVE_ZERO:
-        value = options.get(name)
-        if isinstance(value, int | float) and not value > 0:
-            raise UsageError(f"{flag(name)} is {value}", hint="give a number above 0")
-    for model in each:
-        if not isinstance(model, str) and not callable(getattr(model, "generate", None)):
-            raise UsageError(f"the model is {model!r:.80}", hint="give a name, or a model")
-    limiter = AdaptiveLimiter(
-        options.get("max_concurrency", CONCURRENCY), rpm=options.get("rpm"), tpm=options.get("tpm")
-    )
-    return [
-        named.make(
-            model,
-            base_url=options.get("base_url", OPENAI_URL),
-            api_key=options.get("api_key"),
-            api_key_env=options.get("api_key_env", "OPENAI_API_KEY"),
-            headers=options.get("headers"),
-            timeout_s=options.get("timeout", 600.0),
-            limiter=limiter,
-            device=options.get("device"),
-            dtype=options.get("dtype"),
-            batch_size=options.get("batch_size", 16),
-        )
-        if isinstance(model, str)
-        else model
-        for model in each
-    ]

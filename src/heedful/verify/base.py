@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from heedful.core.nouns import Check
     from heedful.verify.text.prepared import Response
 
-__all__ = ["arguments", "describe"]
+__all__ = ["describe"]
 
 Relation = Literal["less than", "at least"]
 """Relations by which IFEval and its family compare a count with a bound."""

@@ -8,8 +8,6 @@ import re
 import textwrap
 from typing import TYPE_CHECKING
 
-from heedful.bench.grading.wrappings import unwrapped
-
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -50,17 +48,12 @@ def completed(problem: Problem, text: str) -> str:
     Code that defines the function, in a fenced block or between prose, is the program, below the
     imports and helpers that the prompt has above it and other blocks that it uses. A method of a
     class is the function, too (``class Solution``). Anything else continues the prompt, as
-    HumanEval's completions do, or is the function's body without its indentation. Code may be
-    wrapped: in JSON, in an interactive session, in a quotation.
+    HumanEval's completions do, or is the function's body without its indentation.
     """
     defines = _definition(problem)
     name = re.escape(problem.entry_point or "")
     assigned = re.compile(rf"^{name}[ \t]*(?::[^=\n]+)?=[^=]", re.MULTILINE)
     text = _MARGIN.sub(lambda m: m.group().replace("\N{NO-BREAK SPACE}", " "), text)
-    plain = defines.search(text) or assigned.search(text)
-    escaped = r"\n" in text and "\n" not in text.strip() and _tree(text) is None
-    if problem.entry_point and (not plain or escaped):
-        text = unwrapped(text, problem.entry_point)
     blocks = [textwrap.dedent(match["code"]) for match in _FENCE.finditer(text)]
     for code in [*reversed(blocks), text]:
         if defines.search(code) or assigned.search(code):

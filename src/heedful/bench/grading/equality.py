@@ -303,8 +303,6 @@ def _value_of(item: str) -> str:
 
 def _lists(gold: str, answer: str) -> EqualityResult | None:
     """Compare lists, sets, tuples and intervals."""
-    if _are_of_other_names(gold, answer):
-        return EqualityResult(None, "set", "they are of different variables")
     gold, answer = (_after_names(side) for side in (gold, answer))
     first, second = latex.group(gold), latex.group(answer)
     several = first or second or r"\pm" in gold + answer
@@ -336,19 +334,18 @@ def _unordered(items: list[str], others: list[str]) -> EqualityResult:
     return result
 
 
-def _are_of_other_names(gold: str, answer: str) -> bool:
-    """Check for ``(p, q) = (3, 2)`` and ``(q, p) = (3, 2)``."""
-    sides = [latex.members(side) for side in (gold, answer) if side.startswith("(")]
-    names = {latex.key(side[0]) for side in sides if len(side) > 1}
-    return len(names) > 1
-
-
 def _after_names(text: str) -> str:
-    """Return what stands after a tuple of names, or one name of several values."""
+    """Return what stands after one name of several values; ``(p, q) = (3, 2)`` with its names."""
     sides = latex.members(text)
-    if len(sides) == 2 and NAME.fullmatch(sides[0]) and latex.group(sides[1]):  # noqa: PLR2004 - name and value
+    if len(sides) != 2 or not NAME.fullmatch(sides[0]):  # noqa: PLR2004 - name and value
+        return text
+    names, values = map(latex.group, sides)
+    if values is None:
+        return text
+    if names is None or len(names.items) != len(values.items):
         return sides[1]
-    return text
+    pairs = zip(names.items, values.items, strict=True)
+    return f"({', '.join(f'{name} = {value}' for name, value in pairs)})"
 
 
 def _items(

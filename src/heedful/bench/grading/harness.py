@@ -5,8 +5,7 @@ tests and what they expect; there the candidate is a :class:`Remote`. Between th
 that hold plain values (:mod:`heedful.bench.grading.plain`), so what a candidate returns has no
 methods of its own, and nothing that the tests know is in the candidate's process.
 
-This file is sent to both processes as text, so it imports the standard library, ``plain`` and
-``sharing`` alone.
+This file is sent to both processes as text, so it imports the standard library and ``plain`` alone.
 """
 
 from __future__ import annotations
@@ -24,14 +23,12 @@ from heedful.bench.grading.plain import (
     UnsendableError,
     decode,
     encode,
-    has_twins,
     holds,
     is_opaque,
     is_used_up,
     unmarked,
     update,
 )
-from heedful.bench.grading.sharing import Sharing
 
 ENDED = "it ended before its tests did"
 
@@ -88,7 +85,6 @@ class Peer:
         ambiguous: whether a function changed its arguments, or returned one of them.
         lost: what a value lost on its way, which tests that fail may have needed.
         foreign: whether an error came that isn't of a built-in kind.
-        sharing: objects that both processes have.
     """
 
     def __init__(self, names: dict[str, Any], *, shared: bool = False) -> None:
@@ -107,7 +103,6 @@ class Peer:
         self.ambiguous = False
         self.lost: str | None = None
         self.foreign = False
-        self.sharing = Sharing()
 
     def send(self, message: dict[str, Any]) -> None:
         """Write a message."""
@@ -161,14 +156,11 @@ class Peer:
         returned = message.get("argument")
         self.ambiguous = self.ambiguous or returned is not None
         if "args" in message:
-            if has_twins(args):
-                self._undecided("it changed an argument that holds the same object twice")
             if self._shared or value is None:
                 for old, new in zip(args, decode(message["args"], self._remote), strict=True):
                     update(old, new)
             else:
                 self.ambiguous = True
-        self.sharing.keep(args, value, elsewhere=str(message.get("elsewhere", "")))
         return args[returned] if self._shared and returned is not None else value
 
     def _note(self, sent: list[Any]) -> None:
@@ -224,7 +216,6 @@ class Peer:
             ]
             if [*map(unmarked, after)] != [*map(unmarked, sent)]:
                 reply["args"] = ["tuple", *(encode(argument, self._export) for argument in every)]
-            reply["elsewhere"] = self.sharing.seen(value, every)
             for place, argument in enumerate(every):
                 if value is argument and isinstance(argument, MUTABLE):
                     reply["argument"] = place
@@ -314,7 +305,6 @@ def run_tests(setup: str, tests: str, entry: str, *, count: bool, shared: bool) 
         elif peer.opaque and not isinstance(error, AssertionError):
             peer.undecided = "it returned a value that isn't plain, and the tests use more of it"
     result: dict[str, Any] = {"ambiguous": peer.ambiguous}
-    result |= {"aliased": peer.sharing.lost() if failed is None else None}
     result |= {"lost": peer.lost, "foreign": peer.foreign, "ended": peer.ended is not None}
     if peer.ended is not None:
         result |= {"passed": False, "reason": peer.ended}

@@ -257,33 +257,6 @@ def unmarked(written: Any) -> Any:
     return [parts[0], *sorted(parts[1:], key=repr)] if parts[:1] in _UNORDERED else parts
 
 
-def changeable(values: Any) -> Iterator[Any]:
-    """Give the values inside some values that can be changed; one that is there twice, twice."""
-    left = [values]
-    entered: set[int] = set()
-    while left:
-        value = left.pop()
-        if isinstance(value, MUTABLE):
-            yield value
-            if id(value) in entered:
-                continue
-            entered.add(id(value))
-        if isinstance(value, dict):
-            left += dict.values(value)
-        elif isinstance(value, list | tuple | collections.deque):
-            left += value
-
-
-def has_twins(values: Any) -> bool:
-    """Whether values hold the same object twice that can be changed."""
-    seen: set[int] = set()
-    for value in changeable(values):
-        if id(value) in seen:
-            return True
-        seen.add(id(value))
-    return False
-
-
 def update(old: Any, new: Any) -> None:
     """Make a value what a copy of it has become, where it can be changed."""
     if type(old) is not type(new):
@@ -295,9 +268,9 @@ def update(old: Any, new: Any) -> None:
         alike = len(old) == len(new)
         for place, value in enumerate(new) if alike else ():
             update(old[place], value)
-            changeable = type(old[place]) is type(value) and isinstance(value, MUTABLE)
+            in_place = type(old[place]) is type(value) and isinstance(value, MUTABLE)
             same = isinstance(value, tuple) and old[place] == value
-            if not changeable and not same:
+            if not in_place and not same:
                 old[place] = value
         if not alike:
             old[:] = new

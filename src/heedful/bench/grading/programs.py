@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import inspect
 import json
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from heedful.bench.grading import harness, plain, sharing
+from heedful.bench.grading import harness, plain
 from heedful.bench.grading.completions import setup
-from heedful.bench.grading.unseen import unseen
 from heedful.core.errors import RowError
 
 if TYPE_CHECKING:
     from heedful.bench.grading.sandbox import Sandbox
     from heedful.bench.grading.supervise import ProgramOutcome, ResourceLimits
     from heedful.core.problems import Problem
+
+
+_STREAMS = {"redirect_stdout", "redirect_stderr", "stdout", "stderr", "stdin", "capsys"}
+"""Names that say that the tests read what a program prints, or write what it reads."""
+
+_IDENTITY = {"is_", "is_not", "assertIs", "assertIsNot"}
+_CATCHERS = {"raises", "assertRaises", "assertRaisesRegex", "suppress"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,14 +100,14 @@ def _run(
     if reason == harness.ENDED and second.exit_code:
         reason = _last_words(second) or reason
     passed = report["passed"]
-    hidden = None if passed is None else unseen(call[1], report, passed=passed)
+    hidden = None if passed is None else _hidden(call[1], report, passed=passed)
     return Tested(None, hidden) if hidden else Tested(passed, reason), report
 
 
 @cache
 def _sent() -> str:
     """Write the program that both processes begin with: it makes our modules of their text."""
-    sources = [(module.__name__, inspect.getsource(module)) for module in (plain, sharing, harness)]
+    sources = [(module.__name__, inspect.getsource(module)) for module in (plain, harness)]
     return (
         "import sys, types\n"
         f"for name, source in {sources!r}:\n"
@@ -124,3 +131,47 @@ def _tests(problem: Problem) -> str:
 def _last_words(outcome: ProgramOutcome) -> str:
     lines = outcome.stderr.strip().splitlines()
     return lines[-1][:300] if lines else ""
+
+
+def _hidden(tests: str, report: dict[str, Any], *, passed: bool) -> str | None:
+    """Say what tests ask for that plain values can't show, so that their verdict may be wrong."""
+    nodes = list(ast.walk(ast.parse(tests)))
+    names = {node.id for node in nodes if isinstance(node, ast.Name)}
+    attributes = {node.attr for node in nodes if isinstance(node, ast.Attribute)}
+    imported = {
+        alias.name for node in nodes if isinstance(node, ast.ImportFrom) for alias in node.names
+    }
+    if (names | attributes | imported) & _STREAMS:
+        return "the tests use standard streams, which the program doesn't share"
+    if attributes & _IDENTITY or "id" in names or any(map(_is_identity, nodes)):
+        return "the tests ask whether two objects are the same"
+    if passed or report["ended"]:
+        return None
+    handlers = [node.type for node in nodes if isinstance(node, ast.ExceptHandler)]
+    if report["foreign"] and (handlers or (names | attributes) & _CATCHERS):
+        return "it raised an error of its own kind, and only the built-in ones can be sent"
+    kinds = (part for kind in handlers if kind is not None for part in ast.walk(kind))
+    if any(isinstance(kind, ast.Name) and not hasattr(builtins, kind.id) for kind in kinds):
+        return "the tests catch an error that may be of the program's own kind"
+    return str(report["lost"]) if report["lost"] else None
+
+
+def _is_identity(node: ast.AST) -> bool:
+    """Check for ``a is b`` of two objects neither of which is the same everywhere."""
+    if not isinstance(node, ast.Compare):
+        return False
+    sides = [node.left, *node.comparators]
+    unique = [
+        (isinstance(side, ast.Constant) and (side.value is None or isinstance(side.value, bool)))
+        or (isinstance(side, ast.Name) and hasattr(builtins, side.id))
+        or (
+            isinstance(side, ast.Call)
+            and isinstance(side.func, ast.Name)
+            and side.func.id == "type"
+        )
+        for side in sides
+    ]
+    return any(
+        isinstance(operator, ast.Is | ast.IsNot) and not any(unique[at : at + 2])
+        for at, operator in enumerate(node.ops)
+    )

@@ -35,9 +35,12 @@ _ADAPTERS = ("lora_alpha", "lora_dropout", "lora_targets", "keep_adapter")
 class Settings(BaseModel):
     """Settings that fine-tuning and preference training share.
 
+    The command line takes its flags, and their help, from these.
+
     Attributes:
-        learning_rate: Peak learning rate. Ten times the default with LoRA.
-        epochs: Passes over the data; may be a fraction.
+        learning_rate: Peak learning rate. Default: 1e-5 for sft, 5e-7 for dpo; ten times that with
+            LoRA.
+        epochs: Passes over the data; may be a fraction. Default: 2 for sft, 1 for dpo.
         max_steps: Optimizer steps, instead of epochs.
         batch_size: Rows (or pairs) per device and forward pass.
         gradient_accumulation: Batches per optimizer step.
@@ -48,7 +51,7 @@ class Settings(BaseModel):
         weight_decay: Weight decay of AdamW.
         max_grad_norm: Maximum gradient norm; larger gradients are clipped.
         seed: Seed for the order of rows, dropout and LoRA's initial weights.
-        dtype: Precision of the computation; ``auto`` is bfloat16 on a GPU and float32 on a CPU.
+        dtype: Precision of the computation; auto is bfloat16 on a GPU and float32 on a CPU.
             Trained weights stay in float32; weights that LoRA freezes take this dtype.
         gradient_checkpointing: Recompute activations to save memory. Default: on a GPU.
         lora_rank: Rank of a LoRA adapter, which is trained instead of all weights.
@@ -63,15 +66,15 @@ class Settings(BaseModel):
         save_every: Steps between checkpoints. Default: a tenth of the training.
         eval_every: Steps between evaluations. Default: a tenth of the training.
         keep: Number of recent checkpoints to keep.
-        select: Which weights to publish: the ``best`` evaluated ones, or the ``last``.
+        select: Which weights to publish: the best evaluated ones, or the last.
         eval_batch_size: Critiques generated at a time in an evaluation.
         max_completion_tokens: Maximum tokens of a critique in an evaluation. Default: twice the
             longest critique in the training data.
         per_call: Constraints per request in an evaluation, and per example made from code's
             verdicts. Default: as exported, else all.
-        measure: Whether prompts contain counts by code (``critic export --measure``). Default: as
+        measure: Whether prompts contain counts by code (critic export --measure). Default: as
             exported.
-        chat_template: A chat template file (.jinja), or ``plain`` for ours. Default: the
+        chat_template: A chat template file (.jinja), or plain for ours. Default: the
             tokenizer's own.
         prompt: The prompt that the critiques answer, where the data doesn't name it.
         prompt_file: The file that replaced the prompt's text in the export.
@@ -158,10 +161,10 @@ class DpoSettings(Settings):
 
     Attributes:
         beta: KL penalty strength (Rafailov et al. 2023, arXiv 2305.18290).
-        loss: ``dpo`` compares whole critiques, as IF-Critic does; ``segments`` only the judgments
+        loss: dpo compares whole critiques, as IF-Critic does; segments only the judgments
             on which the two critiques of a pair disagree.
         sft_weight: Weight of the SFT loss on the chosen critique, per token; 0 for none. With
-            ``segments`` it counts only the tokens in the segments.
+            segments it counts only the tokens in the segments.
     """
 
     adapter_rate: ClassVar[float] = 5e-6

@@ -9,16 +9,17 @@ from __future__ import annotations
 from typing import Any
 
 from heedful.core.errors import RowError
-from heedful.core.nouns import Message, Sample
+from heedful.core.nouns import Sample
+from heedful.data.formats import criteria
 from heedful.data.formats.base import Format
-from heedful.data.formats.fields import messages, optional_text, row_id
+from heedful.data.formats.fields import optional_text, row_id
 from heedful.data.formats.files import shown
 
 _HERE = "completion"
 
 
 def turns(record: dict[str, Any]) -> list[dict[str, Any]]:
-    """Take the responses apart."""
+    """Split a record into its responses."""
     places = []
     for side in ("chosen", "rejected"):
         texts = record.get(side)
@@ -37,18 +38,12 @@ def sample(record: dict[str, Any], number: int) -> Sample:
     """Read one of the responses."""
     name, response, worse = record[_HERE]
     item = row_id(record, number, "id")
-    prompt = record.get("prompt")
     subset = optional_text(record, "subset")
-    conversation = (
-        (Message(role="user", content=prompt),)
-        if isinstance(prompt, str)
-        else messages(prompt, "prompt")
-    )
     return Sample.model_validate(
         {
             "id": f"{item}/{name}",
             "instruction_id": item,
-            "conversation": conversation,
+            "conversation": criteria.prompt(record.get("prompt"), "prompt"),
             "response": response,
             "checklist": record.get("checklist") or (),
             "preferred_to": [f"{item}/{other}" for other in worse],

@@ -1,8 +1,7 @@
-"""Make checklists with a model, and compile their constraints."""
+"""Make checklists with a model; compile or lint those there are."""
 
 from __future__ import annotations
 
-from heedful.jobs.checklists.compiling import compile_checklists, compile_config
 from heedful.jobs.checklists.decomposer import Decomposer, Decomposition
 from heedful.jobs.checklists.making import checklist
 from heedful.jobs.checklists.prompt import NAMES, make
@@ -12,7 +11,5 @@ __all__ = [
     "Decomposer",
     "Decomposition",
     "checklist",
-    "compile_checklists",
-    "compile_config",
     "make",
 ]

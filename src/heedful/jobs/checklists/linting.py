@@ -1,7 +1,6 @@
 """Checklists and rubrics read as code is: what in them will go wrong before anything is judged.
 
-No model is called. Errors are what no response can satisfy or what counts twice; hints are what a
-judge will find hard to decide, or what code could.
+No model is called. Errors make verdicts or scores wrong; hints say what could be better.
 """
 
 from __future__ import annotations
@@ -16,7 +15,6 @@ from heedful.core.noun import meant
 from heedful.core.nouns import Constraint, Sample
 from heedful.core.text import is_blank
 from heedful.data.formats import native
-from heedful.jobs.checklists.lint_pairs import alike_or_opposite
 from heedful.verify import Readings, describe
 from heedful.verify.compiler.compile import compile_constraint
 
@@ -30,36 +28,10 @@ __all__ = ["LintFinding", "golden_rows", "lint", "lint_rows"]
 
 Kind = Literal[
     "unreadable", "weights", "empty", "check", "field", "duplicate", "contradiction", "golden",
-    "double-barrelled", "vague", "points", "code", "coverage",
+    "points", "code", "coverage",
 ]  # fmt: skip
-ERRORS: frozenset[Kind] = frozenset(
-    {"unreadable", "weights", "empty", "check", "field", "duplicate", "contradiction", "golden"}
-)
+HINTS: frozenset[Kind] = frozenset({"points", "code", "coverage"})
 
-COMPARED = 300
-"""Constraints of one checklist that are compared with each other."""
-
-LONGEST_PROMPT = 2000
-"""Characters of an instruction that is searched for what no constraint covers: longer ones hold
-material."""
-
-_VAGUE = re.compile(
-    r"\b(?:appropriate(?:ly)?|adequate(?:ly)?|sufficient(?:ly)?|reasonabl[ey]|suitabl[ey]|proper(?:ly)?"
-    r"|high[- ]quality|well[- ]written|good|nice(?:ly)?|etc|if possible|as needed|and so on)\b"
-    r"|适当|合理|恰当|合适|良好|优质|高质量|尽量|尽可能|等等",
-    re.IGNORECASE,
-)
-_VERBS = (
-    "is|are|has|have|does|do|must|should|includes?|contains?|mentions?|uses?|ends?|starts?|begins?"
-    "|gives?|explains?|provides?|avoids?|names?|lists?|states?|describes?|follows?|writes?"
-)
-_JOINED = re.compile(
-    r"\b(?:and|but|as well as)\s+(?:also\s+|it\s+|the response\s+|does\s+(?:it\s+)?)*(?:not\s+)?"
-    rf"(?:{_VERBS})\b|[?？;；]\s*\S|(?:并且|而且|同时还|此外)",
-    re.IGNORECASE,
-)
-_QUOTED = re.compile(r"[\"“「『](?P<text>[^\"“”「」『』\n]{2,60})[\"”」』]")
-_NUMBER = re.compile(r"(?<![\w.])\d{1,6}(?:\.\d{1,4})?(?![\w.]*\w)")
 _GOLDEN = "golden"
 """Field of a constraint: responses that must come out met or unmet."""
 
@@ -82,7 +54,7 @@ class LintFinding(NamedTuple):
     @property
     def is_error(self) -> bool:
         """Whether it will make verdicts or scores wrong."""
-        return self.kind in ERRORS
+        return self.kind not in HINTS
 
 
 def lint_rows(rows: Iterable[Row]) -> Iterator[LintFinding]:
@@ -110,12 +82,10 @@ def lint(sample: Sample) -> Iterator[LintFinding]:
             yield finding(number, kind, message)
         if constraint.source_span and not _quotes(sample, constraint.source_span):
             yield finding(number, "coverage", "its source_span isn't in the instruction")
-    for second, clash, message in alike_or_opposite(sample.checklist[:COMPARED]):
-        yield finding(second, "contradiction" if clash else "duplicate", message)
+    for second, kind, message in _pairs(sample.checklist):
+        yield finding(second, kind, message)
     for message in _weights(sample.checklist):
         yield finding(0, "points", message)
-    for message in _uncovered(sample):
-        yield finding(0, "coverage", message)
 
 
 def _quotes(sample: Sample, span: str) -> bool:
@@ -162,14 +132,6 @@ def _of_one(constraint: Constraint) -> Iterator[tuple[Kind, str]]:
     if constraint.check is None and compiled.check is not None:
         said = describe(compiled.check)
         yield "code", f"code can decide it ({said}): heedful checklist --compile adds the check"
-    if check is None:
-        joined = _JOINED.search(text.strip().rstrip("?？;； "))
-        if joined:
-            words = " ".join(joined[0].split())
-            yield "double-barrelled", f"it asks for more than one thing ({words!r}): split it"
-        vague = _VAGUE.search(text)
-        if vague:
-            yield "vague", f"{vague[0]!r} leaves open what is enough: say what a judge can see"
     yield from _of_golden(constraint, check)
 
 
@@ -216,25 +178,22 @@ def _weights(checklist: Sequence[Constraint]) -> Iterator[str]:
             yield f"constraint {number} has the weight 0: it is judged and counts nowhere"
 
 
-def _uncovered(sample: Sample) -> Iterator[str]:
-    """Find quotations and numbers of the instruction that no constraint takes up."""
-    users = [turn.content for turn in sample.conversation if turn.role == "user"]
-    prompt = users[-1] if users else ""
-    if not sample.checklist or len(prompt) > LONGEST_PROMPT:
-        return
-    checks = (each.check.args for each in sample.checklist if each.check is not None)
-    taken_up = " ".join(
-        [
-            *(f"{each.text} {each.source_span or ''}" for each in sample.checklist),
-            *map(repr, checks),
-        ]
-    ).casefold()
-    numbers = set(re.findall(r"\d+(?:\.\d+)?", taken_up))
-    quotations = dict.fromkeys(match["text"].strip() for match in _QUOTED.finditer(prompt))
-    for text in quotations:
-        if text.casefold() not in taken_up:
-            yield f"the instruction's {text!r} is in no constraint"
-    unquoted = _QUOTED.sub(" ", prompt)
-    for number in dict.fromkeys(_NUMBER.findall(unquoted)):
-        if number not in numbers and len(number) > 1:
-            yield f"the instruction's number {number} is in no constraint"
+def _pairs(checklist: Sequence[Constraint]) -> Iterator[tuple[int, Kind, str]]:
+    """Find constraints that say the same as an earlier one, or leave no number between them."""
+    words: dict[str, int] = {}
+    counts: dict[str, tuple[int, float, float]] = {}
+    for number, constraint in enumerate(checklist, start=1):
+        said = " ".join(re.findall(r"\w+", constraint.text.casefold()))
+        check = constraint.check or compile_constraint(constraint.text).check
+        args = {} if check is None else dict(check.args)
+        low, high = args.pop("at_least", None), args.pop("at_most", None)
+        about = said if check is None else f"{check.id} {sorted(args.items())}"
+        same = f"{about} {low} {high}"
+        if words.setdefault(same, number) != number and said:
+            yield number, "duplicate", f"it says the same as constraint {words[same]}"
+        elif not (low is None and high is None) and not constraint.is_penalty:
+            at, least, most = counts.get(about, (number, 0.0, math.inf))
+            least, most = max(least, low or 0), min(most, math.inf if high is None else high)
+            if least > most:
+                yield number, "contradiction", f"no response can meet it and constraint {at}"
+            counts[about] = at, least, most

@@ -7,12 +7,12 @@ result is always the stretch of the instruction itself, never the copy.
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from bisect import bisect_left
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from heedful.jobs.checklists.meanings import QUOTED
 from heedful.verify.compiler.numerals import number_at
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["Instruction"]
 
 _QUOTES = str.maketrans("“”„‟«»「」『』‘’‚‛", '""""""""""' + "''''")
+_QUOTED = re.compile(r"“[^”]*”|\"[^\"]*\"|「[^」]*」|『[^』]*』|(?<!\w)[‘'][^’']*[’'](?!\w)")
 _AROUND = " \"'*`"
 """Characters that models put around a quotation."""
 
@@ -109,10 +110,10 @@ def invents(question: str, turns: Sequence[str]) -> bool:
     """
     instruction = "\n".join(turns)
     spelled = _spelling_alike(instruction).text
-    quoted = (_spelling_alike(match[0][1:-1]).text.strip() for match in QUOTED.finditer(question))
+    quoted = (_spelling_alike(match[0][1:-1]).text.strip() for match in _QUOTED.finditer(question))
     if any(words not in spelled for words in quoted):
         return True
-    return not _numbers(QUOTED.sub(" ", question)) - {1} <= _numbers(instruction)
+    return not _numbers(_QUOTED.sub(" ", question)) - {1} <= _numbers(instruction)
 
 
 def _numbers(text: str) -> set[int]:

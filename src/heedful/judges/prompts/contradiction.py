@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 
 from heedful.core.nouns import Status
-from heedful.judges.prompts.counted import miscounts
 
 _END = re.compile(r"[.!?](?=[\s\"'”’*)]|$)|[。！？\n]")
 
@@ -49,17 +48,12 @@ _DENIES = re.compile(r"\b(?:no|not|never|cannot|fail\w*|violat\w*|un\w+)\b|n't|[
 
 
 def contradicts(explanation: str, status: Status) -> bool:
-    """Tell whether an explanation plainly states the opposite verdict.
-
-    That is so where its last sentence does, or where a count and the bound beside it do ("39 words,
-    asked for at least 300", see :func:`~heedful.judges.prompts.counted.miscounts`).
+    """Tell whether the last sentence of an explanation plainly states the opposite verdict.
 
     Plainly: it says of a constraint or requirement that it is met and denies nothing, or that it
     is not met, without weighing or leaving open. English and Chinese. What is put otherwise goes
     unnoticed, and the verdict stands either way.
     """
-    if miscounts(explanation, status, _HEDGED):
-        return True
     hint = _MAY_DENY if status is Status.MET else _MAY_AFFIRM
     said = explanation.casefold().rstrip(_AFTER)[-_LONGEST:]
     if not hint.search(said):

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from heedful.metrics.proportions import Interval
     from heedful.metrics.rates import RateEstimate
 
-__all__ = []
 
 FEWEST = 5
 """Verdicts that a constraint has at least to be called hard: of fewer, chance says more."""

@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     Measures = Mapping[str, Measure]
     from collections.abc import Mapping
 
-__all__ = []
 
 BY_CONSTRAINT = ("type", "verifier", "subtype", "priority")
 

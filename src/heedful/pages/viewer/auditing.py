@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from heedful.core.nouns import Sample
     from heedful.critic.data.audit import Kind, Subject
 
-__all__ = []
 
 ANSWERS = ("yes", "no", "unsure", "")
 """Possible answers to a question; the empty one takes an answer back."""

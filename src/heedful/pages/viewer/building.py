@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
     from heedful.engine.store import Entry
 
-__all__ = []
 
 STATUSES = tuple(status.value for status in Status)
 

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from heedful.pages.viewer.runs import Run
 
-__all__ = []
 
 Kind = Literal["run", "report", "audit"]
 

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from heedful.pages.overview import changed
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from heedful.pages.viewer.runs import Run
 
 WINDOW_SECONDS = 60.0
 """The rate is that of the last minute, as far as somebody has looked."""
-
-LINED = (".jsonl", ".csv", ".tsv")
-"""Files whose rows are lines, so that the last line read says how far it is."""
 
 
 class LiveProgress(NamedTuple):
@@ -28,7 +26,7 @@ class LiveProgress(NamedTuple):
     # share of verdicts that are decided, of those in the index; None without any
     decided: float | None
     rate: float | None  # rows a second of late; None until two looks
-    share: float | None  # how much of the input is read, by its lines; None where that is not known
+    share: float | None  # how much of the input is read; None where that is not known
     left_s: float | None  # seconds left, about; None where that is not known
     dollars: float | None  # what it has cost; None where it cost nothing, or nobody knows the price
     silent_s: float  # seconds since something was written
@@ -39,7 +37,6 @@ class Watch:
 
     def __init__(self) -> None:
         self._seen: dict[Path, deque[tuple[float, int]]] = {}
-        self._lines: dict[tuple[Path, int, float], int] = {}
 
     def look(self, run: Run) -> LiveProgress:
         """Say how far a run is now."""
@@ -50,10 +47,10 @@ class Watch:
         assert isinstance(unread, int)  # noqa: S101
         done, failed = done + unread, failed + unread
         rate = self._rate(run.directory, done)
-        share = self._share(run)
+        total = run.saved.expected_rows
         left = None
-        if rate and share and done:
-            left = max(0.0, done / share - done) / rate
+        if rate and total:
+            left = max(0, total - done) / rate
         cost = run.saved.cost()
         return LiveProgress(
             read=run.total,
@@ -61,7 +58,7 @@ class Watch:
             failed=failed,
             decided=_decided(run),
             rate=rate,
-            share=share,
+            share=min(1.0, run.total / total) if total else None,
             left_s=left,
             dollars=cost["dollars"] if cost else None,
             silent_s=max(0.0, time.time() - changed(run.directory)),
@@ -77,29 +74,6 @@ class Watch:
             seen.popleft()
         (begun, first), (ended, last) = seen[0], seen[-1]
         return (last - first) / (ended - begun) if ended - begun > 1 else None
-
-    def _share(self, run: Run) -> float | None:
-        """Say how much of the input was read, from the line of the last row."""
-        paths = [Path(path) for path in run.saved.about.get("input") or ()]
-        if not paths or paths[0].suffix.lower() not in LINED:
-            return None
-        lines = self._count(paths[0])
-        if not lines or not run.total:
-            return None
-        last = run.saved.entry(run.total - 1).line
-        return min(1.0, last / lines) if last <= lines + 1 else None
-
-    def _count(self, path: Path) -> int | None:
-        try:
-            status = path.stat()
-            key = path, status.st_size, status.st_mtime
-            if key not in self._lines:
-                with path.open("rb") as file:
-                    blocks = iter(lambda: file.read(1 << 20), b"")
-                    self._lines[key] = sum(block.count(b"\n") for block in blocks)
-            return self._lines[key]
-        except OSError:
-            return None
 
 
 def _decided(run: Run) -> float | None:

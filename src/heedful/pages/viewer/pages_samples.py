@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from heedful.pages.viewer.runs import Run
     from heedful.pages.viewer.state import Viewer
 
-__all__ = []
 
 LONG = 20_000
 """Characters of a text that are shown until somebody asks for all."""

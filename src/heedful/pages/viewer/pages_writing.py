@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from heedful.pages.viewer.runs import Run
     from heedful.pages.viewer.state import Viewer
 
-__all__ = []
 
 QUESTIONS = {
     "judgment_correct": "Is the verdict right?",

@@ -30,7 +30,6 @@ _CACHE_SIZE = 1 << 14
 
 _EDGES = frozenset({"heedful:starts_with", "heedful:ends_with"})
 _OF_PHRASES = frozenset({"heedful:contains", "heedful:excludes", "heedful:contains_any"})
-_OF_STRINGS = frozenset({"heedful:contains", "heedful:excludes"})
 _NOT_AT_EDGES = frozenset({"heedful:does_not_start_with", "heedful:does_not_end_with"})
 _OF_WORDS = _EDGES | _NOT_AT_EDGES | _OF_PHRASES
 _COUNTED_PARTS: dict[str, Part] = {
@@ -51,8 +50,6 @@ _ALONE = "alone"
 """Bound where a clause would be a condition if another clause followed."""
 _LEANS = "leans"
 """Bound where a clause may speak of each of the things that the clause before it counts."""
-_SINGLE = "single"
-"""Bound where a clause says of what size the one thing is that the clause before it requires."""
 _VERSE = "verse"
 """Bound where 句 may be a verse."""
 _NONE = "none"
@@ -65,12 +62,8 @@ _LETTER = "letter"
 """Bound where the response is a letter, whose greeting and sign-off may count or not."""
 _COPIES = "copies"
 """Bound where the subject is of a kind of which a response may hold several: 文案."""
-_MORE_SAID = "more_said"
-"""Bound where a clause names another phrase and another place: …, and “b” in the last line."""
 _SETTING = "setting"
 """Bound where parts are named in which something may be asked for: "in two paragraphs, …"."""
-_BRIEF = "brief"
-"""Bound where "be brief" goes before what spells it out."""
 _ANSWERS = "answers"
 """Bound after "respond with", so that what follows may be all of the response."""
 _SPREAD = "spread"
@@ -85,16 +78,13 @@ _PASSED_OVER = frozenset(
         _LETTER,
         _COPIES,
         _SPREAD,
-        _MORE_SAID,
         _SETTING,
-        _BRIEF,
         _ANSWERS,
         _AFTER,
         _ALONE,
         _BARE,
         _LEANS,
         _NONE,
-        _SINGLE,
         _VERSE,
     }
 )
@@ -187,15 +177,12 @@ def _is_open_between(grammar: Grammar, before: Clause, after: Clause) -> bool:
     leans = earlier.get("unit") in _COUNTED_PARTS and _LEANS in later
     if leans or (items and bare and later.get("unit") in LENGTHS):
         return True
-    single = (earlier.get("at_least"), earlier.get("at_most")) == (1, 1)
     of_each = later.get("part") == _COUNTED_PARTS.get(earlier.get("unit", ""), "")
     if (
         (_NONE in later and not _forbids(before))
         or (_BARE in later and _reaches_on(earlier, later))
         or (_BARE in earlier and _AFTER in later and not of_each)
-        or (_SINGLE in later and not single)
         or (_SETTING in earlier and "at_least" in earlier and earlier.get("unit") in _COUNTED_PARTS)
-        or (_MORE_SAID in later and not _says_where(grammar, before))
         # "分点作答，标题加粗": the title of each point?
         or (earlier.get("format") == "points" and later.get("part") == "title")
     ):
@@ -225,12 +212,6 @@ def _forbids(clause: Clause) -> bool:
     """Check whether a clause forbids something in the whole response."""
     values = dict(clause.values)
     return values.get("at_most") == 0 and "unit" in values and "part" not in values
-
-
-def _says_where(grammar: Grammar, clause: Clause) -> bool:
-    """Check whether a clause asks for a phrase in a part that it names."""
-    values = dict(clause.values)
-    return grammar.rules[clause.rule] == "heedful:contains" and isinstance(values.get("which"), int)
 
 
 def _contradict(checks: list[Check]) -> bool:
@@ -281,8 +262,6 @@ def _with_parts(clauses: list[Clause]) -> list[Clause]:
     """Say of what "each" is: in "3 paragraphs, each of 50 words" of the paragraphs."""
     for at, (before, clause) in enumerate(pairwise(clauses), start=1):
         part = _COUNTED_PARTS.get(dict(before.values).get("unit", ""))
-        if _MORE_SAID in dict(clause.values):
-            part = dict(before.values).get("part")
         if part is not None and ("part", PREVIOUS) in clause.values:
             values = (pair for pair in clause.values if pair != ("part", PREVIOUS))
             clauses[at] = clause._replace(values=(*values, ("part", part)))
@@ -341,10 +320,6 @@ def build(grammar: Grammar, rule: str, values: Values) -> Check | None:
     strictly = bound.pop("strictly", None)
     if strictly and id_ == "heedful:json":
         bound["alone"] = True
-    if bound.pop("inside", None):
-        if id_ not in _OF_STRINGS:
-            return None
-        bound["inside"] = True
     if "shape" in bound:
         bound["schema"] = json_schema(bound)
     for key in _LISTED & bound.keys():
@@ -359,8 +334,6 @@ def build(grammar: Grammar, rule: str, values: Values) -> Check | None:
 
 def _placed(id_: str, bound: dict[str, Any], values: dict[str, Any]) -> bool:
     """Bind the part that is meant by a body or a letter; say whether it may be meant."""
-    if _BRIEF in values and bound.get("unit") not in _OF_BODY:
-        return False
     only = {"exactly", "plain"} & bound.keys() or (bound.get("at_least") == bound.get("at_most"))
     answers = _ANSWERS in values or (_LEANS in values and "of" in values)
     if answers and only and bound.get("unit") in _MAY_BE_ALL:
@@ -373,7 +346,7 @@ def _placed(id_: str, bound: dict[str, Any], values: dict[str, Any]) -> bool:
         bound["part"] = _BODY
     elif bound.get("of") == _BODY and bound.get("unit") not in _OF_BODY:
         return False
-    return not ("keyed" in bound and bound.get("shape") == "array")
+    return True
 
 
 def _depends_on_place(id_: str, values: dict[str, Any]) -> bool:

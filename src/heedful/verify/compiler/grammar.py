@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from heedful.verify.compiler.slots import Slot
 
-__all__ = ["Grammar", "Match", "NormalizedText", "shipped"]
-
 Values = tuple[tuple[str, Any], ...]
 Match = tuple[int, Values]
 """End of a match, and the values that it bound."""

@@ -47,7 +47,6 @@ def _words_joined(gap: re.Pattern[str], last: str, form: str, written: str, at: 
 
 _AND_GAP = re.compile(r",\s*(?:and\s+)?|\s+and\s+")
 _OR_GAP = re.compile(r",\s*(?:or\s+)?|\s+or\s+")
-_ANY_GAP = re.compile(r",\s*(?:(?:and|or)\s+)?|\s+(?:and|or)\s+")
 
 
 def word_list(form: str, written: str, at: int) -> _Phrases:
@@ -60,58 +59,11 @@ def word_choices(form: str, written: str, at: int) -> _Phrases:
     return _words_joined(_OR_GAP, "or", form, written, at)
 
 
-def word_series(form: str, written: str, at: int) -> _Phrases:
-    """Read bare words between commas, as in ``one of the words sea, wind, sun``."""
-    words: list[str] = []
-    end = at
-    while readings := word(form, written, at):
-        end, value = readings[0]
-        words += value
-        gap = _ANY_GAP.match(form, end)
-        if gap is None:
-            break
-        at = gap.end()
-    return [(end, tuple(words))] if len(words) > 1 else []
-
-
 _NAME = re.compile(
     r"[A-Z](?:[A-Za-z'-]+|[A-Za-z0-9]*(?:\+\+|#)|[A-Za-z]+\.js)(?: [A-Z][A-Za-z'-]+){0,2}"
 )
 
 
-def names(form: str, written: str, at: int) -> _Phrases:
-    """Read at least two names that end the text: ``Paris, Rome and New York``."""
-    del form
-    rest = written[at:].rstrip(" .;")
-    pieces = re.split(r",\s*(?:and\s+)?|\s+and\s+", rest)
-    good = len(pieces) > 1 and all(_NAME.fullmatch(piece) for piece in pieces)
-    return [(at + len(rest), tuple(pieces))] if good else []
-
-
-_LABEL_GAP = re.compile(
-    r"\s*(?:[,、，/|]\s*(?:or\s+|and\s+|或者?|和)?|\s(?:or|and)\s+|或者?|和)\s*"
-)
-_LABEL = re.compile(rf"[A-Za-z0-9][\w+-]*(?: [A-Za-z][\w-]*)?|[{scripts.HAN}]{{1,6}}")
-_NO_LABEL = re.compile(
-    r"(?:^|.* )(?:please|etc|only|thanks|others?|so on|then|with|without|followed|based|depending"
-    r"|unless|if|when|where|each|no|not|nothing|more|less|sorted|too|all|both|as|in|on|by|for|to"
-    r"|the|an|of|is|are|be|use|\w{2,}(?:ly|ed|ing))(?: .*)?$|.*[等其请并且不每须须应要]",
-    re.IGNORECASE,
-)
-
-
-def labels(form: str, written: str, at: int) -> _Phrases:
-    """Read at least two short names that end the text: ``low, medium or high``, ``A/B``."""
-    del form
-    rest = written[at:].rstrip(" .。;；")
-    pieces = _LABEL_GAP.split(rest)
-    good = len(pieces) > 1 and all(
-        _LABEL.fullmatch(piece) and not _NO_LABEL.match(piece) for piece in pieces
-    )
-    return [(at + len(rest), tuple(pieces))] if good else []
-
-
-_OF_TABLE = re.compile(r"rows?|headers?|borders?|cells?|lines?|captions?|totals?|footers?")
 _COLUMN_GAP = re.compile(r",\s*(?:and\s+)?|\s+and\s+")
 
 
@@ -120,44 +72,7 @@ def columns(form: str, written: str, at: int) -> _Phrases:
     del form
     rest = written[at:].rstrip(" .;")
     pieces = _COLUMN_GAP.split(rest)
-    good = len(pieces) > 1 and all(
-        _NAME.fullmatch(piece)
-        or (
-            _WORD.fullmatch(piece) and not _NO_LABEL.match(piece) and not _OF_TABLE.fullmatch(piece)
-        )
-        for piece in pieces
-    )
-    return [(at + len(rest), tuple(pieces))] if good else []
-
-
-_SURNAMES = (
-    "王李张刘陈杨黄赵吴周徐孙马朱胡郭何林罗郑梁谢宋唐许邓冯韩曹曾彭萧蔡潘田董袁于余叶蒋杜苏魏"
-    "吕丁沈任姚卢傅钟姜崔谭廖范汪陆石戴贾韦夏邱方侯邹熊孟秦白江阎薛尹段雷黎史龙陶贺顾毛郝龚邵"
-    "万钱严赖覃洪武莫孔"
-)
-_PERSON = re.compile(
-    f"[{_SURNAMES}][{scripts.HAN}]{{1,2}}(?![{scripts.HAN}])|小[{scripts.HAN}](?![{scripts.HAN}])"
-)
-_NO_PERSON = re.compile("时间|日期|单位|地点|方式|[名称人者司校门处等]|小组")
-
-
-def person(form: str, written: str, at: int) -> _Phrases:
-    """Read the name of a person, by its surname: ``王芳``, ``小明``."""
-    del form
-    match = _PERSON.match(written, at)
-    if match is None or _NO_PERSON.search(match[0]):
-        return []
-    return [(match.end(), (match[0],))]
-
-
-def topics(form: str, written: str, at: int) -> _Phrases:
-    """Read at least two Chinese topics that end the text: ``北京、上海和广州``."""
-    del form
-    rest = written[at:].rstrip(" 。；;")
-    pieces = re.split(r"\s*、\s*|[和与及]|以及", rest)
-    good = len(pieces) > 1 and all(
-        _TOPIC.fullmatch(each) and not _NO_TOPIC.search(each) for each in pieces
-    )
+    good = len(pieces) > 1 and all(map(_NAME.fullmatch, pieces))
     return [(at + len(rest), tuple(pieces))] if good else []
 
 
@@ -183,13 +98,6 @@ def topic(form: str, written: str, at: int) -> _Phrases:
 
 
 _TECHNICAL = re.compile(r"[A-Z][A-Za-z]*(?:\+\+|#|\.js)(?![\w+#])")
-_OTHER_VERBS = "到及起供出升高醒问示取交前议防案拔携"
-"""Letters that make another verb of 提: 提供, 提高."""
-
-
-def spoken_of(form: str, written: str, at: int) -> _Phrases:
-    """Read a topic right after 提: 价格 in 不提价格."""
-    return [] if form[at : at + 1] in _OTHER_VERBS else topic(form, written, at)
 
 
 _NO_NAMES = """it them him her me us you any anything anyone something someone everything everyone
@@ -346,18 +254,6 @@ def sign(form: str, written: str, at: int) -> list[tuple[int, tuple[str, ...]]]:
     return [(at + match.end(), (match[0],))] if match else []
 
 
-_TAG = re.compile(r"#[^\s#\"“”'，。、,.;:!?！？；：]+")
-
-
-def tag(form: str, written: str, at: int) -> _Phrases:
-    """Read one hashtag."""
-    del form
-    match = _TAG.match(written, at)
-    return [(match.end(), (match[0],))] if match else []
-
-
-_FIGURE = re.compile(r"\d+(?:[.,:/-]\d+)*(?![\w.,]\w)")
-_ADDRESS = re.compile(r"(?:https?://|www\.)[^\s\"'“”<>()]+[\w/]|[\w.+-]{1,64}@[\w-]+(?:\.[\w-]+)+")
 _ONE_NAME = re.compile(r"[A-Z][A-Za-z'-]+(?: [A-Z][A-Za-z'-]+)?(?![\w'-])")
 
 
@@ -370,20 +266,6 @@ def _matched(pattern: re.Pattern[str]) -> Reader:
         return [(match.end(), (match[0],))] if match else []
 
     return read
-
-
-def tags(form: str, written: str, at: int) -> _Phrases:
-    """Read hashtags that are all meant: ``#rain and #sun``."""
-    words: list[str] = []
-    end = at
-    while match := _TAG.match(written, at):
-        words.append(match[0])
-        end = match.end()
-        gap = _AND.match(form, end)
-        if gap is None:
-            break
-        at = gap.end()
-    return [(end, tuple(words))] if words else []
 
 
 _ENGLISH_ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth"
@@ -469,41 +351,6 @@ def pair(form: str, written: str, at: int) -> list[tuple[int, tuple[str, ...]]]:
     return [(end, marks)]
 
 
-_TAG_PAIR = re.compile(
-    r"[\"'`“]?<([a-z][\w-]{0,30})>(?:\s?(?:</\1>|and </\1>))?[\"'`”]?", re.IGNORECASE
-)
-
-
-def tag_pair(form: str, written: str, at: int) -> _Phrases:
-    """Read a tag, alone or with the one that closes it: ``<answer>``, ``<answer></answer>``."""
-    del form
-    match = _TAG_PAIR.match(written, at)
-    return [(match.end(), (f"<{match[1]}>", f"</{match[1]}>"))] if match else []
-
-
-_FILLED_IN = re.compile(r"[\"'“]?\[[^\[\]\n\"”]{1,40}\][\"'”]?|\{\{?\w{1,40}\}\}?")
-
-_NUMBERING = re.compile(
-    r"[\"“]?(?P<style>1\s?[.．、)）]|[(（]1[)）]|①)[\s、,，和\"“”]*"
-    r"(?:2\s?[.．、)）]?|[(（]2[)）]|②)(?:[\s、,，和\"“”]*(?:3\s?[.．、)）]?|[(（]3[)）]|③))?"
-    r"(?:\s?(?:…+|\.{3,}))?[\"”]?(?!\d)"
-)
-
-
-def placeholder(form: str, written: str, at: int) -> _Phrases:
-    """Read one placeholder, as it must stand there: ``[NAME]``, ``{{city}}``."""
-    del form
-    match = _FILLED_IN.match(written, at)
-    return [(match.end(), (match[0].strip("\"'“”"),))] if match else []
-
-
-def numbering(form: str, written: str, at: int) -> list[tuple[int, str]]:
-    """Read how items are to be numbered: ``1. 2. 3.``, ``1、2、3``, ``(1)(2)``, ``①②③``."""
-    del form
-    match = _NUMBERING.match(written, at)
-    return [(match.end(), match["style"].replace(" ", ""))] if match else []
-
-
 _EXAMPLE = re.compile(
     r"\[[^\[\]\n]{1,40}\](?:,?\s*(?:and\s+)?\[[^\[\]\n]{1,40}\])*|\*{1,2}[^*\n]{1,40}\*{1,2}"
     r"|[*-] [\w ]{1,40}(?=$|\.)"
@@ -538,27 +385,14 @@ SLOTS: dict[str, Slot] = {
     "choices": Slot(choices, _QUOTE),
     "terms": Slot(terms),
     "sign": Slot(sign),
-    "tag": Slot(tag, frozenset("#")),
-    "tags": Slot(tags, frozenset("#")),
-    "figure": Slot(_matched(_FIGURE), frozenset(string.digits)),
-    "address": Slot(_matched(_ADDRESS), _LETTERS | frozenset(string.digits)),
     "name": Slot(_matched(_ONE_NAME), _LETTERS),
-    "placeholder": Slot(placeholder, _QUOTE | frozenset("[{")),
     "letters": Slot(letters, _QUOTE | _LETTERS),
     "word": Slot(word, _LETTERS),
     "topic": Slot(topic),
-    "spoken_of": Slot(spoken_of),
     "wordlist": Slot(word_list, _LETTERS),
-    "wordseries": Slot(word_series, _LETTERS),
-    "names": Slot(names, _LETTERS),
-    "topics": Slot(topics),
-    "labels": Slot(labels),
     "columns": Slot(columns, _LETTERS),
-    "person_zh": Slot(person),
     "wordchoices": Slot(word_choices, _LETTERS),
-    "tag_pair": Slot(tag_pair, _QUOTE | frozenset("<")),
     "pair": Slot(pair, _QUOTE | frozenset("<*【《「『〖[")),
-    "numbering": Slot(numbering, _QUOTE | frozenset("1(（①")),
     "example": Slot(example, frozenset("[*-")),
     "marker": Slot(marker, _QUOTE | {"p"}),
     "keys": Slot(keys, _QUOTE | _LETTERS | {"_"}),

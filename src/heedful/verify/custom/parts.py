@@ -136,11 +136,8 @@ def judged(
 ) -> tuple[Outcome, str]:
     """Test a part, under each reading of where it lies."""
     texts_by_reading = readings(layout, part)
-    if part == "line" and isinstance(which, int):
-        # With nothing around them, the first is the first.
-        bare = layout.bare_lines is not None
-        others = [] if bare else [*texts_by_reading[1:], layout.lines_below_title]
-        texts_by_reading = [texts_by_reading[0], *others]
+    if part == "line" and isinstance(which, int) and layout.has_lines_alone:
+        texts_by_reading = texts_by_reading[:1]  # with nothing around them, the first is the first
     outcomes = [_reading(texts, part, which, test, layout) for texts in texts_by_reading]
     first, reason = outcomes[0]
     for outcome, other in outcomes[1:]:

@@ -140,7 +140,6 @@ class _Doubt(NamedTuple):
     longest_inside: int
     shortest_inside: int
     names: bool
-    inside: bool = False
 
 
 _PRESENT = _Doubt(longest_inside=2, shortest_inside=2, names=False)
@@ -173,9 +172,6 @@ def occurrences(layout: Layout, phrase: str, doubt: _Doubt = _PRESENT) -> CountR
             sure = len(_sure_places(write(text), exact, longest))
             low.append(sure - len(_NUMERO.findall(text)) if wanted == "no" else sure)
             high.append(len(_patterns(wanted).maybe.findall(folded(text))))
-            if doubt.inside:
-                low.append(cased(text).count(cased(phrase)))
-                high.append(folded(text).count(wanted))
         if _LETTER.search(wanted):
             high.append(_other_spellings(folded(text), wanted))
     bones = "" if wanted.isascii() else _skeleton(phrase)
@@ -191,12 +187,9 @@ def _describe_contains(
     at_most: int | None,
     part: Part,
     which: Which,
-    *,
-    inside: bool = False,
 ) -> str:
     times = "" if (at_least, at_most) == (1, None) else f" {bounds(at_least, at_most)} times"
-    string = "the string " if inside else ""
-    return f"Use {string}{quoted(phrases)}{times}{in_part(part, which)}."
+    return f"Use {quoted(phrases)}{times}{in_part(part, which)}."
 
 
 @verifier("heedful:contains", describe=_describe_contains)
@@ -208,19 +201,15 @@ def contains(
     at_most: int | None = None,
     part: Part = "response",
     which: Which = "each",
-    inside: bool = False,
 ) -> Finding:
-    """Each of the phrases occurs often enough, and not too often.
-
-    A phrase of Latin letters counts as a whole word; ``inside`` of longer ones, too.
-    """
+    """Each of the phrases occurs often enough, and not too often, as a whole word."""
     required = bounds(at_least, at_most)
 
     def test(layout: Layout) -> tuple[Outcome, str]:
         outcome: Outcome = True
         lacking = []
         for phrase in phrases:
-            count = occurrences(layout, phrase, _PRESENT._replace(inside=inside))
+            count = occurrences(layout, phrase)
             kept = within(count, at_least, at_most)
             if kept:
                 continue
@@ -238,9 +227,7 @@ def contains(
 
 @verifier(
     "heedful:excludes",
-    describe=lambda phrases, part, which, inside: (
-        f"Do not use {'the string ' if inside else ''}{quoted(phrases)}{in_part(part, which)}."
-    ),
+    describe=lambda phrases, part, which: f"Do not use {quoted(phrases)}{in_part(part, which)}.",
 )
 def excludes(
     response: Response,
@@ -248,14 +235,12 @@ def excludes(
     phrases: list[str],
     part: Part = "response",
     which: Which = "each",
-    inside: bool = False,
 ) -> Finding:
-    """None of the phrases occurs as a whole word; ``inside`` of longer ones neither."""
+    """None of the phrases occurs as a whole word."""
 
     def test(layout: Layout) -> tuple[Outcome, str]:
         unused = f"{quoted(phrases)} not used"
-        doubt = _ABSENT._replace(inside=inside)
-        return _any_used(layout, phrases, doubt, wanted=False, unused=unused)
+        return _any_used(layout, phrases, _ABSENT, wanted=False, unused=unused)
 
     return decide(*judged(response.layout, part, which, test))
 

@@ -91,7 +91,7 @@ def count(
             outcome = _of_passage(count, at_least, at_most)
             return outcome, f"{words}, perhaps of a part only" if outcome is None else words
         outcome = within(count, at_least, at_most)
-        if outcome is None and unit == "lines" and layout.bare_lines == count.high:
+        if outcome is None and unit == "lines" and layout.has_lines_alone:
             # Its first line may be a title to some, but not if so many lines are asked for.
             outcome = within(CountRange(count.high, count.high), at_least, at_most) or None
         return outcome, words

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from heedful.core import scripts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
 _LONGEST = 60
 """Characters of a greeting, or of a line of a signature."""
@@ -126,21 +126,17 @@ def remarks(lines: Sequence[str]) -> int:
     return number
 
 
-def closings(lines: Sequence[str], alone: Sequence[bool]) -> Iterator[int]:
-    """Say how many lines at the end may be no part of the text: each possible number above 0.
+def closings(lines: Sequence[str], alone: Sequence[bool]) -> int:
+    """Count the lines at the end that may be no part of the text.
 
-    >>> list(closings(["Rain fell.", "Kind regards,", "Ann"], [True, False, False]))
-    [1, 2]
-    >>> list(closings(["Rain fell.", "Snow fell."], [True, True]))
-    []
+    >>> closings(["Rain fell.", "Kind regards,", "Ann", "(2 words)"], [True, False, False, True])
+    3
     """
     last = remarks(lines)
-    yield from range(1, last + 1)
-    end = len(lines) - last
-    signed = _signature(lines[:end], alone)
-    yield from range(last + 1, last + signed + 1)
-    if signed and (more := remarks(lines[: end - signed])):
-        yield from range(last + signed + 1, last + signed + more + 1)
+    rest = lines[: len(lines) - last]
+    signed = _signature(rest, alone)
+    above = remarks(rest[: len(rest) - signed]) if signed else 0
+    return last + signed + above
 
 
 def _signature(lines: Sequence[str], alone: Sequence[bool]) -> int:

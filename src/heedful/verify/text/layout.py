@@ -154,19 +154,16 @@ class Layout:
         return frozenset(self._written[len(self._written) - number :])
 
     @cached_property
-    def _frames(self) -> list[tuple[int, int]]:
-        """How many written lines at the start and at the end may be no part of the text."""
+    def _framing(self) -> frozenset[int]:
+        """The positions of what may be no part of the text: also a greeting, a signature."""
         places = self._written
         if not self.titled or len(places) < 2:  # noqa: PLR2004 - a text and what frames it
-            return [(0, 0)]
+            return frozenset()
         opening = len(self._trimmings)
-        greeted = opening + greetings(*self._edge(opening, opening + FIRST_LINES))
-        ends = [0, *closings(*self._edge(len(places) - LAST_LINES, len(places)))]
-        starts = [0, *range(opening + 1, greeted + 1)]  # a title alone is left out elsewhere
-        others = [0, *range(opening, greeted + 1)]
-        return list(
-            dict.fromkeys((start, end) for end in ends for start in (others if end else starts))
-        )
+        start = opening + greetings(*self._edge(opening, opening + FIRST_LINES))
+        end = closings(*self._edge(len(places) - LAST_LINES, len(places)))
+        around = {*places[:start], *places[len(places) - end :]}
+        return frozenset(around if len(around) < len(places) else self._trimmings)
 
     def _edge(self, start: int, stop: int) -> tuple[list[str], list[bool]]:
         """Return written lines, and for each whether blank lines stand around it."""
@@ -215,72 +212,46 @@ class Layout:
 
         What frames the text, such as a greeting, may count or not.
         """
-        return _distinct(
-            [_join(block) for block in blocks]
-            for frame in self._frames
-            for blocks in self._paragraphs_within(frame)
-        )
-
-    def _paragraphs_within(self, frame: tuple[int, int]) -> Iterable[list[_Block]]:
-        start, end = frame
-        core = max(start, len(self._trimmings)), end
-        headless = self._without(self._headless, *core)
-        readings = [self._without(self.blocks, *frame), self._without(self.blocks, *core), headless]
-        if self._has_marked_lines:
-            readings.append([block for block in map(_prose, readings[1]) if block])
-        readings.append(_under_labels(headless))
+        below = self._without(self.blocks, self._trimmings)
+        headless = self._without(self._headless, self._trimmings)
+        bare = self._without(self._headless, self._framing)
+        readings = [self.blocks, below, headless, bare, _under_labels(headless)]
+        if not {line.kind for line in self.lines} <= {"prose", "blank"}:
+            readings.append([block for block in map(_prose, below) if block])
         if len(self.blocks) < len(self._written):
-            readings += [[[line] for block in readings[at] for line in block] for at in (0, 2)]
+            readings += [[[line] for block in each for line in block] for each in readings[:4]]
         # Most texts have nothing to leave out, so that most readings are one.
-        return {id(each): each for each in readings}.values()
-
-    @cached_property
-    def _has_marked_lines(self) -> bool:
-        return not {line.kind for line in self.lines} <= {"prose", "blank"}
+        distinct = {id(each): each for each in readings}.values()
+        return _distinct([_join(block) for block in blocks] for blocks in distinct)
 
     @cached_property
     def _headless(self) -> list[_Block]:
         """The blocks without headings and what looks like one."""
-        if not any(map(headlike, self.lines)):
-            return self.blocks
-        rest = [[line for line in block if not headlike(line)] for block in self.blocks]
-        return [block for block in rest if block]
+        heads = [at for at, line in enumerate(self.lines) if headlike(line)]
+        return self._without(self.blocks, frozenset(heads))
 
-    def _without(self, blocks: list[_Block], start: int, end: int) -> list[_Block]:
-        """Leave so many written lines at the start and the end out, and blocks of nothing else."""
-        if not start and not end:
+    def _without(self, blocks: list[_Block], positions: frozenset[int]) -> list[_Block]:
+        """Leave lines out, and blocks that hold nothing else."""
+        if not positions:
             return blocks
-        places = {*self._written[:start], *self._written[len(self._written) - end :]}
-        left_out = {id(self.lines[at]) for at in places}
-        first, last = min(start, len(blocks)), max(len(blocks) - end, start)
-        edges = (
-            [[line for line in block if id(line) not in left_out] for block in edge]
-            for edge in (blocks[:first], blocks[last:])
-        )
-        before, after = ([block for block in edge if block] for edge in edges)
-        return [*before, *blocks[first:last], *after]
+        left_out = {id(self.lines[at]) for at in positions}
+        rest = [[line for line in block if id(line) not in left_out] for block in blocks]
+        return [block for block in rest if block]
 
     @cached_property
     def stanza_readings(self) -> list[list[str]]:
         """The stanzas: what blank lines and rules part, all and without title and headings."""
-        return _distinct(
-            [_join(block) for block in blocks if block]
-            for frame in self._frames
-            for blocks in self._stanzas_within(frame)
-        )
-
-    def _stanzas_within(self, frame: tuple[int, int]) -> list[list[_Block]]:
-        blocks = self._without(self._separated, *frame)
-        trimmed = {id(self.lines[at]) for at in self._trimmings}
+        blocks = self._separated
+        first = self.lines[min(self._trimmings)] if self._trimmings else None
         bare = [
             [line for line in block if not headlike(line) and line.kind != "aside"]
-            for block in blocks
-            if len(block) > 1 or id(block[0]) not in trimmed
+            for block in self._without(blocks, self._framing - self._trimmings)
+            if len(block) > 1 or block[0] is not first
         ]
-        readings = [blocks, bare]
+        readings = [blocks, [block for block in bare if block]]
         if len(blocks) > 1 and len(blocks[0]) == len(blocks[1]) + 1:
             readings.append([blocks[0][1:], *blocks[1:]])
-        return readings
+        return _distinct([_join(block) for block in each] for each in readings)
 
     # --- items, headings, lines ---------------------------------------------------------------
 
@@ -346,33 +317,28 @@ class Layout:
     @cached_property
     def written_lines(self) -> list[list[str]]:
         """The lines that are not blank: all; without a title and the like; without tags, fences."""
-        texts = [self.lines[at].text for at in self._written]
-        frames = dict.fromkeys((*self._frames, (len(self._trimmings), 0)))
-        readings = [texts[start : len(texts) - end] for start, end in frames]
-        if self._has_marked_lines:
-            beside = {
-                self.lines[at].text
-                for at in self._written
-                if self.lines[at].kind == "aside" or FENCE.match(self.lines[at].text)
-            }
-            readings += [[text for text in each if text not in beside] for each in readings]
-        return _distinct(readings)
+        beside = {
+            at
+            for at in self._written
+            if self.lines[at].kind == "aside" or FENCE.match(self.lines[at].text)
+        }
+        first = frozenset(self._written[: bool(self._trimmings)])
+        left_out = [frozenset[int](), first, self._trimmings, self._framing]
+        return _distinct(
+            [self.lines[at].text for at in self._written if at not in gone | others]
+            for others in (frozenset[int](), frozenset(beside))
+            for gone in left_out
+        )
 
     @property
-    def lines_below_title(self) -> list[str]:
-        """The written lines below the first, where that may be a title."""
-        return [self.lines[at].text for at in self._written[bool(self._trimmings) :]]
-
-    @cached_property
-    def bare_lines(self) -> int | None:
-        """The number of lines where all are plain: no blank ones, marks, remarks, signatures."""
-        plain = len(self._written) == len(self.lines) and not any(
-            line.kind != "prose" or _TITLE_MARK.match(line.text) or is_remark(line.text)
+    def has_lines_alone(self) -> bool:
+        """Whether all lines are plain: no blank ones, marks, remarks, signatures."""
+        texts = [line.text for line in self.lines]
+        framed = self._framing - self._trimmings or greetings(texts, [False] * len(texts))
+        return not framed and all(
+            line.kind == "prose" and not _TITLE_MARK.match(line.text) and not is_remark(line.text)
             for line in self.lines
         )
-        texts = [line.text for line in self.lines]
-        greeted = plain and greetings(texts, [False] * len(texts))
-        return len(texts) if plain and not greeted and len(self._frames) == 1 else None
 
     @cached_property
     def sentence_readings(self) -> list[list[str]]:

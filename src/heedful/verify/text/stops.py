@@ -65,7 +65,7 @@ _TITLES = _words(
 )
 """A name follows these."""
 _GOING_ON = frozenset(
-    "approx ca cf e.g eq eqs fig figs i.e nos pp viz vol vols vs z.b d.h u.a p.ex p.ej т.е".split()  # noqa: SIM905
+    "approx ca cf e.g eq eqs figs i.e nos pp viz vol vols vs z.b d.h u.a p.ex p.ej т.е".split()  # noqa: SIM905
 )
 """Something always follows these."""
 _FINAL_TOO = frozenset(
