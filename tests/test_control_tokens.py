@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from heedful.core.nouns import Constraint, Message, Sample
 from heedful.judges import prompts
-from heedful.judges.prompts.control_tokens import escape, unescape
-from heedful.judges.prompts.fence import unfence
+from heedful.judges.prompts.fence import escape, unescape, unfence
 
 TOKENS = {
     "ChatML": "<|im_start|> <|im_end|> <|endoftext|> <|im_sep|> <|vision_start|>",
@@ -86,8 +85,3 @@ PIECES = [
 def test_escaping_is_reversible_and_leaves_no_token(text: str) -> None:
     assert unescape(escape(text)) == text
     assert not [token for token in ALL if token in escape(text)]
-
-
-@given(st.text(alphabet="<>|\\[]/s~b!eINST", max_size=30))
-def test_escaping_is_reversible_for_any_text(text: str) -> None:
-    assert unescape(escape(text)) == text

@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 
 from critic_population import critic, generator, questions
 from heedful.bench.criticbench.build import build
-from heedful.bench.criticbench.critique import Verdict, judgment, render
+from heedful.bench.criticbench.generate import BuildPlan
 from heedful.bench.criticbench.items import Provenance, Triplet
 from heedful.bench.criticbench.metrics import accuracies, self_consistency, vote
-from heedful.bench.criticbench.questions import BuildPlan
 from heedful.bench.criticbench.report import examine
 from heedful.bench.criticbench.run import (
     CriticsJob,
@@ -23,7 +22,10 @@ from heedful.bench.criticbench.run import (
     CritiqueInput,
     Examination,
     SelfCheck,
+    Verdict,
     Vote,
+    judgment,
+    render,
 )
 from heedful.core.errors import UsageError
 from heedful.judges.prompts.fence import unfence

@@ -127,7 +127,7 @@ def test_a_notebook_shows_text_and_no_markup_of_the_data(text: str) -> None:
 
 def test_it_reads_as_a_sentence(evaluation: Evaluation) -> None:
     shown = repr(evaluation)
-    assert re.search(r"5 responses: constraints met 40\.0 %", shown)
+    assert re.search(r"5 responses: constraints met 20\.0 to 70\.0 %: 5 of 5 undecided", shown)
     assert "50.0 %" in shown
     assert "2 responses" not in shown
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from heedful.bench.criticbench.critique import judgment
+from heedful.bench.criticbench.run import judgment
 from heedful.bench.realcritic.replies import read_check, read_review
 from heedful.core.nouns import Constraint, Judgment, Message, Recording, Sample, Status
 from heedful.critic.data import verification
@@ -261,19 +261,6 @@ def test_own_verdicts_count_beside_a_quotation(name: str, count: int) -> None:
 
 
 # --- what a parser reads through, and what not ---------------------------------------------------
-
-
-@pytest.mark.parametrize("name", prompts.NAMES)
-def test_a_reply_is_read_with_and_without_reasoning(name: str) -> None:
-    form, truth = FORMS[name], [False, True, False]
-    own = form.write(truth, "I looked.")
-    for reply in (
-        f"<think>\nIt has three lines, so no.\n</think>\n\n{own}",
-        f"It has three lines, so no.\n</think>\n\n{own}",
-        f"```\n{own}\n```",
-        own.replace("\n", "\r\n"),
-    ):
-        assert form.read(reply, Shown("A poem."), 3) == truth, reply
 
 
 @pytest.mark.parametrize("name", prompts.NAMES)

@@ -12,9 +12,8 @@ import pytest
 
 from heedful import dry_run
 from heedful.bench.realcritic.metrics import numbers
-from heedful.bench.realcritic.plan import RealCriticPlan
 from heedful.bench.realcritic.report import write_report
-from heedful.bench.realcritic.run import Results, run_realcritic
+from heedful.bench.realcritic.run import RealCriticPlan, Results, run_realcritic
 from heedful.core.errors import ModelError, RunError, UsageError
 from heedful.models import Completion, Sampling, ScriptedModel
 

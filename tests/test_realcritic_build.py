@@ -12,9 +12,14 @@ from hypothesis import strategies as st
 
 from heedful import dry_run
 from heedful.bench.grading.problems import read_problems
-from heedful.bench.realcritic.build import Pool, build_realcritic
+from heedful.bench.realcritic.build import (
+    CandidateSolution,
+    Pool,
+    build_realcritic,
+    choose,
+    ranking,
+)
 from heedful.bench.realcritic.critic import GradedAnswer, SolutionVerdict
-from heedful.bench.realcritic.selection import CandidateSolution, choose, ranking
 from heedful.core.errors import InputError, UsageError
 from heedful.models import Completion, ScriptedModel
 

@@ -12,8 +12,7 @@ from heedful.bench.grading.problems import read_problems
 from heedful.bench.realcritic.critic import RealCriticItem
 from heedful.bench.realcritic.labels import Labels, adjudication_of, adjudications, digest_of
 from heedful.bench.realcritic.metrics import numbers
-from heedful.bench.realcritic.plan import RealCriticPlan
-from heedful.bench.realcritic.run import run_realcritic
+from heedful.bench.realcritic.run import RealCriticPlan, run_realcritic
 from heedful.core.nouns import Scoring
 from heedful.models import ScriptedModel
 

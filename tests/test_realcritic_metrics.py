@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heedful.bench.realcritic.cases import Case
-from heedful.bench.realcritic.metrics import harmonic_mean, round_numbers, transitions
+from heedful.bench.realcritic.metrics import Case, harmonic_mean, round_numbers, transitions
 from heedful.bench.realcritic.tables import league
 
 if TYPE_CHECKING:

@@ -28,6 +28,7 @@ from heedful.rewards.rows import labelled
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from heedful.core.reasoning import ReasoningMode
     from heedful.jobs.results import Scored
 
 HARMONY = "<|channel|>analysis<|message|>{}<|end|><|start|>assistant<|channel|>final<|message|>{}"
@@ -262,9 +263,9 @@ def test_graders_read_the_answer() -> None:
     problem = Problem(id="1", question="Twice six?", kind="open", answers=("12",))
     thought = r"It may be \boxed{7}."
 
-    async def grades(*texts: str) -> list[bool | None]:
+    async def grades(*texts: str, reasoning: ReasoningMode = "strip") -> list[bool | None]:
         async with MathPool(1) as pool:
-            grader = Grader(pool)
+            grader = Grader(pool, reasoning=reasoning)
             graded = [await grader.grade(problem, Solution(text=text)) for text in texts]
         return [grade.correct for grade in graded]
 
@@ -273,6 +274,7 @@ def test_graders_read_the_answer() -> None:
         assert len({*asyncio.run(grades(answer, *wrapped))}) == 1
     cut = [form.format(r"\boxed{12}") for form in UNCLOSED]
     assert asyncio.run(grades(*cut)) == [None] * len(cut)
+    assert asyncio.run(grades(*cut, reasoning="keep")) == [True] * len(cut)
 
 
 def test_the_command_strips_or_keeps(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -77,8 +77,7 @@ def make_criticbench(folder: Path) -> None:
 
 def make_realcritic(folder: Path) -> None:
     pytest.importorskip("math_verify", reason="the extra 'reasoning' is not installed")
-    from heedful.bench.realcritic.plan import RealCriticPlan
-    from heedful.bench.realcritic.run import run_realcritic
+    from heedful.bench.realcritic.run import RealCriticPlan, run_realcritic
 
     row = {"idx": 1, "question": "1 + 1?", "gt": "2", "pred": "3", "reasoning": "\\boxed{3}"}
     row |= {"model": "weak", "previous_score": [False]}

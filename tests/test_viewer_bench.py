@@ -10,8 +10,7 @@ import pytest
 
 from critic_population import answers, judgments, questions
 from fault_server import completion, serving
-from heedful.bench.realcritic.plan import RealCriticPlan
-from heedful.bench.realcritic.run import run_realcritic
+from heedful.bench.realcritic.run import RealCriticPlan, run_realcritic
 from heedful.cli import main
 from heedful.critic.data import filter_critiques, sample_critiques
 from heedful.models import ScriptedModel

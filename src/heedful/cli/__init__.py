@@ -113,11 +113,7 @@ def _carried_out(app: App, words: list[str], config: Config) -> object:
 
 
 def _parsed(given: Sequence[str]) -> list[str]:
-    """Return the words that the parser is given.
-
-    Raises:
-        UsageError: a file's or the run's name is empty, as of a variable that is not set.
-    """
+    """Return the words that the parser is given."""
     for before, word in pairwise(["", *given]):
         empty = word[:-1] in PATHS if word.endswith("=") else not word
         if empty and (word or before in PATHS or not before.startswith("-")):
@@ -136,12 +132,7 @@ def _store_errors() -> tuple[type[Exception], ...]:
 
 
 def application(epilogue: str = "", help_text: HelpText | None = None) -> App:
-    """Make the application with all its commands, none of them imported yet.
-
-    Args:
-        epilogue: what stands below each help text.
-        help_text: renders it; by default with all flags.
-    """
+    """Make the application with all its commands, none of them imported yet."""
     from cyclopts import App
     from cyclopts import Group as Panel
 

@@ -54,9 +54,6 @@ def calibrate(
         labels: The drawn rows, labelled. With --draw: labels of an earlier draw, to be taken over.
         rate: csr: constraints met. isr: responses fully met. score: the weighted score of a rubric.
         output: Where drawn rows go (.jsonl), or the numbers (.json).
-
-    Returns:
-        The exit code.
     """
     from heedful.analysis import calibration
     from heedful.data.formats.base import refuse_inputs
@@ -86,7 +83,7 @@ def calibrate(
     if labels is None:
         hint = "give --plan WIDTH, --draw N -o FILE, or --labels FILE"
         raise UsageError("nothing to do", hint=hint)
-    from heedful.analysis.calibration_tables import document
+    from heedful.analysis.calibration import document
 
     result = calibration.calibrate(run, labels, rate=rate)
     _write(result, output)

@@ -57,9 +57,6 @@ def checklist(
         data: How the input is read.
         model_flags: The model and how it is called.
         flags: How the job is run.
-
-    Returns:
-        The exit code.
     """
     from heedful.jobs import checklists
 

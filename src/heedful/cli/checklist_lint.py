@@ -39,9 +39,6 @@ def lint(
         errors_only: Leave out hints: points, code, coverage.
         quiet: Print only the last line.
         data: How the input is read.
-
-    Returns:
-        The exit code: 1 where there are errors.
     """
     from heedful.data.formats import open_source
     from heedful.data.formats.base import atomically, refuse_inputs

@@ -31,9 +31,6 @@ def choose(
         data: How the input is read.
         model_flags: The model and how it is called.
         flags: How the job is run.
-
-    Returns:
-        The exit code.
     """
     from heedful.jobs.choose import choose as have_chosen
 

@@ -77,9 +77,6 @@ def compare(
         output: Write the numbers to a .json file, or the tables to a .md or .html file.
         comment: Write the headline and the first tables to a .md file, for a pull request.
         quiet: Print nothing.
-
-    Returns:
-        The exit code.
     """
     from heedful.analysis.compare import compare as compare_runs
     from heedful.analysis.compare import tables as report
@@ -136,11 +133,7 @@ def _write(
 def _with_baseline(
     runs: tuple[str, ...], comparison: ComparisonFlags, gate: GateFlags
 ) -> tuple[tuple[str, ...], str | None]:
-    """Name the runs and the baseline, which a gate's run is.
-
-    Raises:
-        UsageError: flags don't go together.
-    """
+    """Name the runs and the baseline, which a gate's run is."""
     old = gate.no_worse_than
     if not 0 <= gate.margin <= 100:  # noqa: PLR2004 - points
         raise UsageError(

@@ -46,23 +46,13 @@ class Config:
     """Gives the parser the flags of ``heedful.toml``; the parser calls it for a command."""
 
     def __init__(self, path: Path = FILE, *, save: bool = False) -> None:
-        """Prepare to read the file, if there is one.
-
-        Args:
-            path: the file.
-            save: write the flags of the command line into it.
-        """
+        """Prepare to read the file, if there is one."""
         self._path = path
         self._save = save
         self._table = ""
 
     def __call__(self, app: App, commands: tuple[str, ...], arguments: ArgumentCollection) -> None:
-        """Add the flags that the command line does not give.
-
-        Raises:
-            UsageError: the file isn't TOML, or has a key that isn't a flag of the command, or a
-                table of no command.
-        """
+        """Add the flags that the command line does not give."""
         if not commands:
             return
         flags = {name: argument for argument in arguments for name in _names(argument)}
@@ -100,11 +90,7 @@ class Config:
             )
 
     def save(self) -> None:
-        """Write the table of the command, which by now has shown that its flags make sense.
-
-        Raises:
-            UsageError: the file cannot be written.
-        """
+        """Write the table of the command, which by now has shown that its flags make sense."""
         if not self._table:
             return
         trusted = not self._path.is_file() or is_trusted(self._path, read(self._path))
@@ -186,11 +172,7 @@ class Config:
     def _new_table(
         self, commands: tuple[str, ...], flags: Mapping[str, Argument], given: Collection[str]
     ) -> str:
-        """Lay out the flags of the command line as a table, which :meth:`save` writes.
-
-        Raises:
-            UsageError: the file has such a table already, or a value holds a secret.
-        """
+        """Lay out the flags of the command line as a table, which :meth:`save` writes."""
         from heedful.engine.sessions import without_secrets
 
         table = ".".join(commands)

@@ -76,11 +76,7 @@ class CallFlags(ConnectionFlags):
 
 
 def options(calls: CallFlags) -> CallOptions:
-    """Return the options of calls that the flags give, without those that have their defaults.
-
-    Raises:
-        UsageError: a header has no value, or ``--body`` isn't a JSON object.
-    """
+    """Return the options of calls that the flags give, without those that have their defaults."""
     from heedful.models.options import CallOptions
 
     given = given_flags(calls, CallOptions.__annotations__)
@@ -99,37 +95,21 @@ def given_flags(flags: Any, names: Iterable[str]) -> dict[str, Any]:
 
 
 def sampling(calls: CallFlags, temperature: float = 0.0) -> Sampling:
-    """Make the sampling settings.
-
-    Args:
-        calls: the calls.
-        temperature: where none is given.
-
-    Raises:
-        UsageError: ``--body`` isn't a JSON object, or a number is out of its range.
-    """
+    """Make the sampling settings."""
     from heedful.models.options import sampling as make
 
     return make(temperature, **options(calls))
 
 
 def connect(calls: CallFlags) -> list[Model]:
-    """Connect to the models, which share one limit on calls in flight.
-
-    Raises:
-        UsageError: an address, a header or a limit makes no sense.
-    """
+    """Connect to the models, which share one limit on calls in flight."""
     from heedful.models.named import connect as connect_models
 
     return connect_models(calls.model, **options(calls))
 
 
 def connect_one(calls: CallFlags) -> Model:
-    """Connect to the one model of a command.
-
-    Raises:
-        UsageError: there is none, or several; or the connection makes no sense.
-    """
+    """Connect to the one model of a command."""
     if len(calls.model) != 1:
         number = len(calls.model)
         what = f"{number} models are given, but only one is used" if number else "no model is given"
@@ -149,11 +129,7 @@ def _pair(header: str) -> tuple[str, str]:
 
 
 def _object(flag: str, text: str | None) -> dict[str, Any]:
-    """Read a flag that holds a JSON object.
-
-    Raises:
-        UsageError: it holds something else.
-    """
+    """Read a flag that holds a JSON object."""
     try:
         value = {} if text is None else json.loads(text)
     except ValueError as error:

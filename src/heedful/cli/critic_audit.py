@@ -48,9 +48,6 @@ def audit(
         draw: Which samples are chosen.
         format: The format of the samples; detected from the file by default.
         quiet: Print no numbers.
-
-    Returns:
-        The exit code.
     """
     from heedful.critic.data import audit as drawing
     from heedful.critic.data.audit import read_back

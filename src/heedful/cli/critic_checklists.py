@@ -29,9 +29,6 @@ def checklists(
         format: The format of INPUT; detected from the file by default.
         task: Keep only this task's rows (AdvancedIF).
         quiet: Print no numbers.
-
-    Returns:
-        The exit code.
     """
     from heedful.core.text import amount
     from heedful.critic import data as critic

@@ -74,9 +74,6 @@ def export(
         asked: How critiques are put to a critic.
         format: The format of samples; detected from the file by default.
         quiet: Print no numbers.
-
-    Returns:
-        The exit code.
     """
     from heedful.critic.data.code_verdicts import ExportSettings
     from heedful.critic.data.export import export as write

@@ -77,12 +77,7 @@ class StageFlags:
     partial: Annotated[bool, Parameter(negative="")] = False
 
     def settings(self, per_call: int | None, how: Sampling) -> FilterSettings:
-        """Give them to the filter.
-
-        Args:
-            per_call: judgments that are verified in one call.
-            how: how the models are sampled.
-        """
+        """Give them to the filter."""
         from heedful.critic.data import FilterSettings
 
         given = {**vars(self), "skip": _list(self.skip), "order": _list(self.order)}
@@ -109,9 +104,6 @@ def filter(  # noqa: A001 - the command's name; the options of a command
         data: How the input is read.
         model_flags: The models and how they are called.
         flags: How the job is run.
-
-    Returns:
-        The exit code.
     """
     from heedful.critic import data as critic
     from heedful.engine.inputs import default_run

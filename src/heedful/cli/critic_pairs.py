@@ -56,9 +56,6 @@ def pairs(
         prompt_file: A file whose text replaces that of the critiques' prompt.
         format: The format of INPUT; detected from the file by default.
         quiet: Print no numbers.
-
-    Returns:
-        The exit code.
     """
     from heedful.critic.data.pairs import Pairs
 

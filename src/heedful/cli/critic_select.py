@@ -39,9 +39,6 @@ def select(
         data: How the input is read.
         model_flags: The model and how it is called.
         flags: How the job is run.
-
-    Returns:
-        The exit code.
     """
     from heedful.critic import data as critic
     from heedful.engine.inputs import default_run

@@ -28,9 +28,6 @@ def split(
         seed: Of the split.
         format: The format of INPUT; detected from the file by default.
         quiet: Print no numbers.
-
-    Returns:
-        The exit code.
     """
     from heedful.critic.data.split import InstructionSplit
 

@@ -129,11 +129,7 @@ class NumberFlags:
     size: Annotated[list[str] | None, Parameter(negative="")] = None
 
     def sizes(self) -> dict[str, float]:
-        """Read ``NAME=7``.
-
-        Raises:
-            UsageError: it is something else.
-        """
+        """Read ``NAME=7``."""
         from heedful.core.errors import UsageError
 
         sizes: dict[str, float] = {}
@@ -169,12 +165,9 @@ def build(
         output: Also write the triplets here, as JSON lines.
         model_flags: The generators and how they are called.
         flags: How the job is run.
-
-    Returns:
-        The exit code.
     """
     from heedful.bench.criticbench.build import build as build_benchmark
-    from heedful.bench.criticbench.questions import BuildPlan
+    from heedful.bench.criticbench.generate import BuildPlan
     from heedful.engine.inputs import unnamed
 
     names = [*model_flags.model, *model_flags.code_model]
@@ -223,9 +216,6 @@ def run(
         output: Write a report here, a folder: JSON, Markdown, HTML, charts.
         model_flags: The critics and how they are called.
         flags: How the job is run.
-
-    Returns:
-        The exit code.
     """
     from heedful.bench.criticbench.items import TRIPLETS
     from heedful.bench.criticbench.report import examine
@@ -283,9 +273,6 @@ def report(
         counting: How critiques become numbers.
         prices: A file, {"MODEL": {"prompt": 1, "completion": 2}}, dollars per million tokens.
         quiet: Print no tables.
-
-    Returns:
-        The exit code.
     """
     from heedful.bench.criticbench.report import report as report_runs
 
@@ -340,8 +327,8 @@ def _examined(
     progress: Progress | None = None,
 ) -> Outcome:
     """Say how good critics are, and write the report."""
-    from heedful.bench.criticbench.charts import document
     from heedful.bench.criticbench.report import RESULTS, SUMMARY, write_report
+    from heedful.bench.criticbench.tables import document
 
     written = write_report(result, output, charts) if output else []
     made = [run / RESULTS, run / SUMMARY] if run else []

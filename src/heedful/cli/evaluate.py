@@ -52,9 +52,6 @@ def evaluate(
         data: How the input is read.
         model_flags: The model and how it is called.
         flags: How the job is run.
-
-    Returns:
-        The exit code.
     """
     from heedful.cli.files import readable
     from heedful.engine.inputs import default_run

@@ -31,9 +31,6 @@ def export(
         otel: Send the verdicts as OpenTelemetry's gen_ai.evaluation.result events, to the collector
             that OTEL_EXPORTER_OTLP_ENDPOINT names.
         salvage: Leave out rows that are damaged, instead of refusing their run.
-
-    Returns:
-        The exit code.
     """
     if (output is None) is not otel:
         raise UsageError(

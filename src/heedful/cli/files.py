@@ -26,9 +26,6 @@ def readable(paths: Iterable[Path]) -> list[Path]:
     """Return the files that are read: patterns expanded, standard input and pipes kept in files.
 
     What is piped is read twice, as all input is, so it waits in a file that goes with the process.
-
-    Raises:
-        InputError: a pattern matches nothing, or nothing is piped.
     """
     return [file for path in paths for file in _files(path)]
 

@@ -28,11 +28,7 @@ class Gate(NamedTuple):
 
 
 def gates(given: Iterable[str]) -> list[Gate]:
-    """Read what ``--fail-under`` says, such as ``fully_met=0.8``; several with commas.
-
-    Raises:
-        UsageError: it isn't a rate with a share.
-    """
+    """Read what ``--fail-under`` says, such as ``fully_met=0.8``; several with commas."""
     return [_gate(word.strip()) for words in given for word in words.split(",")]
 
 

@@ -68,11 +68,7 @@ class HelpText:
     """
 
     def __init__(self, *, everything: bool) -> None:
-        """Begin a help text.
-
-        Args:
-            everything: show all flags.
-        """
+        """Begin a help text."""
         self.everything = everything
         self.hidden = 0
 

@@ -117,11 +117,7 @@ class ResultFlags:
 
 
 def make(names: str | None, model_flags: JudgeFlags, *, scoring: Scoring, seed: int) -> Judge:
-    """Make the judge that the flags describe.
-
-    Raises:
-        UsageError: a judge or a prompt is unknown, or flags do not go together.
-    """
+    """Make the judge that the flags describe."""
     from heedful.judges import make_judge
 
     return make_judge(names, scoring=scoring, seed=seed, **judge_options(model_flags))
@@ -144,21 +140,7 @@ def carry_out(
     *,
     run: Path,
 ) -> int:
-    """Judge, or count what judging would take, and print what came of it.
-
-    Args:
-        job: judges, given the options of a run.
-        flags: how it is run.
-        model_flags: the model and how it is called.
-        results: where else they are written, and when they are complete.
-        run: the run's directory.
-
-    Returns:
-        The exit code.
-
-    Raises:
-        UsageError: the output is one of the files that the flags name, or the share is not one.
-    """
+    """Judge, or count what judging would take, and print what came of it."""
     limits = gates(results.fail_under or ())
     _check(flags, model_flags, results)
 

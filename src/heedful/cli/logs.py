@@ -43,11 +43,7 @@ class Logs:
 
     @contextmanager
     def listening(self) -> Iterator[None]:
-        """Log what happens inside; nothing without a flag that asks for it.
-
-        Raises:
-            UsageError: there is no such level, or the file cannot be written.
-        """
+        """Log what happens inside; nothing without a flag that asks for it."""
         level = (self.log_level or "INFO").upper()
         if level not in LEVELS:
             raise UsageError(
@@ -117,11 +113,7 @@ def _log_file(path: Path) -> logging.Handler:
 
 
 def _refuse_data(path: Path) -> None:
-    """Refuse to append to a file that isn't a log.
-
-    Raises:
-        UsageError: the file's first line isn't one of a log.
-    """
+    """Refuse to append to a file that isn't a log."""
     try:
         if not path.is_file():
             return

@@ -28,9 +28,6 @@ def merge(
         prices: A file, {"MODEL": {"prompt": 1, "completion": 2}}, in dollars per million tokens.
         json: Print the summary as JSON.
         quiet: Print nothing.
-
-    Returns:
-        The exit code.
     """
     from heedful.jobs.evaluate_tables import view
     from heedful.jobs.merge import merge as merge_runs

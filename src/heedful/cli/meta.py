@@ -123,9 +123,6 @@ def meta(
         output: Write the numbers to a .json file, or the tables to a .md or .html file.
         model_flags: The model and how it is called.
         flags: What it may cost, over all judges, and what is said meanwhile.
-
-    Returns:
-        The exit code.
     """
     from heedful.engine.dry_run import dry_run
     from heedful.engine.progress import Display
@@ -245,7 +242,7 @@ def _write(summary: dict[str, Any], path: Path | None) -> None:
 
 def _document(summary: dict[str, Any]) -> Document:
     if "protocols" in summary:
-        from heedful.analysis.meta.sweep_tables import document
+        from heedful.analysis.meta.sweep import document
     else:
         from heedful.analysis.meta.tables import document
     return document(summary)

@@ -23,8 +23,7 @@ from heedful.core.errors import UsageError
 from heedful.core.text import amount
 
 if TYPE_CHECKING:
-    from heedful.bench.realcritic.plan import Grading
-    from heedful.bench.realcritic.run import Results
+    from heedful.bench.realcritic.run import Grading, Results
     from heedful.models import Model
 
 
@@ -57,7 +56,7 @@ class GradingFlags:
 
     def grading(self) -> Grading:
         """Say it to the graders."""
-        from heedful.bench.realcritic.plan import Grading
+        from heedful.bench.realcritic.run import Grading
 
         return Grading(self.grading_timeout, self.workers, self.accept_choice_text)
 
@@ -105,13 +104,9 @@ def run(
         model_flags: The models and how they are called.
         comparing: How answers are compared.
         flags: How the job is run.
-
-    Returns:
-        The exit code.
     """
-    from heedful.bench.realcritic.plan import RealCriticPlan
     from heedful.bench.realcritic.prompts import Prompts
-    from heedful.bench.realcritic.run import run_realcritic
+    from heedful.bench.realcritic.run import RealCriticPlan, run_realcritic
 
     modes = [mode.strip() for mode in critiquing.modes.split(",")]
     plan = RealCriticPlan(
@@ -188,9 +183,6 @@ def report(
         labels: shipped, or corrected: people's verdicts on given solutions of the published sets
             where code had erred or could not decide.
         quiet: Print no table.
-
-    Returns:
-        The exit code.
     """
     from heedful.bench.realcritic.report import write_report
 
@@ -224,9 +216,6 @@ def build(
         model_flags: The models and how they are called.
         comparing: How answers are compared.
         flags: How the job is run.
-
-    Returns:
-        The exit code.
     """
     from heedful.bench.realcritic.build import Pool, build_realcritic
 
@@ -235,7 +224,7 @@ def build(
     run = flags.run or pool.default_run()
 
     def outcome(manifest: dict[str, Any]) -> Outcome:
-        from heedful.bench.realcritic.build_tables import build_document
+        from heedful.bench.realcritic.tables import build_document
 
         failed = sum(counts["failed"] for counts in manifest["sets"].values())
         unread = [{"problem": failure} for failure in manifest["failures"]]

@@ -32,9 +32,6 @@ def rejudge(
         results: How results are computed and written.
         model_flags: The model and how it is called.
         flags: How the job is run.
-
-    Returns:
-        The exit code.
     """
     from heedful.engine.saved_run import SavedRun
     from heedful.jobs.evaluate import evaluate as judge_all

@@ -26,9 +26,6 @@ def report(
         output: The .html file.
         examples: How many samples with an unmet constraint are shown of each run; 0 for none.
         charts: Draw charts; without them the file is about a megabyte smaller.
-
-    Returns:
-        The exit code.
     """
     from heedful.pages.report.report import report as write
 

@@ -54,9 +54,6 @@ def respond(
         data: How the input is read.
         model_flags: The model and how it is called.
         flags: How the job is run.
-
-    Returns:
-        The exit code.
     """
     from heedful.core.errors import UsageError
     from heedful.jobs.respond import respond as obtain

@@ -65,11 +65,7 @@ class RewardFlags:
     length_penalty: float = 1.0
 
     def terms(self, aggregate: str | None = None) -> Terms:
-        """Make the terms, with another aggregate where one is named.
-
-        Raises:
-            UsageError: an option makes no sense.
-        """
+        """Make the terms, with another aggregate where one is named."""
         from heedful.rewards.terms import terms
 
         guards: Literal["code", "off"] = "code" if self.guards else "off"
@@ -130,9 +126,6 @@ def pairs(
         pairing: Which responses become a pair.
         quiet: Print no numbers.
         rewarding: How verdicts become a reward.
-
-    Returns:
-        The exit code.
     """
     from heedful.rewards.policy_pairs import make_pairs
 
@@ -172,9 +165,6 @@ def best(
         seed: For random ties.
         quiet: Print no numbers.
         rewarding: How verdicts become a reward.
-
-    Returns:
-        The exit code.
     """
     from heedful.rewards.policy_pairs import best as keep
 
@@ -201,9 +191,6 @@ def stats(
         output: Write the numbers here, as JSON.
         quiet: Print no numbers.
         rewarding: How verdicts become a reward.
-
-    Returns:
-        The exit code.
     """
     from heedful.data.formats.base import write_json
     from heedful.jobs.results import check_folder

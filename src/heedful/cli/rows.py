@@ -29,20 +29,7 @@ def add_to_rows(
     model_flags: CallFlags,
     flags: RunFlags,
 ) -> int:
-    """Run a job that adds something to the rows of a file, and print its result.
-
-    Args:
-        function: runs the job; takes the file, ``output`` and the options of a run.
-        inputs: the files, as they were named.
-        output: the file that the rows are written to.
-        name: what a run without ``--run`` is named after, in addition to the content of the file.
-        data: how the file is read.
-        model_flags: how models are called.
-        flags: how the job is run.
-
-    Returns:
-        The exit code.
-    """
+    """Run a job that adds something to the rows of a file, and print its result."""
     from heedful.cli.files import readable
     from heedful.engine.inputs import default_run
 
@@ -83,17 +70,7 @@ def rows_outcome(
     written: tuple[Path | None, ...],
     hopeless: int = 0,
 ) -> Outcome:
-    """Lay out the result of a job over rows.
-
-    Args:
-        summary: of the run.
-        view: makes the tables.
-        resumed: rows that an earlier session had finished.
-        run: the run's directory.
-        names: the file that names all rows that failed.
-        written: the files.
-        hopeless: rows that would fail again.
-    """
+    """Lay out the result of a job over rows."""
     rows = summary["rows"]
     retry = f"--retry-failed requests again what failed (run {run})"
     return Outcome(
@@ -111,18 +88,7 @@ def rows_outcome(
 def show(
     view: str, summary: Mapping[str, Any], output: Path | None, *, broken: int, quiet: bool
 ) -> int:
-    """Print a summary, and on standard error the rows with which something is wrong.
-
-    Args:
-        view: one of :data:`heedful.critic.data.views.VIEWS`.
-        summary: the command's result.
-        output: the file or folder that was written.
-        broken: how many rows something is wrong with.
-        quiet: print no summary.
-
-    Returns:
-        The exit code.
-    """
+    """Print a summary, and on standard error the rows with which something is wrong."""
     from heedful.critic.data.views import VIEWS
 
     return print_outcome(

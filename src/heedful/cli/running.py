@@ -131,12 +131,7 @@ class CostFlags(Logs):
     quiet: Annotated[bool, Parameter(name=["--quiet", "-q"], negative="")] = False
 
     def price_table(self, models: Iterable[str]) -> Mapping[str, Price] | None:
-        """Read the prices; ``None`` stands for heedful's own.
-
-        Raises:
-            InputError: the file cannot be read, or holds no prices.
-            UsageError: the limit is not above 0, or the price of a model is not known to keep it.
-        """
+        """Read the prices; ``None`` stands for heedful's own."""
         if self.prices is None and self.max_cost is None:
             return None
         from heedful.engine.budget import check_limit, refuse_unpriced
@@ -217,24 +212,7 @@ def carry_out(
     outcome: Callable[[T], Outcome],
     output: Path | str | None = None,
 ) -> int:
-    """Run a job and print its result, or only estimate it.
-
-    Args:
-        function: runs the job, given the options of :class:`heedful.RunOptions`.
-        flags: how it is run.
-        run: the run's directory.
-        models: the names of the models that may be asked.
-        concurrency: rows in work at a time.
-        outcome: lays out the result.
-        output: where the rows go, for commands that only a dry run may leave it out of; otherwise
-            anything but ``None``.
-
-    Returns:
-        The exit code.
-
-    Raises:
-        UsageError: there is no output.
-    """
+    """Run a job and print its result, or only estimate it."""
     from heedful.engine.dry_run import dry_run
     from heedful.engine.options import ignore
     from heedful.engine.progress import Display
@@ -270,11 +248,7 @@ def carry_out(
 
 
 def print_outcome(outcome: Outcome, *, seconds: float | None = None, quiet: bool = False) -> int:
-    """Print the result of a command: tables and files, then failures on standard error.
-
-    Returns:
-        The exit code.
-    """
+    """Print the result of a command: tables and files, then failures on standard error."""
     if not quiet:
         console = terminal.console()
         console.print(outcome.view())

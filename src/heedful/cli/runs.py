@@ -37,9 +37,6 @@ def runs(
             Default: the newest.
         judge: Only runs with these words in the judge, the command or the name.
         json: Print JSON, a list of runs with all their rates.
-
-    Returns:
-        The exit code.
     """
     from heedful.pages.overview import run_lines
 
@@ -70,9 +67,6 @@ def _sorted(lines: list[RunLine], name: str) -> list[RunLine]:
     """Sort by a rate, the highest first, or by cost, the lowest first; the rest comes last.
 
     Of a rate that is a range, its lower end counts.
-
-    Raises:
-        UsageError: no run has such a rate.
     """
     values = {line.directory: _value(line, name) for line in lines}
     known = sorted({rate for line in lines for rate in line.rates} | {"coverage", "cost"})

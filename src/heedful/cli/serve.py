@@ -67,11 +67,7 @@ class ServerFlags:
     cache: Path | None = None
 
     def limits(self) -> Limits:
-        """Return the limits.
-
-        Raises:
-            UsageError: one lets nothing through.
-        """
+        """Return the limits."""
         from heedful.rewards.server import Limits
 
         return Limits(
@@ -121,9 +117,6 @@ def serve(
         rewarding: How verdicts become a reward.
         model_flags: The model and how it is called.
         logs: What is logged; by default a line for each request.
-
-    Returns:
-        The exit code.
     """
     from heedful.models.pricing import read_prices
     from heedful.rewards import Reward, server

@@ -18,9 +18,6 @@ def init(folder: Path = Path()) -> int:
 
     Args:
         folder: Where; made where it is missing. Files that are there stay as they are.
-
-    Returns:
-        The exit code.
     """
     from heedful.data.formats.base import make_folder
 
@@ -54,9 +51,6 @@ def completion(shell: Literal["bash", "zsh", "fish"] | None = None) -> int:
 
     Args:
         shell: Default: the one that runs.
-
-    Returns:
-        The exit code.
     """
     from heedful.cli import application
 

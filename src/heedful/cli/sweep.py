@@ -12,7 +12,7 @@ from heedful.core.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from heedful.analysis.meta.arms import SweepArm
+    from heedful.analysis.meta.sweep import SweepArm
     from heedful.cli.judging import JudgeFlags
 
 RUNS = "runs"
@@ -24,17 +24,8 @@ _WORDS = {"yes": True, "no": False}
 
 
 def arms(words: Sequence[str], judges: Sequence[str] | None, flags: JudgeFlags) -> list[SweepArm]:
-    """Make the protocols that the command line names.
-
-    Args:
-        words: SETTING=VALUE,VALUE each.
-        judges: those of ``--judge``, if any.
-        flags: what the protocols have in common.
-
-    Raises:
-        UsageError: a word isn't a setting with values, or a value isn't one of its setting's.
-    """
-    from heedful.analysis.meta.arms import protocols
+    """Make the protocols that the command line names."""
+    from heedful.analysis.meta.sweep import protocols
 
     if list(words) == [RUNS]:
         return []
@@ -55,11 +46,7 @@ def arms(words: Sequence[str], judges: Sequence[str] | None, flags: JudgeFlags) 
 
 
 def _value(name: str, word: str) -> Any:
-    """Read a value of a setting.
-
-    Raises:
-        UsageError: it isn't one.
-    """
+    """Read a value of a setting."""
     if name in _SWITCHES:
         if word not in _WORDS:
             raise UsageError(f"--sweep {name}={word}", hint=f"write {name}=yes,no")
@@ -78,11 +65,6 @@ def commands(summary: Mapping[str, Any], data: Sequence[str], flags: JudgeFlags)
     """Write the commands that run the chosen protocol, one a line.
 
     A cascade is two: the large judge reads what the small one has decided, and decides the rest.
-
-    Args:
-        summary: of the sweep.
-        data: the input, and the flags that say how it is read.
-        flags: what the protocols have in common.
     """
     protocols = {each["name"]: each for each in summary["protocols"]}
     chosen = protocols[summary["chosen"]]

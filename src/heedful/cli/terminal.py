@@ -104,12 +104,7 @@ def open_closed_streams() -> None:
 
 
 def flush(stream: TextIO) -> None:
-    """Write out what is printed while an error can still be told.
-
-    Raises:
-        UsageError: it cannot be written, as on a full disk.
-        BrokenPipeError: nobody reads it any more.
-    """
+    """Write out what is printed while an error can still be told."""
     try:
         stream.flush()
     except BrokenPipeError:

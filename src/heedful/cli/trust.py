@@ -23,12 +23,9 @@ def trust(file: Path = FILE) -> int:
 
     Args:
         file: The file.
-
-    Returns:
-        The exit code.
     """
     if not file.is_file():
-        raise UsageError("no such file", where=str(file))
+        raise UsageError("no such file", where=str(file), hint="name a heedful.toml")
     content = read(file)
     risky = dict(_risky(content))
     if not risky:

@@ -27,9 +27,6 @@ def view(
         host: The address to listen at; what is sent is not encrypted, so leave it at loopback.
         port: The port. Default: any that is free.
         open: Open a browser.
-
-    Returns:
-        The exit code.
     """
     try:
         from heedful.pages.viewer.app import serve

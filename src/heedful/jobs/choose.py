@@ -48,9 +48,10 @@ def choose(
     reading, running = split_options(rest)
     source = open_data(data, format=reading.get("format"), task=reading.get("task"))
     rows: Any = data if source else list(cast("Iterable[Any]", data))  # read twice
+    read = items(source or rows, reading.get("reasoning") or "strip")
     found = {
         item.value.id: (place, item.value)
-        for place, item in enumerate(items(source or rows))
+        for place, item in enumerate(read)
         if item.value is not None
     }
     if found and not any(_worse(sample) for _, sample in found.values()):

@@ -321,7 +321,7 @@ def _with_replies(rows: Iterator[Scored], prompt: str | None, judge: Judge) -> I
         yield from rows
         return
     from heedful.judges import prompts
-    from heedful.judges.requests import request
+    from heedful.judges.model import request
 
     for row in rows:
         if row.sample is None or row.critique is None:

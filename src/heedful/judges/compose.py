@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 from heedful.core.errors import UsageError
 from heedful.core.nouns import Critique, Judgment, Status
 from heedful.engine.runner import together
+from heedful.judges.compiled import Compiled
+from heedful.judges.rules import Rules
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -135,7 +137,7 @@ def _vote(judgment: Judgment) -> dict[str, str]:
 
 
 def _checked(name: str, judges: tuple[Judge, ...]) -> tuple[Judge, ...]:
-    """Refuse what would only fail when the first row is judged."""
+    """Refuse what would otherwise fail at the first row."""
     if not judges:
         raise UsageError(f"{name} has no judges", hint=f"give them: {name}(Rules(), …)")
     for judge in judges:
@@ -146,7 +148,7 @@ def _checked(name: str, judges: tuple[Judge, ...]) -> tuple[Judge, ...]:
 
 
 def better(old: Judgment | None, new: Judgment) -> Judgment:
-    """Keep a decided verdict, and of two undecided ones the one that got further.
+    """Choose the decided verdict, or the more telling reason of two undecided ones.
 
     "Unsupported" only says that a judge was not made for the constraint; a reply that did not
     parse or a call that failed says more.
@@ -158,3 +160,52 @@ def better(old: Judgment | None, new: Judgment) -> Judgment:
     if new.status is not Status.UNSUPPORTED:
         return new
     return old.model_copy(update={"explanation": f"{old.explanation}; {new.explanation}"})
+
+
+class Consistent:
+    """Leaves verdicts undecided that code or their own explanation contradicts.
+
+    Code's verdict isn't taken in the place of the judge's: ``rules,compiled,checklist`` asks code
+    first, and this is for a judge that is asked alone, or is a member of a panel.
+    """
+
+    def __init__(self, judge: Judge) -> None:
+        """Watch over a judge."""
+        self.watched = judge
+        self._code = Cascade(Rules(), Compiled())
+
+    @property
+    def name(self) -> str:
+        """The judge's name."""
+        return self.watched.name
+
+    @property
+    def config(self) -> Mapping[str, Any]:
+        """The judge's, and that of the code that may contradict it."""
+        return {**self.watched.config, "contradictions": dict(self._code.config)}
+
+    async def judge(self, sample: Sample, requested: Sequence[int] | None = None) -> Critique:
+        """Judge a sample; contradicted verdicts are ``unparsed``, and say which they were."""
+        critique = await self.watched.judge(sample, requested)
+        code = await self._code.judge(sample, requested)
+        pairs = zip(critique.judgments, code.judgments, strict=True)
+        return critique.model_copy(update={"judgments": tuple(_accepted(*pair) for pair in pairs)})
+
+
+def _accepted(said: Judgment, code: Judgment) -> Judgment:
+    if not said.status.decided:
+        return said
+    if code.status.decided and code.status is not said.status:
+        why = f"code finds it {code.status} ({code.explanation})"
+    elif (said.model_extra or {}).get("contradiction"):
+        why = "its explanation says the opposite"
+    else:
+        return said
+    return Judgment.model_validate(
+        {
+            "status": Status.UNPARSED,
+            "explanation": f"not accepted: {said.status}, and {why}; {said.explanation}",
+            "judge": said.judge,
+            "contradiction": True,
+        }
+    )

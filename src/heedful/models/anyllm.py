@@ -112,7 +112,7 @@ class AnyLLMModel:
         )
 
     async def close(self) -> None:
-        """Let go of the connections; the next call opens new ones."""
+        """Close the connections; the next call opens new ones."""
         client, self._client = self._client, None
         # Most providers' packages hold one client each, and most of those can be closed.
         close = getattr(getattr(client, "client", None), "close", None)

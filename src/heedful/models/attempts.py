@@ -38,11 +38,11 @@ class Meter(Protocol):
     """Receiver of usage that a call is billed beside its completion."""
 
     def charge(self, model: str, usage: Usage) -> None:
-        """Book a reply without an answer."""
+        """Record a reply without an answer."""
         ...
 
     def lose(self) -> None:
-        """Book a call that was lost with the worker that made it: nobody knows what it cost."""
+        """Record a call that was lost with its worker; its cost is unknown."""
         ...
 
     async def affordable(self) -> None:
@@ -94,7 +94,7 @@ class Attempts:
         redact: Redactor,
         timeout_s: float,
     ) -> None:
-        """Say how patient to be."""
+        """Configure the retries."""
         if max_attempts < 1:
             raise UsageError(f"max_attempts is {max_attempts}", hint="give at least 1")
         self._name = name
@@ -112,7 +112,7 @@ class Attempts:
         *,
         adapt: Callable[[Fault, T], object] = lambda _, __: None,
     ) -> Completion:
-        """Make a request as often as it takes."""
+        """Make a request, and repeat it where that may help."""
         attempts = faults = 0
         left = self._timeout_s
         sent: T

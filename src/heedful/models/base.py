@@ -41,7 +41,7 @@ class Unreachable(StopRunError):  # noqa: N818 - says as much as UnreachableErro
 
 
 class _Noun(BaseModel):
-    """Immutable; a field that does not exist is a mistake."""
+    """Immutable; an unknown field is an error."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -169,7 +169,7 @@ class Model(Protocol):
         ...
 
     async def close(self) -> None:
-        """Give back connections; the next call opens new ones."""
+        """Close the connections; the next call opens new ones."""
         ...
 
 

@@ -96,7 +96,7 @@ class PlainConnection(asyncio.Protocol):
         return waiter
 
     def rest(self, now: float) -> bool:
-        """Take note that a call is over; tell whether there may be another."""
+        """End the call; return whether the connection can be used again."""
         sound = (
             self._complete
             and self._reusable
@@ -138,7 +138,7 @@ class PlainConnection(asyncio.Protocol):
         self.close()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Take the transport, from the event loop."""
+        """Event loop callback: the connection is open."""
         self._transport = transport  # type: ignore[assignment]  # of a stream, as it was asked for
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -173,7 +173,7 @@ class PlainConnection(asyncio.Protocol):
             self._fail(failure)
 
     def _deliver(self) -> None:
-        """Give the reply to whoever waits for it."""
+        """Pass the reply to the call that waits for it."""
         waiter, self._waiter = self._waiter, None
         if waiter is None or waiter.done():
             return
@@ -197,27 +197,27 @@ class PlainConnection(asyncio.Protocol):
         return unpacked
 
     def on_message_begin(self) -> None:
-        """Take note, from the parser, of what comes behind a reply: nothing should."""
+        """Parser callback: another message begins, which leaves the connection out of step."""
         self._reusable &= not self._complete
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Take a header from the parser."""
+        """Parser callback: a header."""
         if not self._complete:
             self._headers[name.decode("latin-1").title()] = value.decode("utf-8", "replace")
 
     def on_headers_complete(self) -> None:
-        """Take note that the body begins."""
+        """Parser callback: the body begins."""
         self._in_body = True
 
     def on_body(self, body: bytes) -> None:
-        """Take a part of the body from the parser."""
+        """Parser callback: a part of the body."""
         if not self._complete:
             self._size += len(body)
             if self._size <= self._limit:
                 self._body.append(body)
 
     def on_message_complete(self) -> None:
-        """Take note that the reply is there, unless it only says that there will be one."""
+        """Parser callback: a reply is complete, unless it is only informational."""
         status = self.parser.get_status_code()
         if self._complete:
             return

@@ -153,7 +153,7 @@ class Engine:
     """Weights and tokenizer of one model."""
 
     def __init__(self, name: str, tokenizer: Any, model: Any) -> None:
-        """Take them as they are, such as while the model is trained."""
+        """Wrap a loaded model and its tokenizer, as during training."""
         self._name = name
         self._tokenizer = tokenizer
         self._model = model

@@ -48,7 +48,7 @@ class FaultKind(Enum):
     TRANSIENT = auto()
     """Try again."""
     OVERLOADED = auto()
-    """Try again, and everyone with fewer calls at a time."""
+    """Try again, all calls with a lower limit."""
     AUTH = auto()
     QUOTA = auto()
     NOT_FOUND = auto()

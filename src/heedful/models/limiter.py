@@ -83,13 +83,13 @@ class AdaptiveLimiter:
         self._divided = False
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Come from another process, before any call."""
+        """Restore the limiter after pickling, before any call."""
         self.__dict__.update(state)
         _limiters.add(self)
 
     @staticmethod
     def divide_all(count: int) -> None:
-        """Leave each limiter of this process its part, before any call, where others share it.
+        """Divide every limiter of this process among several processes, before any call.
 
         Those that were divided before stay as they are.
         """
@@ -201,14 +201,14 @@ class AdaptiveLimiter:
 
 
 class _Pace:
-    """So many units a minute: a token bucket, written as the time at which it has some again."""
+    """Token bucket of units per minute, stored as the time from which units are free."""
 
     def __init__(self, per_minute: float) -> None:
         self._seconds = 60 / per_minute
         self.free = float("-inf")
 
     def divide(self, count: int) -> None:
-        """Take as many times as long for a unit."""
+        """Slow down by a factor."""
         self._seconds *= count
 
     def take(self, units: float, now: float) -> None:
@@ -216,5 +216,5 @@ class _Pace:
         self.free = max(self.free, now - SLACK_SECONDS) + units * self._seconds
 
     def book(self, units: float) -> None:
-        """Book units that were taken without being counted, or give back (below 0)."""
+        """Record units that were used uncounted, or give some back (below 0)."""
         self.free += units * self._seconds

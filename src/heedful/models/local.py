@@ -99,7 +99,7 @@ class LocalModel:
     async def generate(
         self, messages: Sequence[Message], sampling: Sampling, *, sample: int = 0
     ) -> Completion:
-        """Answer the messages, with those that others ask for at the same time.
+        """Answer the messages, in a batch with other calls that wait.
 
         Args:
             messages: the conversation, ending on the turn to answer.
@@ -156,7 +156,7 @@ class LocalModel:
                     request.answer.set_result(result)
 
     def _take(self) -> list[_Request]:
-        """Take the one that has waited longest, and those nearest to it in length."""
+        """Pick the request that has waited longest, and those closest to it in length."""
         waiting = [request for request in self._waiting if not request.answer.done()]
         size = waiting[0].size if waiting else 0
         nearest = sorted(waiting[1:], key=lambda request: abs(request.size - size))

@@ -188,7 +188,7 @@ class OpenAIModel:
         return read_completion(content), time.perf_counter() - started
 
     async def _open(self) -> Connections:
-        """Return the connections of the running loop; those of an earlier one are of no use."""
+        """Return the connections of the running loop."""
         loop = asyncio.get_running_loop()
         if self._connections is not None and self._loop is loop:
             return self._connections

@@ -98,7 +98,7 @@ def cost(
 
 
 def read_prices(path: Path) -> dict[str, Price]:
-    """Read a user's prices and put them over our own.
+    """Read a user's prices, which override the built-in ones.
 
     The file holds ``{"my-model": {"prompt": 0.5, "cached": 0.1, "completion": 2}}``, in dollars
     per million tokens; ``cached`` may be left out.

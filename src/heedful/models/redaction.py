@@ -98,7 +98,7 @@ class Redactor:
         return data if hidden == value else to_json(hidden, inf_nan_mode="constants")
 
     def _may_hold_any(self, data: bytes) -> bool:
-        """Look for letters and digits, which nobody escapes in JSON but to hide them."""
+        """Check for the letters of a secret, or for escapes that may hide them."""
         if any(needle in data for needle in self._needles):
             return True
         return b"\\u00" in data and _ESCAPED.search(data) is not None

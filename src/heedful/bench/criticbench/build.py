@@ -13,7 +13,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from heedful.bench.criticbench.generate import PROMPTS, GenerationRequest, Sampler, Tools
+from heedful.bench.criticbench.generate import (
+    PROMPTS,
+    BuildPlan,
+    GenerationRequest,
+    Questions,
+    Sampler,
+    Tools,
+)
 from heedful.bench.criticbench.items import (
     CERTAINTIES,
     N_SAMPLES,
@@ -24,7 +31,6 @@ from heedful.bench.criticbench.items import (
     Triplet,
     certainty_named,
 )
-from heedful.bench.criticbench.questions import BuildPlan, Questions
 from heedful.bench.criticbench.select import RANKINGS, Ranking, ranking_named, select
 from heedful.bench.grading.graders import Grader
 from heedful.bench.grading.math_pool import MathPool

@@ -19,9 +19,8 @@ from heedful.metrics.rates import Share, measure
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from heedful.bench.criticbench.critique import Verdict
     from heedful.bench.criticbench.items import Triplet
-    from heedful.bench.criticbench.run import Critiqued, SelfCheck, Vote
+    from heedful.bench.criticbench.run import Critiqued, SelfCheck, Verdict, Vote
     from heedful.core.nouns import Scoring
 
 __all__ = ["self_consistency"]

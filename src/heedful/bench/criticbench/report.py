@@ -159,6 +159,6 @@ def write_report(
     result: Mapping[str, Any], folder: Path, charts: Format | None = None
 ) -> list[Path]:
     """Write a result as JSON, Markdown and HTML, and its charts as files."""
-    from heedful.bench.criticbench.charts import document
+    from heedful.bench.criticbench.tables import document
 
     return document(result).write(folder, result, charts=charts)

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from heedful.bench.realcritic.charts import flow_charts, rounds_charts
 from heedful.bench.realcritic.metrics import numbers
 from heedful.bench.realcritic.run import Results
-from heedful.bench.realcritic.tables import tables
+from heedful.bench.realcritic.tables import flow_charts, rounds_charts, tables
 from heedful.core.errors import UsageError
 from heedful.reporting.document import Document
 from heedful.reporting.notation import cost_line

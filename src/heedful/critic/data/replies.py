@@ -12,8 +12,8 @@ from heedful.core.errors import ModelError, UsageError
 from heedful.engine.call_cache import attempt, attempts
 from heedful.judges.prompts import block_layout as layout
 from heedful.judges.prompts.fence import Fence
+from heedful.judges.prompts.plain import tagged
 from heedful.judges.prompts.quotation import NOTHING, Shown
-from heedful.judges.prompts.tagged import tagged
 from heedful.judges.prompts.template import asks_for, custom, fill, shipped, version
 
 if TYPE_CHECKING:
@@ -156,7 +156,7 @@ def prompt_version(parser: int, name: str, own: str | None = None) -> str:
 
 
 def marked_start(text: str, at: int) -> int:
-    """Return where a marked line begins: at the first line of nothing but marks before it."""
+    """Return the start of a marked line, including lines of marks before it."""
     start = at
     while start and (text[start - 1].isspace() or text[start - 1] in "*_#-"):
         start -= 1

@@ -246,7 +246,7 @@ def _row(row: Result) -> dict[str, Any]:
 
 
 def _beside(row: Result) -> dict[str, Any]:
-    """Lay out what heedful's own results have and AdvancedIF's readers pass over."""
+    """Lay out the fields of heedful's own results, which AdvancedIF's readers ignore."""
     if row.sample is None or row.critique is None:
         return {"id": row.id}
     return {

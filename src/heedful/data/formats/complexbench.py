@@ -80,7 +80,7 @@ def _criterion(item: Mapping[str, Any], numbers: Mapping[str, int]) -> Constrain
 
 
 def _tags(dimensions: Any, compositions: Any) -> list[str]:
-    """Tag a question with all that it is about: breakdowns count it in each."""
+    """Tag a question with each of its dimensions, which breakdowns count it in."""
     named = criteria.texts(dimensions)
     return [
         *(f"dimension:{name}" for name in named),

@@ -136,7 +136,7 @@ def explain(error: ValidationError) -> str:
 
 
 def made(make: Callable[..., T], *record: object) -> T:
-    """Have a format make something of a record; what it did not expect costs its row only."""
+    """Call a function of a format; an error that it didn't expect costs its row only."""
     try:
         return make(*record)
     except RowError:

@@ -24,7 +24,7 @@ _HERE = "place"
 
 
 def turns(record: dict[str, Any]) -> list[dict[str, Any]]:
-    """Take the responses to an instruction apart."""
+    """Split a record into the responses to its instruction."""
     listed = record.get("responses")
     if not isinstance(listed, list) or not all(isinstance(item, dict) for item in listed):
         raise RowError(f"responses is {shown(listed)}, not a list of objects")

@@ -24,7 +24,7 @@ _WINNERS = {"1": 1, "2": 2, 1: 1, 2: 2}
 
 
 def turns(record: dict[str, Any]) -> list[dict[str, Any]]:
-    """Take the two responses apart."""
+    """Split a record into its two responses."""
     return [{**record, _HERE: number} for number in (1, 2)]
 
 

@@ -37,7 +37,7 @@ _WHOLE = ("id", "key", "idx")
 
 
 def check_rows(data: object) -> None:
-    """Refuse what holds no rows, before anything else is done."""
+    """Refuse data that holds no rows."""
     if isinstance(data, Sample):
         raise UsageError("the data is one sample", hint="give a list: [sample]")
     if isinstance(data, Mapping):
@@ -97,7 +97,7 @@ def _records(data: Any) -> Iterable[Any]:
 
 
 def _plain(value: Any) -> Any:
-    """Make JSON's kinds of values of those of arrays and tables; NaN isn't a value."""
+    """Convert values of arrays and tables to those of JSON; NaN becomes null."""
     if isinstance(value, str | bool | int | None):
         return value
     if isinstance(value, Mapping):

@@ -19,7 +19,7 @@ _HERE = "attempt"
 
 
 def turns(record: dict[str, Any]) -> list[dict[str, Any]]:
-    """Take the attempts apart; a question without any is one sample."""
+    """Split a record into its attempts; a question without any is one sample."""
     given = record.get("RESPONSE", record.get("response"))
     attempts = given if isinstance(given, list) else [given]
     if not all(attempt is None or isinstance(attempt, str) for attempt in attempts):

@@ -151,7 +151,7 @@ def judgments(sample: Sample, critique: Critique) -> list[dict[str, Any]]:
 
 
 def _said(constraint: str, judgment: Judgment) -> dict[str, Any]:
-    """Lay out a judgment without what it does not say; its fields are JSON as they are."""
+    """Lay out a judgment without its empty fields."""
     said = {"constraint": constraint, **judgment.__dict__, **(judgment.__pydantic_extra__ or {})}
     said["status"] = str(judgment.status)  # as a member of an enum it takes ten times as long
     return {name: value for name, value in said.items() if value is not None}
@@ -214,7 +214,7 @@ def _meant(name: str) -> str | None:
 
 
 def _refuse_misspelled_constraint(item: Mapping[str, Any], where: str) -> None:
-    """Refuse what reads like a field: to ignore it could turn a mistake into a merit."""
+    """Refuse a misspelled field: without it, a penalty could become a credit."""
     for name in item.keys() - _CONSTRAINT_FIELDS:
         field = _meant_of_constraint(name)
         if field is not None and item.get(field) is None:

@@ -30,7 +30,7 @@ _RESPONSE, _LABEL = "_response", "_fulfilment"
 
 
 def turns(record: dict[str, Any]) -> list[dict[str, Any]]:
-    """Take the responses to a task apart; a task without any is one sample."""
+    """Split a record into the responses to its task; a task without any is one sample."""
     if "rubrics" not in record:
         return [record]
     models = [key.removesuffix(_RESPONSE) for key in record if key.endswith(_RESPONSE)]

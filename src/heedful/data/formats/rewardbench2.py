@@ -19,7 +19,7 @@ _HERE = "completion"
 
 
 def turns(record: dict[str, Any]) -> list[dict[str, Any]]:
-    """Take the responses apart."""
+    """Split a record into its responses."""
     places = []
     for side in ("chosen", "rejected"):
         texts = record.get(side)

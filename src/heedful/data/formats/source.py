@@ -372,7 +372,7 @@ def _may_be_of(record: Mapping[str, Any], task: str) -> bool:
 
 
 def _check_task(source: Source, task: str) -> None:
-    """Raise if no row is of a task that is none of AdvancedIF's."""
+    """Raise if no row has a task that isn't one of AdvancedIF's."""
     samples = (row.sample for row in Source(source.path, source.format) if row.sample)
     seen = {str(sample.tags["task"]) for sample in samples if "task" in sample.tags}
     if task not in seen:

@@ -44,7 +44,7 @@ _ANSWER = re.compile(r"[\s*_`\"'(]*(yes|no)\b", re.IGNORECASE)
 
 
 def turns(record: dict[str, Any]) -> list[dict[str, Any]]:
-    """Take a conversation apart."""
+    """Split a conversation into its turns."""
     listed = record.get("whole_conv")
     if not isinstance(listed, list) or not all(isinstance(turn, dict) for turn in listed):
         raise RowError(f"whole_conv is {shown(listed)}, not a list of turns")

@@ -45,7 +45,7 @@ def sample(record: dict[str, Any], number: int) -> Sample:
 
 
 def _labels(labels: Any, count: int) -> tuple[bool | None, ...] | None:
-    """Read known verdicts: true, false, 1, 0, 是, 否, or null where there is none."""
+    """Read labels: true, false, 1, 0, 是 or 否; null where there is none."""
     if labels is None:
         return None
     if not isinstance(labels, list) or len(labels) != count:

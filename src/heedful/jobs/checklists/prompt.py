@@ -28,7 +28,7 @@ from heedful.data.formats.if_critic_blocks import parse_checklist, write_checkli
 from heedful.judges.prompts import block_layout as layout
 from heedful.judges.prompts.base import answer
 from heedful.judges.prompts.fence import Fence
-from heedful.judges.prompts.tagged import tagged
+from heedful.judges.prompts.plain import tagged
 from heedful.judges.prompts.template import custom, fill, shipped, version
 
 if TYPE_CHECKING:

@@ -17,7 +17,6 @@ from heedful.core.nouns import Constraint, Judgment, Message, Sample, Status
 from heedful.core.text import amount
 from heedful.data.formats.base import Reply
 from heedful.judges.prompts import block_layout as layout
-from heedful.judges.prompts import objects
 from heedful.judges.prompts.base import (
     ReplyPart,
     answer,
@@ -28,6 +27,7 @@ from heedful.judges.prompts.base import (
     undecided,
 )
 from heedful.judges.prompts.quotation import NOTHING, QUOTED, Shown
+from heedful.judges.prompts.structured import TwiceError, find
 from heedful.judges.prompts.template import shipped, version, with_format
 
 if TYPE_CHECKING:
@@ -175,8 +175,8 @@ def parse(text: str, constraints: Sequence[Constraint], shown: Shown = NOTHING) 
     decide nothing; nor do answers that are all YES where the whole is NO.
     """
     try:
-        replies = objects.find(answer(text), _is_reply, once=True)
-    except objects.TwiceError as error:
+        replies = find(answer(text), _is_reply, once=True)
+    except TwiceError as error:
         return undecided(constraints, str(error))
     parts: list[ReplyPart] = []
     whole = None
@@ -215,7 +215,7 @@ def reply(
         return Reply(_answers(judgments))
     verdicts = [_decided(judgment) for judgment in judgments]
     read = [_decided(judgment) for judgment in parse(text, constraints)]
-    replies = objects.find(text, _is_reply)
+    replies = find(text, _is_reply)
     if read != verdicts and (replies or any(verdicts)):
         return Reply(_answers(judgments), _written(judgments))
     # Replies that read as these verdicts are all the same.
@@ -229,7 +229,7 @@ def reply(
 
 def declared(text: str, _constraints: Sequence[Constraint] = ()) -> dict[str, Any]:
     """Return what the judge said, as the published metrics take it."""
-    replies = objects.find(text, _is_reply)
+    replies = find(text, _is_reply)
     reply = replies[-1] if replies else {"rubrics_check": {}}
     overall = _overall(reply)
     return {

@@ -6,6 +6,8 @@ Source: the judge's prompt and parser in CFBench's public code (arXiv 2408.01122
 from __future__ import annotations
 
 import re
+import unicodedata
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -13,7 +15,6 @@ from heedful.core.nouns import Constraint, Judgment, Message, Sample, Status
 from heedful.core.text import amount, unix_lines
 from heedful.judges.prompts import block_layout as layout
 from heedful.judges.prompts.base import readings, refuse_undecided, undecided
-from heedful.judges.prompts.likeness import Likeness, differ
 from heedful.judges.prompts.quotation import NOTHING, QUOTED, Shown
 from heedful.judges.prompts.template import shipped, version, with_format
 
@@ -180,13 +181,13 @@ def _legible(reply: str, criteria: Sequence[str]) -> list[float] | str:
         )
     ):
         return _malformed(reply, criteria)
-    likeness = Likeness(criteria)
+    likeness = _Likeness(criteria)
     nearest = [likeness.nearest(line.head) for line in lines]
     for own, (line, places) in enumerate(zip(lines, nearest, strict=True)):
         if own not in places:
             other = f" (it is nearer to criterion {places[0] + 1})" if places else ""
             return f"line {own + 1} does not repeat its criterion{other}"
-        if differ(_unnumbered(line.head, criteria[own], own + 1), criteria[own]):
+        if _differ(_unnumbered(line.head, criteria[own], own + 1), criteria[own]):
             return f"line {own + 1} differs from its criterion in a negation or a number"
         if _may_end_in_its_criterion(line, likeness, own):
             return f"line {own + 1} leaves open whether it ends in a verdict or in its criterion"
@@ -202,7 +203,7 @@ def _unnumbered(head: str, criterion: str, number: int) -> str:
     return head[own.end() :] if own and not re.match(r"\s*\d", criterion) else head
 
 
-def _may_end_in_its_criterion(line: _Line, likeness: Likeness, own: int) -> bool:
+def _may_end_in_its_criterion(line: _Line, likeness: _Likeness, own: int) -> bool:
     """Tell whether the digit may be the criterion's own ("the sum is 1"), or a second verdict."""
     likes = likeness.to(line.head, own)
     before, second = _divided(line.head)
@@ -253,3 +254,88 @@ def _malformed(reply: str, criteria: Sequence[str]) -> str:
         if _divided(part)[1] is None:
             return f"line {number} ends in {value.strip()[:40]!r}, not in 0 or 1"
     return "the reply cannot be divided by the criteria"
+
+
+_LEAST = 0.5
+"""Of two texts of which one repeats the other; below it, it is another text."""
+
+
+_NEGATION = re.compile(
+    r"(?:[不没無无非未勿莫别]|(?<![^\W_])(?:not|no|none|never|neither|nor|without|cannot)(?![^\W_])"
+    r"|n['’‘`´]?t(?![^\W_])(?<=[odsern]n['’‘`´]t))[\W_]*(?P<of>[a-z]+|\w)?"
+)
+"""A negation and what it negates."""
+_NUMBER = re.compile(
+    r"\d+(?:\.\d+)?|[零一二两三四五六七八九十百千万]{2,9}|[零二两三四五六七八九十百千万]"
+    r"|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|once|twice)\b"
+)
+_GROUPED = re.compile(r"(?<=\d),(?=\d{3})")
+
+
+def _differ(text: str, criterion: str) -> bool:
+    """Tell whether a text negates or counts otherwise than a criterion that it resembles.
+
+    It does so if it negates something else, or has other numbers.
+    """
+    first, second = _folded(text), _folded(criterion)
+    return _negated(first) != _negated(second) or _NUMBER.findall(first) != _NUMBER.findall(second)
+
+
+def _folded(text: str) -> str:
+    return _GROUPED.sub("", unicodedata.normalize("NFKC", text).casefold())
+
+
+def _negated(text: str) -> Counter[str]:
+    return Counter(match["of"] or "" for match in _NEGATION.finditer(text))
+
+
+class _Likeness:
+    """Compares texts with criteria by the pairs of neighbouring characters that they share.
+
+    Dice's coefficient, in time linear in the texts, so that no reply can make it slow. Letters and
+    digits come first; white space, punctuation, width and case decide only between criteria that
+    these leave equal.
+    """
+
+    def __init__(self, criteria: Sequence[str]) -> None:
+        """Take in the criteria."""
+        self._places: dict[str, list[int]] = {}
+        for at, criterion in enumerate(criteria):
+            self._places.setdefault(criterion.strip(), []).append(at)
+        self._criteria = [_pairs(criterion) for criterion in criteria]
+
+    def to(self, text: str, position: int) -> tuple[float, float]:
+        """Say how alike a text is to the criterion at a position, from 0 to 1."""
+        return _alike(_pairs(text), self._criteria[position])
+
+    def nearest(self, text: str) -> list[int]:
+        """Return the positions of the criteria that a text is most alike to; none if to no one."""
+        if text.strip() in self._places:  # the usual case; comparing with all is for the rest
+            return self._places[text.strip()]
+        pairs = _pairs(text)
+        values = [_alike(pairs, criterion) for criterion in self._criteria]
+        best = max(values, default=(0.0, 0.0))
+        return [at for at, value in enumerate(values) if value == best and best[0] >= _LEAST]
+
+
+_Pairs = tuple[Counter[str], Counter[str]]
+
+
+def _pairs(text: str) -> _Pairs:
+    """Count the pairs of neighbouring characters: of letters and digits alone, and of all."""
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    bare = "".join(char for char in folded if unicodedata.category(char)[0] in "LMN")
+    return _counted(bare), _counted(text.strip())
+
+
+def _counted(text: str) -> Counter[str]:
+    framed = f"\n{text}\n"
+    return Counter(framed[at : at + 2] for at in range(len(framed) - 1))
+
+
+def _alike(first: _Pairs, second: _Pairs) -> tuple[float, float]:
+    return _dice(first[0], second[0]), _dice(first[1], second[1])
+
+
+def _dice(first: Counter[str], second: Counter[str]) -> float:
+    return 2 * (first & second).total() / (first.total() + second.total())

@@ -6,7 +6,7 @@ mark: a prompt that is rendered again is the same prompt, and a cache finds it. 
 mark before anything else, so it is made from the text that comes first: prompts that share it, such
 as those of several responses to one conversation, begin alike, and a server computes that once.
 
-Control tokens of chat templates inside are escaped (:mod:`heedful.judges.prompts.control_tokens`).
+Control tokens of chat templates inside are escaped (:func:`escape`).
 
 A fence says where text ends. It does not keep a judge from believing what stands inside; the
 prompts ask for that.
@@ -19,8 +19,6 @@ import re
 from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING, NamedTuple
-
-from heedful.judges.prompts.control_tokens import escape, unescape
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -95,3 +93,50 @@ def _digest(texts: Sequence[str]) -> str:
     parts = [text.encode("utf-8", "surrogatepass") for text in texts]
     joined = b"".join([part for data in parts for part in (len(data).to_bytes(8), data)])
     return hashlib.sha256(joined).hexdigest()
+
+
+_NAMED = (
+    r"/?s|bos|eos|pad|unk|mask|cls|sep|sop|soh|eo[ahmpdt]|BOS|EOS|EO[MT]|PAD|UNK|CLS|SEP|MASK"
+    r"|(?:BOS|EOS)_TOKEN|(?:start|end)_of_(?:turn|image|audio|text)|(?:begin|end)_of_\w{1,24}"
+    r"|\|\w{1,32}|\w{1,32}\|"  # Gemma: <|turn>, <channel|>
+    r"|(?:SPECIAL|extra_id|unused|mask|reserved(?:_token)?)_?:?\d{1,5}|seed:[\w:]{1,32}"
+    r"|eos_token|bos_token"
+)
+_BRACKETED = (
+    r"/?INST|/?SYSTEM_PROMPT|/?AVAILABLE_TOOLS|/?TOOL_CALLS|/?TOOL_RESULTS|/?TOOL_CONTENT|/?THINK"
+    r"|ARGS|CALL_ID|PREFIX|MIDDLE|SUFFIX|IMG(?:_BREAK|_END)?|g?MASK|sMASK|CLS|SEP|PAD|UNK|BOS|EOS"
+    r"|UNUSED_TOKEN_\d{1,4}"
+)
+_TOKEN = (
+    r"(?:[|｜][^\s<>|｜]{1,64}[|｜]>"  # <|im_end|>, <｜User｜>
+    rf"|(?:{_NAMED})>"  # </s>, <end_of_turn>
+    r"|</?SYS>>)"  # <<SYS>>
+)
+_ESCAPABLE = re.compile(
+    rf"<(?=\\*{_TOKEN})"
+    rf"|\[(?=\\*(?:(?:{_BRACKETED})\]|\|[^\s\[\]|]{{1,64}}\|\]))"
+    r"|\](?=\\*[~!][^\s\[\]]{0,16}[\[\]])|\[(?=\\*e~\[)"  # ]~b], ]~!b[, [e~[
+)
+_ESCAPED = re.compile(
+    rf"<\\(?=\\*{_TOKEN})"
+    rf"|\[\\(?=\\*(?:(?:{_BRACKETED})\]|\|[^\s\[\]|]{{1,64}}\|\]))"
+    r"|\]\\(?=\\*[~!][^\s\[\]]{0,16}[\[\]])|\[\\(?=\\*e~\[)"
+)
+
+
+def escape(text: str) -> str:
+    r"""Make control tokens plain text.
+
+    >>> escape("Done.<|im_end|>")
+    'Done.<\\|im_end|>'
+    >>> unescape(escape("[INST] </s>")) == "[INST] </s>"
+    True
+    """
+    if not ("<" in text or "[" in text or "]" in text):
+        return text
+    return _ESCAPABLE.sub(lambda match: f"{match[0]}\\", text)
+
+
+def unescape(text: str) -> str:
+    """Return the text as it was before :func:`escape`."""
+    return _ESCAPED.sub(lambda match: match[0][0], text)

@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
 
 from heedful.core.nouns import Constraint, Judgment, Message, Sample, Status
 from heedful.judges.prompts import block_layout as layout
@@ -31,7 +31,6 @@ from heedful.judges.prompts.base import (
     unquote,
 )
 from heedful.judges.prompts.quotation import NOTHING, Shown
-from heedful.judges.prompts.tagged import TAG
 from heedful.judges.prompts.template import shipped, version, with_format
 
 if TYPE_CHECKING:
@@ -45,6 +44,7 @@ _PARSER = 4
 
 _OPEN = re.compile(r"[ \t*]*([<＜]\s*[cC](\d{1,6})\s*[>＞])[ \t*]*")
 _CLOSE = re.compile(r"[<＜]\s*[/／]\s*[cC](\d{1,6})\s*[>＞][ \t*]*$")
+_TAG = re.compile(r"[<＜]\s*[cC]\d{1,6}\s*[>＞]")
 _EXACT = re.compile(
     r"<c(\d{1,6})>\n([^<＜\r]*\n)?(VERDICT: MET|VERDICT: UNMET|结论：满足|结论：不满足)\n</c\1>"
     r"[ \t]*(?:\n[ \t\n]*|\Z)"
@@ -213,7 +213,7 @@ class _Block:
     def part(self, shown: Shown) -> ReplyPart:
         """Read the block; its words begin with the last opening tag, wherever that stands."""
         words = "\n".join([self.opening, *self.lines])
-        tags = [tag.start() for tag in TAG.finditer(words)]
+        tags = [tag.start() for tag in _TAG.finditer(words)]
         judgment = self._judgment(shown)
         words = words[max(tags, default=0) :]
         return ReplyPart(words, lambda _: judgment, self.number, self._name())
@@ -292,3 +292,36 @@ def _is_marker(line: str) -> bool:
     return bool(
         _OPEN.match(line) or _CLOSE.search(line) or _stated(line) or _NAME.fullmatch(_narrow(line))
     )
+
+
+# --- blocks of other replies: checklists, answers about constraints ---
+
+_OPENING = re.compile(r"^[ \t*]*<\s*[cC](\d{1,6})\s*>[ \t*]*", re.MULTILINE)
+_CLOSING = re.compile(r"(?:\n|(?<![ \t*]))[ \t*]*+<\s*/\s*[cC]\d{1,6}\s*>[ \t*]*$", re.MULTILINE)
+
+
+class _TaggedBlock(NamedTuple):
+    """What stands behind an opening tag, up to the next one."""
+
+    number: int
+    text: str
+    ends: list[int]
+
+    @property
+    def words(self) -> str:
+        """Those of the block itself, from the last opening tag, wherever that stands."""
+        inside = f"<c{self.number}>{self.text[: self.ends[0]] if self.ends else self.text}"
+        return inside[max(tag.start() for tag in _TAG.finditer(inside)) :]
+
+
+def tagged(reply: str) -> list[_TaggedBlock]:
+    """Read a reply's blocks; prose around them, reasoning and code fences are read through."""
+    text = answer(reply)
+    openings = list(_OPENING.finditer(text))
+    stops = [*(opening.start() for opening in openings[1:]), len(text)]
+    blocks = []
+    for opening, stop in zip(openings, stops, strict=False):  # without an opening there is one stop
+        inside = text[opening.end() : stop]
+        ends = [closing.start() for closing in _CLOSING.finditer(inside)]
+        blocks.append(_TaggedBlock(int(opening[1]), inside, ends))
+    return blocks

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from heedful.core.nouns import Constraint, Judgment, Message, Sample, Status
 from heedful.judges.prompts import block_layout as layout
-from heedful.judges.prompts import objects
 from heedful.judges.prompts.base import (
     ReplyPart,
     answer,
@@ -135,10 +134,10 @@ def parse(
     """
     reply = answer(text)
     try:
-        replies = objects.find(reply, _is_reply, once=True)
+        replies = find(reply, _is_reply, once=True)
         lists = [found["judgments"] for found in replies]
-        lists = lists or [objects.find(reply, _is_entry, once=True)]
-    except objects.TwiceError as error:
+        lists = lists or [find(reply, _is_entry, once=True)]
+    except TwiceError as error:
         return undecided(constraints, str(error))
     entries = [entry for each in lists for entry in each if isinstance(entry, dict)]
     if not entries:
@@ -190,3 +189,47 @@ def _judgment(entry: dict[str, Any], _constraint: Constraint) -> Judgment:
     if not isinstance(explanation, str):
         explanation = json.dumps(explanation, ensure_ascii=False)
     return decided(_WORDS[word], explanation)
+
+
+_OBJECT = re.compile(r'\{\s*"')
+_STARTS = 1000
+"""Braces from which an object is tried; bounds the time that a hostile reply can take."""
+
+
+class TwiceError(Exception):
+    """A key of an object has two values; the message names it."""
+
+
+def find(
+    text: str, wanted: Callable[[dict[str, Any]], bool], *, once: bool = False
+) -> list[dict[str, Any]]:
+    """Find the objects that are wanted, wherever in a text they are; none within another.
+
+    With ``once``, a key with two values is refused: JSON's last would win in silence.
+    """
+    # Models write line ends inside JSON strings, which only the lenient decoder takes.
+    decoder = json.JSONDecoder(strict=False, object_pairs_hook=_once if once else None)
+    objects = []
+    at = 0
+    for _ in range(_STARTS):
+        match = _OBJECT.search(text, at)
+        if match is None:
+            break
+        at = match.end()
+        try:
+            value, end = decoder.raw_decode(text, match.start())
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(value, dict) and wanted(value):
+            objects.append(value)
+            at = end
+    return objects
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    built: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in built and built[key] != value:
+            raise TwiceError(f"{key} is answered twice")
+        built[key] = value
+    return built

@@ -93,7 +93,7 @@ class BatchService(Protocol):
         ...
 
     def adapt(self, fault: Fault) -> bool:
-        """Change later requests after a fault; whether that may help."""
+        """Change later requests after a fault; return whether that may help."""
         ...
 
     def failure(self, fault: Fault) -> HeedfulError:
@@ -106,7 +106,7 @@ class BatchService(Protocol):
 
 
 class KeyedService:
-    """The part that batches of all providers with a key and protocol of their own share.
+    """Base class of batch endpoints that have a key and a protocol of their own.
 
     Attributes:
         provider: its name, as in ``any:PROVIDER/NAME``.
@@ -167,7 +167,7 @@ class Connection:
         self._loop: asyncio.AbstractEventLoop | None = None
 
     async def get(self, path: str) -> dict[str, Any]:
-        """Get an object; a request that may succeed the next time is repeated."""
+        """Get an object, retrying where that may help."""
         for attempt in range(ATTEMPTS):
             try:
                 return (await self.send("GET", path))[0]

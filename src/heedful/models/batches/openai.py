@@ -132,7 +132,7 @@ class OpenAIBatches:
 
 @contextmanager
 def _no_endpoint() -> Iterator[None]:
-    """Say of a server that only answers requests one by one that it is one."""
+    """Explain that a server has no batch endpoint."""
     try:
         yield
     except FaultError as error:

@@ -67,7 +67,7 @@ def report_of(folder: Path) -> Document:
     """Return what a benchmark's report, the folder of a ``report.json``, shows."""
 
     def read() -> Document:
-        from heedful.bench.criticbench.charts import document as criticbench
+        from heedful.bench.criticbench.tables import document as criticbench
         from heedful.bench.realcritic.report import document as realcritic
 
         report = json.loads((folder / "report.json").read_text(encoding="utf-8"))
@@ -89,7 +89,7 @@ def _reading(folder: Path, make: Callable[[], Document]) -> Document:
 
 
 def _criticbench(run: SavedRun) -> Document:
-    from heedful.bench.criticbench.charts import document
+    from heedful.bench.criticbench.tables import document
 
     return document(run.summary)
 
@@ -101,10 +101,10 @@ def _criticbench_build(run: SavedRun) -> Document:
 
 
 def _realcritic(run: SavedRun) -> Document:
-    from heedful.bench.realcritic.charts import flow_charts
     from heedful.bench.realcritic.metrics import numbers
     from heedful.bench.realcritic.report import document
     from heedful.bench.realcritic.run import Results
+    from heedful.bench.realcritic.tables import flow_charts
 
     rows = list(Results(run, run.about))
     return document(numbers(rows, "strict"), list(flow_charts(rows, "strict")))
