@@ -83,7 +83,7 @@ def calibrate(
     if labels is None:
         hint = "give --plan WIDTH, --draw N -o FILE, or --labels FILE"
         raise UsageError("nothing to do", hint=hint)
-    from heedful.analysis.calibration_tables import document
+    from heedful.analysis.calibration import document
 
     result = calibration.calibrate(run, labels, rate=rate)
     _write(result, output)

@@ -29,8 +29,7 @@ def cascade(
         output: Write the numbers to a .json file.
         quiet: Print nothing.
     """
-    from heedful.analysis.cascade import replay
-    from heedful.analysis.cascade_tables import document
+    from heedful.analysis.cascade import document, replay
     from heedful.data.formats.base import refuse_inputs, write_json
 
     if not 0 <= margin < 100:  # noqa: PLR2004 - points

@@ -242,7 +242,7 @@ def _write(summary: dict[str, Any], path: Path | None) -> None:
 
 def _document(summary: dict[str, Any]) -> Document:
     if "protocols" in summary:
-        from heedful.analysis.meta.sweep_tables import document
+        from heedful.analysis.meta.sweep import document
     else:
         from heedful.analysis.meta.tables import document
     return document(summary)

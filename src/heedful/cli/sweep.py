@@ -12,7 +12,7 @@ from heedful.core.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from heedful.analysis.meta.arms import SweepArm
+    from heedful.analysis.meta.sweep import SweepArm
     from heedful.cli.judging import JudgeFlags
 
 RUNS = "runs"
@@ -25,7 +25,7 @@ _WORDS = {"yes": True, "no": False}
 
 def arms(words: Sequence[str], judges: Sequence[str] | None, flags: JudgeFlags) -> list[SweepArm]:
     """Make the protocols that the command line names."""
-    from heedful.analysis.meta.arms import protocols
+    from heedful.analysis.meta.sweep import protocols
 
     if list(words) == [RUNS]:
         return []

@@ -1,4 +1,4 @@
-"""Criteria that depend on others: asked only where all of those are met."""
+"""Criteria that depend on others are judged only where all of those are met."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _unanswered(constraint: Constraint) -> Judgment:
 
 
 def _rounds(checklist: Sequence[Constraint], positions: Sequence[int]) -> Iterator[list[int]]:
-    """Divide positions into rounds, each after those it depends on, in checklist order."""
+    """Divide positions into rounds, so that each follows those it depends on."""
     asked = {*positions}
     parents = {at: {n - 1 for n in checklist[at].depends_on} & asked for at in positions}
     children: dict[int, list[int]] = {}
@@ -93,7 +93,7 @@ def _rounds(checklist: Sequence[Constraint], positions: Sequence[int]) -> Iterat
 def _one_step(
     critique: Critique, checklist: Sequence[Constraint], positions: Sequence[int]
 ) -> Critique:
-    """Take as unmet what depends on a constraint that was judged unmet itself."""
+    """Set constraints to unmet that depend on one judged unmet."""
     raw = dict(zip(positions, critique.judgments, strict=True))
     judgments = []
     for at in positions:
@@ -119,7 +119,7 @@ def _follows(parents: Sequence[int], judgments: Mapping[int, Judgment]) -> Judgm
 
 
 def _together(parts: Sequence[Critique], judgments: Sequence[Judgment]) -> Critique:
-    """Put the critiques of several rounds together."""
+    """Merge the critiques of several rounds."""
     texts = [part.text for part in parts if part.text is not None]
     declared: dict[str, Any] = {}
     expenses: list[Expense] = []

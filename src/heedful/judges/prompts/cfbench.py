@@ -273,7 +273,7 @@ _GROUPED = re.compile(r"(?<=\d),(?=\d{3})")
 
 
 def _differ(text: str, criterion: str) -> bool:
-    """Tell whether a text says another thing than a criterion that it is much alike to.
+    """Tell whether a text negates or counts otherwise than a criterion that it resembles.
 
     It does so if it negates something else, or has other numbers.
     """
