@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Any
 from heedful.core.nouns import Status
 from heedful.metrics.clusters import ClusterStore, cluster_of
 from heedful.metrics.family import all_families, family_of
-from heedful.metrics.gathering import GROUPS, Factors, GroupCounts, Labels
+from heedful.metrics.gathering import (
+    GROUPS,
+    ConstraintTags,
+    Factors,
+    GroupCounts,
+    Labels,
+    Votes,
+    tags_of,
+)
 from heedful.metrics.general import (
     BY_PRIORITY,
     CHECKED,
@@ -23,6 +31,7 @@ from heedful.metrics.outcomes import (
     RowOutcome,
     fitted,
     packed_verdict,
+    pooled,
     sort_verdicts,
     unpack,
 )
@@ -35,9 +44,6 @@ from heedful.metrics.rubrics import (
     score_measure,
     score_share,
 )
-from heedful.metrics.shares import pooled
-from heedful.metrics.tagged import ConstraintTags, tags_of
-from heedful.metrics.votes import Votes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
