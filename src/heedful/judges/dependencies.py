@@ -60,9 +60,18 @@ async def judge_in_order(
 
 
 def _unanswered(constraint: Constraint) -> Judgment:
-    """Judge a response without an answer; verifiers give a loose verdict too."""
-    loose = None if constraint.check is None else Status.UNMET
-    return Judgment(status=Status.UNMET, explanation=NO_ANSWER, judge=REASONING, loose=loose)
+    """Judge a response without an answer: unmet, at the lowest level where there are levels."""
+    levels = [] if constraint.scale is None else constraint.scale.answers
+    lowest = min(
+        (each for each in levels if not each.na), key=lambda each: each.value, default=None
+    )
+    return Judgment(
+        status=Status.UNMET,
+        explanation=NO_ANSWER,
+        judge=REASONING,
+        loose=None if constraint.check is None else Status.UNMET,
+        level=None if lowest is None else lowest.label,
+    )
 
 
 def _rounds(checklist: Sequence[Constraint], positions: Sequence[int]) -> Iterator[list[int]]:
