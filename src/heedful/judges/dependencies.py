@@ -44,7 +44,7 @@ async def judge_in_order(
         return Critique(judgments=tuple(_unanswered(checklist[at]) for at in positions))
     if not any(checklist[position].depends_on for position in positions):
         return await judge.judge(sample, requested)
-    if scoring == "faithful" and sample.tags.get("benchmark") == "complexbench":
+    if scoring == "faithful" and _asks_all(sample):
         return _one_step(await judge.judge(sample, requested), checklist, positions)
     judgments: dict[int, Judgment] = {}
     parts: list[Critique] = []
@@ -57,6 +57,13 @@ async def judge_in_order(
             judgments |= dict(zip(open_now, part.judgments, strict=True))
             parts.append(part)
     return _together(parts, [judgments[at] for at in positions])
+
+
+def _asks_all(sample: Sample) -> bool:
+    from heedful.metrics.family import family_of
+
+    family = family_of(str(sample.tags.get("benchmark") or ""))
+    return family is not None and family.asks_all
 
 
 def _unanswered(constraint: Constraint) -> Judgment:
