@@ -310,12 +310,12 @@ def _weight(points: Any, where: str) -> Any:
     return points
 
 
-def _gate(gate: Any, where: str) -> Any:
-    del where
-    return gate
-
-
-_RUBRIC = {"scale": _scale, "depends_on": _depends_on, "weight": _weight, "gate": _gate}
+_RUBRIC = {
+    "scale": _scale,
+    "depends_on": _depends_on,
+    "weight": _weight,
+    "gate": lambda gate, _: gate,
+}
 
 
 def _tags(fields: dict[str, Any], others: list[str]) -> dict[str, Any]:
