@@ -26,7 +26,7 @@ from heedful.metrics.prediction_powered import (
     small_sample,
 )
 from heedful.metrics.proportions import NORMAL_QUANTILE, student
-from heedful.metrics.rubrics import family_shares, rubric_outcome
+from heedful.metrics.rubrics import OWN_SCORE, rubric_outcome, score_share
 from heedful.metrics.statistics import spearman
 from heedful.reporting.document import Document
 from heedful.reporting.notation import INTERVAL, decimal, interval, percent, signed
@@ -421,7 +421,8 @@ def _rate(sample: Sample, judgments: Sequence[Judgment], rate: Rate) -> float:
         ]
         outcome = rubric_outcome(*zip(*decided, strict=True)) if decided else None
         if outcome is not None:
-            return family_shares("rubric", outcome, "strict")["score"].low
+            share = score_share(OWN_SCORE, outcome, "strict")
+            return math.nan if share is None else share.low
     elif any(each.is_penalty for each in sample.checklist):
         what = f"{sample.id!r} has criteria with negative points: to meet all isn't asked for"
         raise UsageError(what, hint="--rate score estimates the weighted score")

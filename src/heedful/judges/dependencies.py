@@ -44,7 +44,7 @@ async def judge_in_order(
         return Critique(judgments=tuple(_unanswered(checklist[at]) for at in positions))
     if not any(checklist[position].depends_on for position in positions):
         return await judge.judge(sample, requested)
-    if scoring == "faithful" and sample.tags.get("benchmark") == "complexbench":
+    if scoring == "faithful" and _asks_all(sample):
         return _one_step(await judge.judge(sample, requested), checklist, positions)
     judgments: dict[int, Judgment] = {}
     parts: list[Critique] = []
@@ -59,10 +59,25 @@ async def judge_in_order(
     return _together(parts, [judgments[at] for at in positions])
 
 
+def _asks_all(sample: Sample) -> bool:
+    from heedful.metrics.family import family_of
+
+    family = family_of(str(sample.tags.get("benchmark") or ""))
+    return family is not None and family.asks_all
+
+
 def _unanswered(constraint: Constraint) -> Judgment:
-    """Judge a response without an answer; verifiers give a loose verdict too."""
-    loose = None if constraint.check is None else Status.UNMET
-    return Judgment(status=Status.UNMET, explanation=NO_ANSWER, judge=REASONING, loose=loose)
+    """Judge a response without an answer: unmet, at the lowest level where there are levels."""
+    levels = () if constraint.scale is None else constraint.scale.answers
+    applicable = [level for level in levels if not level.na]
+    lowest = min(applicable, key=lambda level: level.value, default=None)
+    return Judgment(
+        status=Status.UNMET,
+        explanation=NO_ANSWER,
+        judge=REASONING,
+        loose=None if constraint.check is None else Status.UNMET,
+        level=None if lowest is None else lowest.label,
+    )
 
 
 def _rounds(checklist: Sequence[Constraint], positions: Sequence[int]) -> Iterator[list[int]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from heedful.metrics.contrasts import LEVEL
+from heedful.metrics.general import FULLY_MET, GENERAL
 from heedful.reporting.metric_names import in_words, ranked
 from heedful.reporting.notation import (
     COVERAGE,
@@ -140,10 +141,7 @@ def summary(measures: Collection[Difference], what: str) -> str:
     )
 
 
-GENERAL = ("cfbench", "infobench", "labels")
-"""Families of which a benchmark's own rates go first."""
-
-LEAD = ("cfbench", "isr")
+LABELS = "labels"
 
 MOST = 0.9
 """Share of the samples that a benchmark's own rate must be about to stand for all."""
@@ -184,7 +182,7 @@ def no_worse(pair: Pair, *, margin: float, rates: Sequence[Rate] = ()) -> list[G
     interval.
     """
     measures = _tested(pair)
-    chosen = rates or [_lead(measures) or LEAD]
+    chosen = rates or [_lead(measures) or FULLY_MET]
     return [_checked(pair, rate, measures.get(rate), margin) for rate in chosen]
 
 
@@ -223,11 +221,11 @@ def _tested(pair: Pair) -> dict[Rate, Any]:
 
 def _lead(measures: Mapping[Rate, Any]) -> Rate | None:
     """Choose the rate that a pair is quoted by: its benchmark's own first, or else ISR."""
-    own = [rate for rate in measures if rate[0] not in GENERAL]
-    if own and LEAD in measures:
-        most = MOST * measures[LEAD]["compared"]
+    own = [rate for rate in measures if rate[0] not in (*GENERAL, LABELS)]
+    if own and FULLY_MET in measures:
+        most = MOST * measures[FULLY_MET]["compared"]
         own = [rate for rate in own if measures[rate]["compared"] >= most]
-    return next(iter([*own, *(rate for rate in measures if rate == LEAD), *measures]), None)
+    return next(iter([*own, *(rate for rate in measures if rate == FULLY_MET), *measures]), None)
 
 
 def _headline(pair: Pair, pairs: int) -> str:

@@ -7,7 +7,7 @@ from collections import Counter
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from heedful.analysis.compare.conversations import LANGUAGE_AND_TURN, STEPS, Systems, Turns
+from heedful.analysis.compare.conversations import LANGUAGE_AND_TURN, Systems, Turns
 from heedful.analysis.compare.differences import (
     Clusters,
     Differences,
@@ -21,21 +21,23 @@ from heedful.core.errors import InputError
 from heedful.core.text import amount
 from heedful.metrics.agreement_intervals import rate_estimates
 from heedful.metrics.contrasts import LEVEL, adjust_p, contrast
+from heedful.metrics.family import all_families, family_of
 from heedful.metrics.gathering import GROUPS, agreement
-from heedful.metrics.multiif import ACCURACIES
-from heedful.metrics.outcomes import MET, NOT_APPLICABLE, UNDECIDED, UNMET, outcome, sort_verdicts
-from heedful.metrics.satisfaction import advancedif
+from heedful.metrics.general import ACCURACIES, CHECKED, POOLED
+from heedful.metrics.outcomes import MET, NOT_APPLICABLE, UNDECIDED, UNMET, sort_verdicts
+from heedful.metrics.summary import outcome
 from heedful.reporting.notation import percent
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from heedful.analysis.compare.differences import Difference, Part, Rate
     from heedful.analysis.compare.sides import Side
     from heedful.core.nouns import Sample, Scoring
     from heedful.jobs.results import Scored
     from heedful.metrics.contrasts import Contrast, Sums
-    from heedful.metrics.outcomes import RowOutcome, Verdicts
+    from heedful.metrics.family import Family
+    from heedful.metrics.outcomes import Verdicts
     from heedful.metrics.rates import Share
 
 
@@ -47,17 +49,11 @@ DIMENSIONS = {
 }
 """Breakdowns by what a constraint is, and where sorted verdicts hold them."""
 
-CONSTRAINTS = ("infobench", "drfr")
-"""The rate over constraints, which every row has a part in."""
-
 LABELS = ("labels", "agreement")
 """How often verdicts are as the known ones, which are of one response."""
 
-OVERALL, MACRO = ("advancedif", "overall"), ("advancedif", "macro_overall")
-SUCCESS = ("advancedif", "success")
-
-TASKS = "tasks of advancedif"
-"""Dimension of AdvancedIF's rows for the mean over its tasks."""
+MEAN_OVER = "mean over "
+"""Dimension of the rows for a mean over the values of a tag."""
 
 
 class RunComparison:
@@ -76,7 +72,8 @@ class RunComparison:
         self._by = by
         self._clusters = Clusters()
         self._differences = Differences(self._clusters)
-        self._stepwise = {rate: Systems(scorings, rate) for rate in STEPS}
+        self._stepwise: dict[Rate, Systems] = {}
+        self._means: dict[Rate, tuple[Rate, str]] = {}
         self._turns = Turns()
         self._pairs = VerdictPairs(self._clusters)
         self._loose = [False, False]
@@ -102,8 +99,6 @@ class RunComparison:
         for side, row in enumerate(shared):
             self._loose[side] |= row.loose.decided > 0
         contributed = dict(parts(rows, self._scorings))
-        if alone[0].benchmark == "advancedif":
-            contributed |= self._advancedif(alone, first.sample, contributed)
         contributed |= _labelled(first.sample, verdicts, both)
         self._gather(cluster, first.sample, rows, (verdicts, both), contributed)
 
@@ -117,34 +112,34 @@ class RunComparison:
     ) -> None:
         """Add what a pair contributes to every rate, of all pairs, conversations and groups."""
         tags = sample.tags
-        benchmark = rows.alone[0].benchmark
-        multiif = benchmark == "multiif"
-        for (family, _), systems in self._stepwise.items():
-            if benchmark == family and verdicts[0][0].states:
-                flags = rows.alone[0].all_ok, rows.alone[1].all_ok
+        family = family_of(rows.alone[0].benchmark) if rows.alone[0].benchmark else None
+        replaced: Collection[str] = ()
+        if family is not None:
+            self._add_means(family, sample, contributed)
+            if family.steps is not None and verdicts[0][0].states:
+                name, steps = family.steps
+                systems = self._stepwise.setdefault(
+                    (family.name, name), Systems(self._scorings, steps)
+                )
+                flags = rows.alone[0].said(family.name), rows.alone[1].said(family.name)
                 first, second = map(_masked, *verdicts)
                 systems.add(sample, (first, second), flags)
-        if multiif:
-            tags = {**tags, **self._turns.add(cluster, sample, contributed)}
+            if family.by_turn:
+                self._turns.family, replaced = family.name, (CHECKED,)
+                tags = {**tags, **self._turns.add(cluster, sample, contributed)}
         for rate, part in contributed.items():
-            if not (multiif and rate[0] == "ifeval"):  # these stand by turn
+            if rate[0] not in replaced:  # these stand by turn
                 self._differences.add(rate, part)
         self._group(tags, verdicts, contributed)
 
-    def _advancedif(
-        self, rows: Sequence[RowOutcome], sample: Sample, contributed: Mapping[Rate, Part]
-    ) -> dict[Rate, Part]:
-        """Add the overall rate by task; return how often the judges' results were usable."""
-        if OVERALL in contributed and "task" in sample.tags:
-            self._differences.add(OVERALL, contributed[OVERALL], TASKS, str(sample.tags["task"]))
-        shares = [
-            advancedif(row, scoring).get("success")
-            for row, scoring in zip(rows, self._scorings, strict=True)
-        ]
-        first, second = shares
-        if first is None or second is None:
-            return {}
-        return {SUCCESS: joint((first, second), (first, second), 1.0)}
+    def _add_means(self, family: Family, sample: Sample, contributed: Mapping[Rate, Part]) -> None:
+        """Add the rates of which the family has a mean over the values of a tag."""
+        for mean in family.means:
+            rate = family.name, mean.rate
+            if rate in contributed and mean.tag in sample.tags:
+                value = str(sample.tags[mean.tag])
+                self._means[family.name, mean.name] = rate, MEAN_OVER + mean.tag
+                self._differences.add(rate, contributed[rate], MEAN_OVER + mean.tag, value)
 
     def _group(
         self,
@@ -160,7 +155,7 @@ class RunComparison:
                 for value in packed[0]:
                     counts = [of.get(value, 0) for of in packed]
                     pair = pooled_part((counts[0], counts[1]), (counts[2], counts[3]))
-                    self._differences.add(CONSTRAINTS, pair, dimension, value)
+                    self._differences.add(POOLED, pair, dimension, value)
             elif dimension in tags:
                 for rate, part in contributed.items():
                     self._differences.add(rate, part, dimension, str(tags[dimension]))
@@ -171,10 +166,13 @@ class RunComparison:
         As in a summary, IFEval's are for verifiers: they need loose verdicts on both sides.
         """
         compared = [
-            rate for rate in self._differences.rates() if rate[0] != "ifeval" or all(self._loose)
+            rate for rate in self._differences.rates() if rate[0] != CHECKED or all(self._loose)
         ]
-        if self._differences.groups(TASKS):
-            compared.append(MACRO)
+        compared += [
+            name
+            for name, (_, dimension) in self._means.items()
+            if self._differences.groups(dimension)
+        ]
         compared += self._turns.rates()
         return [*compared, *(rate for rate, systems in self._stepwise.items() if systems)]
 
@@ -200,8 +198,8 @@ class RunComparison:
         """Compute the difference of a rate over all pairs."""
         if rate in self._stepwise:
             return self._stepwise[rate].result(seed=seed)
-        if rate == MACRO:
-            return self._differences.macro(OVERALL, TASKS, seed=seed)
+        if rate in self._means:
+            return self._differences.macro(*self._means[rate], seed=seed)
         if rate in self._turns.rates():
             return self._turns.result(rate[1], seed=seed)
         return self._differences.result(rate, seed=seed)
@@ -209,12 +207,17 @@ class RunComparison:
     def _notes(self, undecided: Contrast) -> list[str]:
         notes = [
             f"no breakdown by {dimension}: more than {GROUPS} values"
-            for dimension in sorted(self._differences.dropped - {TASKS})
+            for dimension in sorted(self._differences.dropped)
+            if not dimension.startswith(MEAN_OVER)
         ]
         for systems in self._stepwise.values():
             notes += systems.notes()
-        if any(rate[0] == "healthbench" for rate in self._differences.rates()):
-            notes.append("HealthBench's means are compared before they are clipped to 0 to 100 %")
+        families = all_families(*(rate[0] for rate in self._differences.rates()))
+        for name in dict.fromkeys(rate[0] for rate in self._differences.rates()):
+            score = families[name].score if name in families else None
+            if score is not None and score.clipped:
+                title = families[name].title
+                notes.append(f"{title}'s means are compared before they are clipped to 0 to 100 %")
         return notes + self._pairs.notes(undecided)
 
     def _breakdown(self, dimension: str, wanted: Sequence[Rate], seed: int) -> dict[str, Any]:
@@ -236,14 +239,14 @@ class RunComparison:
         self, dimension: str, group: str, wanted: Sequence[Rate], seed: int
     ) -> Iterator[tuple[Rate, Any]]:
         if dimension in DIMENSIONS:
-            yield CONSTRAINTS, self._differences.result(CONSTRAINTS, dimension, group, seed=seed)
+            yield POOLED, self._differences.result(POOLED, dimension, group, seed=seed)
             return
         there = set(self._differences.rates(dimension, group))
         mean = self._turns.mean(dimension, group, seed=seed)
-        if mean is not None and any(family == "multiif" for family, _ in wanted):
-            yield ("multiif", "mean"), mean
+        if mean is not None and any(family == self._turns.family for family, _ in wanted):
+            yield (self._turns.family, "mean"), mean
             others = [] if dimension == LANGUAGE_AND_TURN else wanted
-            wanted = [*(("ifeval", name) for name in ACCURACIES), *others]
+            wanted = [*((CHECKED, name) for name in ACCURACIES), *others]
         for rate in wanted:
             if rate in there:
                 yield rate, self._differences.result(rate, dimension, group, seed=seed)

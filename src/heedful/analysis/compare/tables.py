@@ -23,8 +23,10 @@ from heedful.analysis.compare.headline import (
 )
 from heedful.core import taxonomy
 from heedful.core.text import amount
+from heedful.metrics.family import family_of
+from heedful.metrics.general import GENERAL, POOLED
 from heedful.reporting.document import Document
-from heedful.reporting.metric_names import FAMILIES, label, ranked
+from heedful.reporting.metric_names import label, ranked, title
 from heedful.reporting.notation import (
     NOTHING,
     interval,
@@ -54,9 +56,6 @@ TITLE = "Comparison"
 GROUPS_SHOWN = 12
 ROWS_SHOWN = 16
 """Of a breakdown with all its rates, in a terminal; of longer ones it shows one rate."""
-
-GENERAL = ("cfbench", "infobench")
-"""Rates that every benchmark has; a terminal shows the benchmark's own where it has some."""
 
 FLIPS_SHOWN = 5
 FLIPS_WRITTEN = 100
@@ -222,10 +221,18 @@ def _settings(pair: Mapping[str, Any]) -> Table:
     )
 
 
+def _units(pair: Mapping[str, Any]) -> str:
+    """Name what rates over leading steps count instead of samples."""
+    steps = [
+        family.steps
+        for name, rates in pair["metrics"].items()
+        if (family := family_of(name)) and family.steps and family.steps[0] in rates
+    ]
+    return "".join(f", of {rate.upper()} {of.unit}s" for rate, of in steps)
+
+
 def _metrics(pair: Mapping[str, Any], columns: Sequence[str], *, terminal: bool) -> Table:
-    systems = ", of SSR systems" if "ssr" in pair["metrics"].get("sysbench", ()) else ""
-    systems += ", of CSL examples" if "csl" in pair["metrics"].get("followbench", ()) else ""
-    note = READ if terminal else f"{READ} n: samples compared{systems}. {BOUNDS}"
+    note = READ if terminal else f"{READ} n: samples compared{_units(pair)}. {BOUNDS}"
     ranked_rates = list(_ranked(pair["metrics"]))
     bare = without_interval(measured["difference"] for _, _, measured in ranked_rates)
     return Table(
@@ -322,7 +329,7 @@ def _one_rate(
     order = sorted(measured.items(), key=lambda item: (-abs(delta(item[1])), item[0]))
     listed = {taxonomy.name(group, "en"): measure for group, measure in order[:shown]}
     rows = [(group, *cells(measure)) for group, measure in listed.items()]
-    what = "constraints met" if rate == ("infobench", "drfr") else label(*rate)
+    what = "constraints met" if rate == POOLED else label(*rate)
     left = len(order) - len(rows)
     note = summary(measured.values(), "groups")
     if left:
@@ -429,7 +436,7 @@ def _every_pair(family: str, names: Sequence[str], measures: Mapping[str, Measur
     )
     if any(measure["coverage"] < 1 for measure in measured):
         note += f" Below a difference: {SHORT}."
-    return Table(f"{FAMILIES.get(family, family)}: every pair", columns, rows, note, words=2)
+    return Table(f"{title(family)}: every pair", columns, rows, note, words=2)
 
 
 def _delta(measures: Measures, name: str, other: str) -> str:

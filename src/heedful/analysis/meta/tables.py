@@ -113,7 +113,7 @@ def _annotators(summary: Mapping[str, Any]) -> Iterator[Table]:
         "Against each annotator",
         ("of", "pairs", "mean F1", INTERVAL, "F1 met", "F1 unmet", "bounds"),
         rows,
-        "Each verdict against each annotator's, as HealthBench pairs them; the annotators against "
+        "Each verdict against each annotator's; the annotators against "
         "each other. Bounds: if the undecided were wrong, and right.",
     )
 

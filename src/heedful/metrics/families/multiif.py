@@ -11,26 +11,27 @@ from collections import Counter
 from operator import add
 from typing import TYPE_CHECKING, Any
 
+from heedful.metrics.families.ifeval import FAMILY as IFEVAL
+from heedful.metrics.family import Family, Units
+from heedful.metrics.general import ACCURACIES
 from heedful.metrics.rates import Share, mean_measure, measure
-from heedful.metrics.satisfaction import ifeval
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from heedful.core.nouns import Sample, Scoring
+    from heedful.core.nouns import Critique, Sample, Scoring
     from heedful.metrics.outcomes import RowOutcome
     from heedful.metrics.rates import RateEstimate
 
     Shares = tuple[Share, ...]
     """A conversation's part of each of some rates."""
 
-ACCURACIES = ("prompt_strict", "instruction_strict", "prompt_loose", "instruction_loose")
 NO_UNITS = Share.known(0, 0)
 NOTHING = (NO_UNITS,) * len(ACCURACIES)
 """Contribution of a conversation without a turn to that turn's accuracies."""
 
 
-class Conversations:
+class Conversations(Units):
     """Gathers turns by conversation (a key, and a model where there are several).
 
     Keeps some hundred bytes a conversation: its turns are one cluster, of all models.
@@ -42,13 +43,11 @@ class Conversations:
         self._languages: dict[tuple[str, str], str] = {}
         self._distinct: dict[Shares, Shares] = {}
 
-    def __bool__(self) -> bool:
-        """Check whether any turn was taken in."""
-        return bool(self._turns)
-
-    def add(self, sample: Sample, row: RowOutcome) -> None:
-        """Take in one turn of Multi-IF; other rows are ignored."""
-        shares = ifeval(row, self._scoring) if row.benchmark == "multiif" else {}
+    def add(
+        self, sample: Sample, _critique: Critique, row: RowOutcome, _states: Sequence[int]
+    ) -> None:
+        """Take in one turn."""
+        shares = IFEVAL.rates(row, self._scoring)
         if not shares:
             return
         tags = sample.tags
@@ -66,7 +65,9 @@ class Conversations:
         the mean over languages, each weighing the same, and ``turns_languages`` the mean of these.
         """
         languages = self._languages_named()
-        measures = {}
+        measures: dict[str, RateEstimate] = {}
+        if not languages:
+            return measures
         for suffix in ("", "_languages") if len(languages) > 1 else ("",):
             for name, turns in self._named_turns():
                 cells = {each: self._clusters(turns, each) for each in languages}
@@ -78,13 +79,14 @@ class Conversations:
                 )
         return measures
 
-    def into(self, by: dict[str, Any], *, readable: float) -> None:
+    def extend(self, summary: dict[str, Any], *, readable: float) -> None:
         """Add the four accuracies and their mean to the breakdowns of a summary.
 
         They go by ``turn``, by ``language``, and by ``language and turn`` (``Hindi 1``): the four
         under ``ifeval``, and ``mean`` under ``multiif``. A language's four are over all its turns;
         its mean is that of the turns' means.
         """
+        by = summary["by"]
         languages = self._languages_named()
         cells: dict[str, dict[str, tuple[tuple[int, ...], str | None]]] = {
             "turn": {str(turn): ((turn,), None) for turn in self._numbers()},
@@ -136,7 +138,7 @@ def _cell(clusters: Mapping[Shares, int], *, readable: float) -> dict[str, Any]:
     }
     mean = mean_measure({"": clusters}, readable=readable)
     turns = sum(share.units * count for share, count in _summed(clusters, 0).items())
-    return {"samples": turns, "multiif": {"mean": mean}, "ifeval": four}
+    return {"samples": turns, FAMILY.name: {"mean": mean}, IFEVAL.name: four}
 
 
 def _summed(clusters: Mapping[Shares, int], place: int) -> Counter[Share]:
@@ -145,3 +147,19 @@ def _summed(clusters: Mapping[Shares, int], place: int) -> Counter[Share]:
     for shares, count in clusters.items():
         counts[sum(shares[place :: len(ACCURACIES)], NO_UNITS)] += count
     return counts
+
+
+FAMILY = Family(
+    "multiif",
+    "Multi-IF",
+    lambda _row, _scoring: {},
+    labels={
+        "mean": "mean of four",
+        "turns": "mean of turns",
+        "turns_languages": "mean of turns, languages",
+        **{f"turn_{turn}_languages": f"turn {turn}, mean of languages" for turn in (1, 2, 3)},
+    },
+    units=Conversations,
+    replaces=frozenset({IFEVAL.name}),
+    by_turn=True,
+)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from heedful.core.rubric import constraint_tags
 from heedful.metrics.clusters import cluster_digest
+from heedful.metrics.family import Family, Units
 from heedful.metrics.outcomes import VerdictCounts
 from heedful.metrics.rates import measure
 from heedful.metrics.reliability import Reliability
@@ -21,7 +22,7 @@ from heedful.metrics.reliability import Reliability
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from heedful.core.nouns import Sample, Scoring
+    from heedful.core.nouns import Critique, Sample, Scoring
     from heedful.metrics.outcomes import RowOutcome
     from heedful.metrics.reliability import Passes
 
@@ -37,14 +38,16 @@ class SelectionGroup:
     items: list[VerdictCounts] = field(default_factory=list)
 
 
-class Coherence:
-    """Accumulator of ComplexBench's items by model and group."""
+class Coherence(Units):
+    """Items by model and group."""
 
     def __init__(self, scoring: Scoring) -> None:
         self._scoring = scoring
         self._groups: dict[tuple[str, str], SelectionGroup] = {}
 
-    def add(self, sample: Sample, row: RowOutcome) -> None:
+    def add(
+        self, sample: Sample, _critique: Critique, row: RowOutcome, _states: Sequence[int]
+    ) -> None:
         """Take in an item; one that is in no group is left out."""
         name = sample.tags.get("group")
         if name is None or not row.verdicts.total:
@@ -106,3 +109,22 @@ def _drop(groups: Sequence[Passes]) -> dict[str, Any]:
         return {"value": None, "bounds": None}
     bounds = [min(least), drop(all_met, most)]
     return {"value": bounds[0] if bounds[0] == bounds[1] else None, "bounds": bounds}
+
+
+FAMILY = Family(
+    "complexbench",
+    "ComplexBench",
+    lambda _row, _scoring: {},
+    labels={
+        **{
+            f"{kind}_{name}": f"{name} test, {kind} selection"
+            for kind in ("single", "multiple")
+            for name in ("origin", "coherent")
+        },
+        "single_drop": "drop from origin to coherent, single selection",
+        "multiple_drop": "drop from origin to coherent, multiple selection",
+    },
+    own=False,
+    units=Coherence,
+    asks_all=True,
+)
