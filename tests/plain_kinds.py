@@ -40,8 +40,6 @@ TEXTS: list[tuple[str, str, str]] = [
     ("The word rain has to be in the title.", "# The rain\nIt falls.", "# The wind\nIt blows."),
     ("“春天”必须出现恰好两次", "春天来了，春天走了。", "春天来了。"),
     ("禁用词：非常、十分", "雨下了很久。", "雨下得非常久。"),
-    ("Use no word longer than six letters.", "The rain falls.", "Thunderstorms came."),
-    ("Every word must have at most 5 letters.", "The rain falls.", "Thunderstorms came."),
     ("Every word must start with a capital letter.", "The Rain Falls.", "The rain falls."),
     # Order.
     # Beginnings.

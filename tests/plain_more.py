@@ -146,7 +146,6 @@ TEXTS = [
     "Each line must be a question.",
     "Every paragraph must include a question.",
     "Every paragraph must contain exactly one emoji.",
-    "Use words of at most 6 letters.",
     'No word may contain the letter "e".',
     'Use the letter "z" exactly twice.',
     "Use exactly two commas and one semicolon.",

@@ -123,21 +123,6 @@ TEXTS: list[tuple[str, str, str]] = [
     ("No line longer than 20 characters.", LINES, LONG_LINES),
     ("Bullets of at most 10 words each.", bullets(3), "- " + words(30)),
     ("Don't let any bullet point exceed 10 words.", bullets(3), "- " + words(30)),
-    (
-        "Don't use any words with more than 8 letters.",
-        "We ran home.",
-        "Unbelievable things happened.",
-    ),
-    (
-        "Use only words with five letters or fewer.",
-        "We ran home.",
-        "Extraordinary things happened.",
-    ),
-    (
-        "All words should be at most 6 letters long.",
-        "We ran home.",
-        "Extraordinary things happened.",
-    ),
     ("Create a table with two rows and three columns.", TABLE, SMALL_TABLE),
     ("Make a 3-column table.", TABLE, SMALL_TABLE),
     ("The table needs 3 columns.", TABLE, SMALL_TABLE),

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from commands import run as command
 from heedful import Constraint, Sample, evaluate
 from heedful.analysis import calibration
-from heedful.analysis.calibration_units import DrawUnit
+from heedful.analysis.calibration import DrawUnit
 from heedful.core.errors import HeedfulError, InputError, UsageError
 from heedful.metrics.prediction_powered import (
     Stratum,

@@ -10,8 +10,7 @@ import pytest
 
 from commands import run as command
 from heedful import evaluate
-from heedful.analysis.cascade import replay
-from heedful.analysis.cascade_tables import document
+from heedful.analysis.cascade import document, replay
 from heedful.core.errors import InputError, UsageError
 from heedful.core.nouns import Constraint, Critique, Judgment, Sample, Status
 

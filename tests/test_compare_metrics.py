@@ -25,7 +25,7 @@ from heedful import (
     compare,
     evaluate,
 )
-from heedful.analysis.compare.difference_tables import summary
+from heedful.analysis.compare.headline import summary
 from heedful.analysis.compare.tables import document
 from heedful.cli import main
 from heedful.metrics.agreement import mcnemar

@@ -85,8 +85,3 @@ PIECES = [
 def test_escaping_is_reversible_and_leaves_no_token(text: str) -> None:
     assert unescape(escape(text)) == text
     assert not [token for token in ALL if token in escape(text)]
-
-
-@given(st.text(alphabet="<>|\\[]/s~b!eINST", max_size=30))
-def test_escaping_is_reversible_for_any_text(text: str) -> None:
-    assert unescape(escape(text)) == text

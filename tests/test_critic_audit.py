@@ -168,7 +168,3 @@ def test_wrong_use_is_refused(source: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no final critique"):
         draw(nothing, tmp_path / "none.csv")
     assert run("critic", "audit", source) == 2
-
-
-def test_no_trials_have_no_interval() -> None:
-    assert wilson(0, 0) is None

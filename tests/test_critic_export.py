@@ -113,25 +113,6 @@ def test_hugging_face_datasets_loads_the_folder(
     assert row == plain[0]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", ["pairs", "critiques"])
-def test_trl_takes_the_rows_as_conversations(kind: str, request: pytest.FixtureRequest) -> None:
-    trl = pytest.importorskip("trl.data_utils", reason="trl is not installed")
-    (row,) = exported(request.getfixturevalue(kind), "trl")
-    row.pop("segments", None)
-    assert trl.is_conversational(row)
-    assert trl.maybe_extract_prompt(row)["prompt"] == row["prompt"]
-
-
-@pytest.mark.slow
-def test_parquet_has_the_rows_of_trl(pairs: Path) -> None:
-    parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed")
-    folder = pairs.parent / "hub"
-    assert run("critic", "export", pairs, "--to", "parquet", "-o", folder) == 0
-    table = parquet.read_table(folder / "train.parquet")
-    assert table.to_pylist() == exported(pairs, "trl")
-
-
 def test_the_card_says_what_is_in_it_and_how_it_came_about(pairs: Path) -> None:
     stage = {
         "stage": "judgment",

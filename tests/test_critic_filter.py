@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heedful import Check, Constraint, Message, Sample, StopRunError, UsageError
+from heedful import Check, Constraint, Message, Sample, UsageError
 from heedful.core.errors import ModelError
 from heedful.critic.data import STAGES, FilterSettings, filter_critiques, sample_critiques
 from heedful.critic.data.items import Drop, FilterItem
@@ -102,23 +102,6 @@ def test_each_stage_catches_what_it_is_for_and_nothing_that_is_sound() -> None:
     assert measured["phrasing"].missed == 0
     assert measured["phrasing"].stages["explanation"] > 0
     assert measured["sound"].stages.total() == 0
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("skip", "cause"),
-    list(zip(STAGES, ("bias", "miscount", "hallucination", "phrasing"), strict=True)),
-)
-def test_without_its_stage_a_cause_goes_through(skip: str, cause: str) -> None:
-    population = Population(finds=1, alarms=0, ignores=0)
-    rows = list(sample_critiques(population.samples(60), expert=population.expert()))
-    result = filter_critiques(
-        [item.sample for item in rows if item.sample],
-        expert=population.expert(),
-        verifiers=[population.verifier("a")],
-        settings=FilterSettings(skip=[skip]),
-    )
-    assert catches(result, population)[cause].missed > 0
 
 
 # --- final judgment and final explanation -------------------------------------------------------
@@ -238,14 +221,6 @@ def test_the_final_critique_has_the_final_verdicts_and_the_chosen_explanations()
     assert result.summary["funnel"]["confidence"] == {"0.80": 1, "1.00": 1}
 
 
-def test_without_any_stage_the_first_critique_is_final() -> None:
-    result = filter_critiques(
-        [row(critique(UNMET, MET), critique(MET, MET))], settings=FilterSettings(skip=STAGES)
-    )
-    (item,) = result
-    assert [each["status"] for each in outcome(item)["constraints"]] == ["unmet", "met"]
-
-
 def test_a_row_that_lost_constraints_is_kept_in_part_only_if_asked_to() -> None:
     critiques = [critique(MET, verdict) for verdict in (MET, MET, UNMET, UNMET)]
     given = row(*critiques, labels=[True, False])
@@ -360,17 +335,6 @@ def test_the_published_verifications_are_read(
 
 def _asked_texts(model: ScriptedModel, part: str) -> list[str]:
     return [text for call in model.calls if part in (text := call.messages[-1].content)]
-
-
-def test_judgments_are_verified_together_or_one_by_one() -> None:
-    verifier = Named("v", GOOD)
-    given = [row(critique(MET, MET), critique(MET, UNMET))]
-    settings = FilterSettings(skip=("rules",), threshold=0.5)
-    filter_critiques(given, verifiers=[verifier], settings=settings)
-    assert len(verifier.calls) == 2
-    verifier.calls.clear()
-    filter_critiques(given, verifiers=[verifier], settings=replace(settings, per_call=1))
-    assert len(verifier.calls) == 3  # two of the four are equal
 
 
 def test_a_verifier_that_never_answers_fails_the_rows_and_is_named(tmp_path: Path) -> None:
@@ -514,13 +478,6 @@ def test_only_what_stands_in_the_response_is_counted() -> None:
     assert result.summary["funnel"]["rules"]["uncounted"] == 1
     (item,) = result
     assert outcome(item)["constraints"][1]["status"] == "met"
-
-
-def test_a_limit_on_nothing_in_the_response_is_not_counted() -> None:
-    result, _, expert = ruled("<c1>\nPART: NONE\n</c1>")
-    assert not expert.calls
-    rules = result.summary["funnel"]["rules"]
-    assert (rules["counted"], rules["uncounted"]) == (0, 0)
 
 
 @pytest.mark.parametrize(
@@ -743,58 +700,6 @@ def test_the_funnel_adds_up(partial: bool) -> None:  # noqa: FBT001 - a paramete
             assert sum(item["in"] for item in measured) == stage["in"]["judgments"]
             assert sum(item["out"] for item in measured) == stage["out"]["judgments"]
     assert stages[-1]["out"]["rows"] == funnel["rows"]["kept"] == len(list(result))
-
-
-def every(calls: int) -> Callable[[int], Exception | None]:
-    return lambda call: StopRunError("enough for now") if call % calls == calls - 1 else None
-
-
-@pytest.mark.interrupted
-@pytest.mark.parametrize("rows", [40, pytest.param(1000, marks=pytest.mark.slow)])
-def test_a_run_that_stops_again_and_again_ends_as_one_that_did_not(
-    rows: int, tmp_path: Path
-) -> None:
-    population = Population(faults=0.03)
-    samples = population.samples(rows)
-
-    def made(folder: Path, *models: Named) -> tuple[bytes, int]:
-        """Sample and filter, as often as it takes; return the output, and how often it stopped."""
-        folder.mkdir()
-        critiques, output = folder / "critiques.jsonl", folder / "filtered.jsonl"
-        steps: list[Callable[[], Any]] = [
-            lambda: sample_critiques(
-                samples, expert=models[0], run=folder / "a", output=critiques, concurrency=8
-            ),
-            lambda: filter_critiques(
-                critiques,
-                expert=models[0],
-                verifiers=models[1:],
-                settings=FilterSettings(similarity="quick_ratio"),
-                run=folder / "b",
-                output=output,
-                concurrency=8,
-            ),
-        ]
-        stops = 0
-        for step in steps:
-            while True:
-                try:
-                    step()
-                    break
-                except StopRunError:
-                    assert not output.exists()
-                    stops += 1
-        return output.read_bytes(), stops
-
-    whole = [population.expert(), population.verifier("a")]
-    fail = every(6 * rows // 10)
-    broken = [population.expert(fail=fail), population.verifier("a", fail=fail)]
-    expected, _ = made(tmp_path / "whole", *whole)
-    found, stops = made(tmp_path / "broken", *broken)
-    assert found == expected
-    assert stops > 5
-    for model, other in zip(broken, whole, strict=True):
-        assert sorted(model.answered) == sorted(other.answered)  # nothing twice, nothing else
 
 
 # --- real data ----------------------------------------------------------------------------------

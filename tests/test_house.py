@@ -66,6 +66,10 @@ def test_a_class_name_means_one_thing() -> None:
     assert house.shared_class_names(MODULES) == []
 
 
+def test_no_benchmark_is_a_branch_outside_its_family() -> None:
+    assert house.benchmarks_named() == []
+
+
 def test_signatures_stay_short_and_rooms_apart() -> None:
     """Eight parameters or more are two subjects; the few there are take the fields of a noun."""
     assert len(house.long_signatures(MODULES)) < 12

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from heedful.core.nouns import Constraint, Critique, Judgment, Sample, Status
-from heedful.metrics import Summary, cfbench_scores
+from heedful.metrics import Summary, scores
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -65,13 +65,13 @@ def test_every_shipped_cfbench_score_is_reproduced(data: Path) -> None:
     records = cfbench_records(data)
     assert len(records) == 24
     for record in records:
-        result = cfbench_scores(*cfbench_row(record), "faithful")
+        result = scores(*cfbench_row(record), "faithful")
         assert {name.upper(): value for name, value in result.items()} == record["judge_metric"]
 
 
 def test_strict_differs_only_where_the_published_parse_fell_back(data: Path) -> None:
     for record in cfbench_records(data):
-        result = cfbench_scores(*cfbench_row(record), "strict")
+        result = scores(*cfbench_row(record), "strict")
         if record["judge_parsing"] == "1":
             assert result["csr"] == pytest.approx(record["judge_metric"]["CSR"], abs=0.005)
             assert result["psr"] == record["judge_metric"]["PSR"]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from heedful import evaluate
 from heedful.core.nouns import Check, Constraint, Critique, Judgment, Message, Sample, Status
-from heedful.metrics import Summary, cfbench_scores, scores
+from heedful.metrics import Summary, scores
 from properties import of_a_hundred
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def rates(rows: Iterable[Row], family: str, scoring: Scoring = "strict") -> dict
 def test_cfbench_scores_by_hand(
     scoring: Scoring, verdicts: str, priorities: str, expected: tuple[float, int, int]
 ) -> None:
-    result = cfbench_scores(*row(verdicts, priorities), scoring)
+    result = scores(*row(verdicts, priorities), scoring)
     csr = round(expected[0], 2) if scoring == "faithful" else expected[0]
     assert result == {"csr": csr, "isr": expected[1], "psr": expected[2]}
 
@@ -101,16 +101,16 @@ def test_cfbench_scores_by_hand(
 def test_rounding_parts_the_scorings() -> None:
     secondary = "s" * 28
     verdicts = "1" + "1" * 17 + "0" * 11  # 17/28 = 0.607: 0.61 rounded, more than 0.6 as it is
-    assert cfbench_scores(*row(verdicts, "p" + secondary), "strict")["psr"] == 1
+    assert scores(*row(verdicts, "p" + secondary), "strict")["psr"] == 1
     verdicts = "1" + "1" * 125 + "0" * 83  # 125/208 = 0.60096: more than 0.6, but 0.60 rounded
     wide = "p" + "s" * 208
-    assert cfbench_scores(*row(verdicts, wide), "strict")["psr"] == 1
-    assert cfbench_scores(*row(verdicts, wide), "faithful")["psr"] == 0
+    assert scores(*row(verdicts, wide), "strict")["psr"] == 1
+    assert scores(*row(verdicts, wide), "faithful")["psr"] == 0
     nearly = "1" * 299 + "0"
-    assert cfbench_scores(*row(nearly), "strict")["isr"] == 0
-    assert cfbench_scores(*row(nearly), "faithful")["isr"] == 1
+    assert scores(*row(nearly), "strict")["isr"] == 0
+    assert scores(*row(nearly), "faithful")["isr"] == 1
     one_in_forty = "1" + "0" * 39  # numpy rounds 0.025 to 0.02, Python to 0.03
-    assert cfbench_scores(*row(one_in_forty), "faithful")["csr"] == 0.02
+    assert scores(*row(one_in_forty), "faithful")["csr"] == 0.02
 
 
 def declared(points: Sequence[object], parsing: str) -> dict[str, Any]:
@@ -130,9 +130,9 @@ def test_faithful_takes_the_published_parse(
     points: list[object], parsing: str, expected: tuple[float, int, int]
 ) -> None:
     sample, critique = row("???", "pss", declared=declared(points, parsing))
-    result = cfbench_scores(sample, critique, "faithful")
+    result = scores(sample, critique, "faithful")
     assert tuple(result.values()) == expected
-    assert cfbench_scores(sample, critique, "strict") == {"csr": None, "isr": None, "psr": None}
+    assert scores(sample, critique, "strict") == {"csr": None, "isr": None, "psr": None}
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ def test_faithful_takes_the_published_parse(
     ],
 )
 def test_a_declaration_that_makes_no_sense_is_not_taken(bad: dict[str, Any]) -> None:
-    result = cfbench_scores(*row("110", "pss", declared=bad), "faithful")
+    result = scores(*row("110", "pss", declared=bad), "faithful")
     assert result == {"csr": 0.67, "isr": 0, "psr": 0}
 
 
@@ -189,7 +189,7 @@ def test_a_row_that_is_known_to_fail_has_failed() -> None:
 def test_psr_is_known_once_nothing_undecided_can_change_it(
     verdicts: str, priorities: str, psr: int | None
 ) -> None:
-    assert cfbench_scores(*row(verdicts, priorities), "strict")["psr"] == psr
+    assert scores(*row(verdicts, priorities), "strict")["psr"] == psr
 
 
 def test_priorities_and_loose_verdicts_decide_which_scores_a_row_has() -> None:
@@ -534,8 +534,8 @@ def test_scorings_agree_where_all_is_decided(verdicts: list[str]) -> None:
 def test_declared_points_score_like_the_verdicts_they_repeat(verdicts: str, of: str) -> None:
     plain = row(verdicts, of[: len(verdicts)])
     told = row(verdicts, of[: len(verdicts)], declared=declared([float(v) for v in verdicts], "1"))
-    assert cfbench_scores(*plain, "faithful") == cfbench_scores(*told, "faithful")
-    assert cfbench_scores(*plain, "strict")["psr"] == cfbench_scores(*plain, "faithful")["psr"]
+    assert scores(*plain, "faithful") == scores(*told, "faithful")
+    assert scores(*plain, "strict")["psr"] == scores(*plain, "faithful")["psr"]
 
 
 def test_rows_that_ifevals_rates_leave_out_are_counted() -> None:

@@ -91,6 +91,21 @@ def test_its_format_verifier_and_judge(site: Path, tmp_path: Path, named: tuple[
     ]
 
 
+def test_its_family_has_rates_of_its_own(site: Path, tmp_path: Path) -> None:
+    gate = ("--fail-under", "questions.half=1", "--format", "questions", "--judge", "rules,words")
+    ran = heedful(site, "evaluate", POEMS, "--run", tmp_path / "run", *gate)
+    summary = json.loads((tmp_path / "run" / "summary.json").read_text(encoding="utf-8"))
+    rate = summary["metrics"]["questions"]["half"]
+    assert (rate["numerator"], rate["denominator"]) == (1, 2)
+    assert "Questions half of the questions, or more" in ran.stdout
+    assert ran.returncode == 3
+    assert "below 100" in ran.stderr
+    both = heedful(site, "compare", tmp_path / "run", tmp_path / "run", "-o", tmp_path / "c.json")
+    assert both.returncode == 0, both.stderr
+    (pair,) = json.loads((tmp_path / "c.json").read_text(encoding="utf-8"))["pairs"]
+    assert pair["metrics"]["questions"]["half"]["difference"]["value"] == 0
+
+
 def test_its_prompt_model_and_executor(site: Path, tmp_path: Path) -> None:
     model = ("--model", "echo:1 yes, 2 no", "--prompt", "one_line", "--executor", "thread")
     done = heedful(site, "evaluate", POEMS, "--judge", "checklist", *model, "--run", tmp_path)

@@ -26,7 +26,7 @@ PROMPTS = [prompts.make(name) for name in prompts.NAMES] + [
 ]
 RESPONSE = {"RESPONSE", "待评回复"}
 
-texts = st.text(st.characters(codec="utf-8") | st.sampled_from("\n\n<>/0123456789abcdef"))
+texts = st.text(st.characters(codec="utf-8") | st.sampled_from("\n\n<>/0123456789abcdef\ud800"))
 lines = st.text(st.characters(exclude_categories=["Cs", "Cc", "Zl", "Zp"]), max_size=20)
 # Lines that the prompts' parsers would take for their own.
 markers = (
@@ -128,10 +128,6 @@ def test_prompts_on_one_conversation_share_it_whatever_comes_after() -> None:
         assert second.startswith(shown), prompt.name
 
 
-def test_half_a_surrogate_pair_can_be_fenced() -> None:
-    assert unfence(Fence.around(["\ud800"]).wrap("TEXT", "\ud800"))[0].text == "\ud800"
-
-
 # --- every prompt -------------------------------------------------------------------------------
 
 
@@ -218,6 +214,7 @@ def test_reasoning_and_code_fences_around_a_reply_are_read_through(prompt: Judge
         f"```\n{reply}\n```",
         f"<think>\nVERDICT: UNMET {{</think>\n\n{reply}",
         f"I wonder.\n</think>\n\n{reply}\n",
+        reply.replace("\n", "\r\n"),
         f"<think>hm</think>\n~~~json\n{reply}\n~~~",
     ):
         assert prompt.parse(text, asked) == expected

@@ -264,19 +264,6 @@ def test_own_verdicts_count_beside_a_quotation(name: str, count: int) -> None:
 
 
 @pytest.mark.parametrize("name", prompts.NAMES)
-def test_a_reply_is_read_with_and_without_reasoning(name: str) -> None:
-    form, truth = FORMS[name], [False, True, False]
-    own = form.write(truth, "I looked.")
-    for reply in (
-        f"<think>\nIt has three lines, so no.\n</think>\n\n{own}",
-        f"It has three lines, so no.\n</think>\n\n{own}",
-        f"```\n{own}\n```",
-        own.replace("\n", "\r\n"),
-    ):
-        assert form.read(reply, Shown("A poem."), 3) == truth, reply
-
-
-@pytest.mark.parametrize("name", prompts.NAMES)
 def test_the_last_full_set_of_verdicts_counts(name: str) -> None:
     form, truth = FORMS[name], [False, True, False]
     if name not in ("if_critic", "cfbench"):

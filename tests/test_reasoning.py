@@ -28,6 +28,7 @@ from heedful.rewards.rows import labelled
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from heedful.core.reasoning import ReasoningMode
     from heedful.jobs.results import Scored
 
 HARMONY = "<|channel|>analysis<|message|>{}<|end|><|start|>assistant<|channel|>final<|message|>{}"
@@ -196,6 +197,9 @@ def test_reasoning_without_an_end_is_no_answer_and_meets_nothing(form: str) -> N
     assert verdicts(result) == ["unmet"] * len(CHECKLIST)
     assert not model.calls
     assert "no answer after the reasoning in 1 response: unmet" in summary["notes"]
+    levels = {"checklist": [{"text": "Good.", "scale": ["bad", "good"]}, "Polite."]}
+    _, _, scaled = judged(row(form.format("One")) | levels)
+    assert scaled["metrics"]["rubric"]["score"]["value"] == 0
     assert rewarded(form.format("One or two")) == 0
     assert rewarded(form.format("One or two"), gates="none") == 0
 
@@ -262,9 +266,9 @@ def test_graders_read_the_answer() -> None:
     problem = Problem(id="1", question="Twice six?", kind="open", answers=("12",))
     thought = r"It may be \boxed{7}."
 
-    async def grades(*texts: str) -> list[bool | None]:
+    async def grades(*texts: str, reasoning: ReasoningMode = "strip") -> list[bool | None]:
         async with MathPool(1) as pool:
-            grader = Grader(pool)
+            grader = Grader(pool, reasoning=reasoning)
             graded = [await grader.grade(problem, Solution(text=text)) for text in texts]
         return [grade.correct for grade in graded]
 
@@ -273,6 +277,7 @@ def test_graders_read_the_answer() -> None:
         assert len({*asyncio.run(grades(answer, *wrapped))}) == 1
     cut = [form.format(r"\boxed{12}") for form in UNCLOSED]
     assert asyncio.run(grades(*cut)) == [None] * len(cut)
+    assert asyncio.run(grades(*cut, reasoning="keep")) == [True] * len(cut)
 
 
 def test_the_command_strips_or_keeps(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -238,48 +238,6 @@ def test_a_trainer_that_cannot_be_asked_for_its_functions_gets_no_open_reward() 
         assert called(for_trl(closed), "Hi", trainer_state=state) == [1]
 
 
-def decorated(function: Any) -> Any:
-    @functools.wraps(function)
-    async def wrapper(**columns: Any) -> Any:
-        return await function(**columns)
-
-    return wrapper
-
-
-def stripped(function: Any) -> Any:
-    async def wrapper(prompts: Any, completions: Any, checklist: Any, **_: Any) -> Any:
-        return await function(prompts, completions, checklist=checklist)
-
-    return wrapper
-
-
-def in_a_loop_of_its_own(function: Any) -> Any:
-    def wrapper(**columns: Any) -> Any:
-        return asyncio.run(function(**columns))
-
-    return wrapper
-
-
-class Wrapper:
-    def __init__(self, function: Any) -> None:
-        self.function = function
-
-    async def __call__(self, **columns: Any) -> Any:
-        return await self.function(**columns)
-
-
-WRAPPERS = {
-    "itself": lambda function: function,
-    "partial": functools.partial,
-    "partial of a partial": lambda function: functools.partial(functools.partial(function)),
-    "lambda": lambda function: lambda **columns: function(**columns),  # noqa: PLW0108 - a wrapper
-    "decorated": decorated,
-    "stripped": stripped,
-    "object": Wrapper,
-    "loop": in_a_loop_of_its_own,
-}
-
-
 class Trainer:
     """Combines rewards as TRL 1.16 does in ``GRPOTrainer._generate_and_score_completions``."""
 
@@ -312,41 +270,18 @@ KNOWN_AND_OPEN = {"checklist": [CHECKLIST[:1], CHECKLIST]}
 """A row that code decides, and one with a constraint that nobody judges."""
 
 
-@pytest.mark.parametrize("blocking", [False, True], ids=["async", "sync"])
-@pytest.mark.parametrize("wrap", WRAPPERS.values(), ids=WRAPPERS)
-def test_a_wrapped_reward_that_is_undecided_never_becomes_a_number_in_a_sum(
-    wrap: Any, *, blocking: bool
-) -> None:
-    if blocking and wrap in (decorated, stripped, Wrapper, in_a_loop_of_its_own):
-        pytest.skip("wraps an async function")
-    with Reward() as reward:
-        for weights in ([1, 1], [0, 1]):
-            summed = trl_rewards(
-                [wrap(for_trl(reward, name="critic", blocking=blocking)), constant], weights
-            )
-            for function in (summed, trl_rewards([wrap(summed)], name="outer")):
-                known, open_ = Trainer(function).rewards("Hi you", "Hi you", **KNOWN_AND_OPEN)
-                assert known == sum(weights)
-                assert np.isnan(open_)
-
-
-@pytest.mark.parametrize("wrap", WRAPPERS.values(), ids=WRAPPERS)
-def test_a_wrapped_reward_that_may_be_undecided_is_refused_beside_a_second_function(
-    wrap: Any,
-) -> None:
+@pytest.mark.parametrize("wrap", [lambda function: function, functools.partial])
+def test_a_reward_that_may_be_undecided_is_refused_beside_a_second_function(wrap: Any) -> None:
     with Reward() as reward, Reward(undecided=0.25) as closed:
         for function in (
             wrap(for_trl(reward, name="critic")),
             trl_rewards([wrap(for_trl(reward, name="critic"))]),
             wrap(trl_rewards([for_trl(reward, name="critic"), brevity])),
         ):
-            if wrap is in_a_loop_of_its_own:
-                continue  # a plain function that runs a loop cannot be called inside another
             with pytest.raises(UsageError, match="2 reward functions"):
                 Trainer(function, constant).rewards("Hi", "Hi", **KNOWN_AND_OPEN)
-        if wrap is not in_a_loop_of_its_own:
-            function = wrap(for_trl(closed))
-            assert Trainer(function, constant).rewards("Hi", "Hi", **KNOWN_AND_OPEN) == [2, 1.25]
+        function = wrap(for_trl(closed))
+        assert Trainer(function, constant).rewards("Hi", "Hi", **KNOWN_AND_OPEN) == [2, 1.25]
 
 
 def test_a_wrapper_that_judges_other_rows_than_the_sum_is_refused() -> None:
@@ -531,17 +466,6 @@ def test_no_adapter_rewards_an_empty_response(
 ) -> None:
     assert set(every_adapter(reward, "Greet.", response).values()) == {0}
     assert not model.calls
-
-
-@pytest.mark.slow
-def test_openrlhf_takes_the_prompt_it_sent_where_the_labels_is_empty(
-    reward: Reward, model: ScriptedModel
-) -> None:
-    pytest.importorskip("torch")
-    label = json.dumps({"prompt": "", "checklist": CHECKLIST[1:]})
-    result = for_openrlhf(reward)(["Greet the queen.Hi."], ["Greet the queen."], [label])
-    assert float(result["rewards"][0]) == 1
-    assert "Greet the queen." in model.calls[0].messages[-1].content
 
 
 # --- OpenRLHF -----------------------------------------------------------------------------------

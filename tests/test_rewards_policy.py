@@ -273,41 +273,6 @@ def test_the_best_are_laid_out_to_fine_tune_on() -> None:
     assert "| instructions without a prompt | 1 |" in Path("openai/README.md").read_text("utf-8")
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("command", ["pairs", "best"])
-@pytest.mark.parametrize("to", ["trl", "parquet"])
-def test_hugging_face_datasets_loads_policy_data(command: str, to: str, tmp_path: Path) -> None:
-    datasets = pytest.importorskip("datasets", reason="datasets is not installed")
-    pytest.importorskip("pyarrow", reason="pyarrow is not installed")
-    write(row("a#1", "+-"), row("a#2", "++"))
-    assert run("reward", command, "judged.jsonl", "--to", to, "-o", "set") == 0
-    (loaded,) = datasets.load_dataset(str(tmp_path / "set"), cache_dir="cache")["train"]
-    assert loaded == data_set(command, "trl")[0]
-
-
-def test_conversations_of_several_turns_go_where_there_is_a_place_for_them(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    turns = [
-        {"role": "system", "content": "Be kind."}, {"role": "user", "content": "Hi."},
-        *said("Hello."), USER,
-    ]  # fmt: skip
-    write(
-        *(
-            row(f"a#{at}", verdict, prompt=None) | {"messages": turns}
-            for at, verdict in enumerate("+-")
-        )
-    )
-    (pair,) = data_set("pairs", "sharegpt")
-    assert pair["system"] == "Be kind."
-    assert [turn["from"] for turn in pair["conversations"]] == ["human", "gpt", "human"]
-    assert data_set("pairs", "trl")[0]["prompt"] == turns
-    assert run("reward", "pairs", "judged.jsonl", "--to", "alpaca", "-o", "set") == 2
-    said_so = capsys.readouterr().err
-    assert "layout alpaca" in said_so
-    assert not list(Path("set").iterdir())
-
-
 def test_the_card_says_what_the_choice_rests_on() -> None:
     write(row("a#1", "++"), row("a#2", "-+"), row("a#3", "?+"), row("b#1", "+"))
     run("evaluate", "judged.jsonl", "--judge", "recorded", "--run", "run", "-q")
@@ -331,13 +296,6 @@ def test_the_card_says_what_the_choice_rests_on() -> None:
     ):
         assert said_so in card
     assert str(Path.cwd()) not in card
-
-
-def test_no_pair_leaves_an_earlier_data_set_alone() -> None:
-    write(row("a#1", "+"), row("a#2", "-"))
-    before = data_set("pairs", "trl")
-    assert run("reward", "pairs", "judged.jsonl", "--to", "trl", "-o", "trl", "--margin", "2") == 1
-    assert lines("trl/train.jsonl") == before
 
 
 # --- statistics ---------------------------------------------------------------------------------

@@ -176,26 +176,6 @@ def test_a_second_reward_function_is_refused_before_anything_is_judged(
     assert not judge.judged
 
 
-@pytest.mark.parametrize("blocking", [False, True], ids=["async", "sync"])
-def test_a_wrapper_that_hides_the_trainer_is_refused_beside_a_second_function(
-    model: Path, tmp_path: Path, *, blocking: bool
-) -> None:
-    judge = EveryOther()
-    with Reward(judge) as reward:
-        function = for_trl(reward, blocking=blocking)
-
-        async def alone(prompts: Any, completions: Any, checklist: Any, **_: Any) -> Any:
-            return await function(prompts, completions, checklist=checklist)
-
-        def alone_sync(prompts: Any, completions: Any, checklist: Any, **_: Any) -> Any:
-            return function(prompts, completions, checklist=checklist)
-
-        for wrapper in (alone_sync if blocking else alone, partial(function)):
-            with pytest.raises(UsageError, match="2 reward functions"):
-                trained(model, tmp_path, [wrapper, half], rows("Greet."))
-    assert not judge.judged
-
-
 @pytest.mark.parametrize("weight", [1.0, 0.0])
 @pytest.mark.parametrize("trainer", ["GRPO", "RLOO"])
 def test_what_is_undecided_is_left_out_beside_a_second_function(
@@ -219,14 +199,6 @@ def test_what_is_undecided_is_left_out_beside_a_second_function(
     assert [step["rewards/critic/mean"] for step in steps] == [1, 1]
 
 
-def test_a_stated_fallback_may_stand_beside_a_second_function(model: Path, tmp_path: Path) -> None:
-    soft = [{"prompt": "Greet.", "checklist": ["It is polite."]}] * 4
-    with Reward(EveryOther(), undecided=0.0, gates="none") as reward:
-        made = trained(model, tmp_path, [for_trl(reward), half], soft)
-    steps = [entry for entry in made.state.log_history if "reward" in entry]
-    assert [step["reward"] for step in steps] == [1, 1]
-
-
 def judged(folder: Path) -> None:
     """Judge two responses to each of four prompts: one has a comma, one has none."""
     from heedful import Sample, evaluate
@@ -247,8 +219,7 @@ def judged(folder: Path) -> None:
     evaluate(samples, judge="rules", run=folder)
 
 
-@pytest.mark.parametrize("to", [None, "trl"])
-def test_dpo_trains_on_the_pairs(model: Path, tmp_path: Path, to: str | None) -> None:
+def test_dpo_trains_on_the_pairs(model: Path, tmp_path: Path) -> None:
     from datasets import load_dataset
     from transformers import AutoTokenizer
     from trl import DPOConfig, DPOTrainer
@@ -257,9 +228,9 @@ def test_dpo_trains_on_the_pairs(model: Path, tmp_path: Path, to: str | None) ->
     from heedful.rewards.policy_pairs import make_pairs
 
     judged(tmp_path / "run")
-    output = tmp_path / ("pairs" if to else "pairs.jsonl")
-    assert make_pairs(tmp_path / "run", Terms(), output=output, to=to)["pairs"] == 4
-    file = output / "train.jsonl" if to else output
+    output = tmp_path / "pairs"
+    assert make_pairs(tmp_path / "run", Terms(), output=output, to="trl")["pairs"] == 4
+    file = output / "train.jsonl"
     trainer = DPOTrainer(
         model=str(model),
         processing_class=AutoTokenizer.from_pretrained(model),
@@ -271,29 +242,6 @@ def test_dpo_trains_on_the_pairs(model: Path, tmp_path: Path, to: str | None) ->
     trainer.train()
     margins = [log["rewards/margins"] for log in trainer.state.log_history if "loss" in log]
     assert margins[-1] > margins[0]
-
-
-def test_sft_trains_on_the_best(model: Path, tmp_path: Path) -> None:
-    from datasets import load_dataset
-    from transformers import AutoTokenizer
-    from trl import SFTConfig, SFTTrainer
-
-    from heedful.rewards import Terms
-    from heedful.rewards.policy_pairs import best
-
-    judged(tmp_path / "run")
-    assert best(tmp_path / "run", Terms(), output=tmp_path / "best", to="trl")["written"] == 4
-    trainer = SFTTrainer(
-        model=str(model),
-        processing_class=AutoTokenizer.from_pretrained(model),
-        train_dataset=load_dataset(
-            str(tmp_path / "best"), split="train", cache_dir=str(tmp_path / "cache")
-        ),
-        args=SFTConfig(**settings(tmp_path / "sft")),
-    )
-    trainer.train()
-    losses = [log["loss"] for log in trainer.state.log_history if "loss" in log]
-    assert losses[-1] < losses[0]
 
 
 def test_an_alarm_ends_the_training(model: Path, tmp_path: Path) -> None:

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import importlib.util
 import json
-import logging
 import signal
 import socket
-import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import aiohttp
 import pytest
@@ -21,6 +16,9 @@ import pytest
 from fault_server import serving, verdicts
 from heedful_server import ASKED, CODED, Server, server
 from test_serving import TOKEN, slow
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 pytestmark = pytest.mark.slow  # each test starts a server
 
@@ -157,23 +155,3 @@ def test_openrlhf_is_refused_where_no_fallback_is_stated() -> None:
         )
     assert status == 409
     assert "--undecided" in body["error"]["hint"]
-
-
-def test_openrlhf_itself_fetches_rewards(monkeypatch: pytest.MonkeyPatch) -> None:
-    package = importlib.util.find_spec("openrlhf")
-    if package is None or package.origin is None:
-        pytest.skip("openrlhf is not installed")
-    # The package imports all that trains; the module with the client needs only its logger.
-    logs = SimpleNamespace(init_logger=logging.getLogger)
-    monkeypatch.setitem(sys.modules, "openrlhf.utils.logging_utils", logs)
-    path = Path(package.origin).parent / "utils" / "agent.py"
-    spec = importlib.util.spec_from_file_location("openrlhf_agent", path)
-    assert spec is not None
-    assert spec.loader is not None
-    agent = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(agent)
-    with serving(script=verdicts) as model, server("--undecided=0", model_url=model.url) as made:
-        executor = agent.SingleTurnAgentExecutor(f"{made.url}/openrlhf")
-        asked = ["Greet. Hi you", "Greet. Hi, you"], ["Greet. "] * 2, [CHECKLIST] * 2
-        (result,) = asyncio.run(executor._fetch_rewards_via_http(*asked))  # noqa: SLF001
-    assert result["rewards"] == [1, 0.5]

@@ -13,11 +13,9 @@ import pytest
 from commands import run as command
 from fault_server import Answer, completion, serving
 from heedful import Constraint, Message, Sample, UsageError, dry_run, evaluate
-from heedful.analysis.meta.arms import protocols
-from heedful.analysis.meta.sweep import sweep
-from heedful.analysis.meta.sweep_tables import document
+from heedful.analysis.meta.sweep import document, protocols, sweep
 from heedful.cli.judging import JudgeFlags
-from heedful.cli.sweep import commands
+from heedful.cli.meta import commands
 from heedful.core.errors import StopRunError
 from heedful.core.nouns import Check, Critique, Judgment, Status
 from heedful.models import Price, ScriptedModel

@@ -8,7 +8,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -121,23 +120,6 @@ def test_what_goes_on_from_a_checkpoint_comes_to_the_same(
     assert losses(killed) == losses(whole)
     weights = [path / "model.safetensors" for path in (killed, whole)]
     assert weights[0].read_bytes() == weights[1].read_bytes()
-
-
-@pytest.mark.slow
-def test_a_killed_process_goes_on(model: Path, sft: Path, tmp_path: Path) -> None:
-    steps = ["--max-steps", 12, "--save-every", 2]
-    assert run(*command("sft", sft, model, tmp_path / "whole", *steps)) == 0
-    output = tmp_path / "killed"
-    words = [str(word) for word in command("sft", sft, model, output, *steps)]
-    killed = subprocess.Popen([sys.executable, "-m", "heedful", *words])
-    while not (output / "checkpoints" / "checkpoint-4").exists():
-        assert killed.poll() is None
-        time.sleep(0.002)
-    killed.kill()
-    killed.wait()
-    assert not (output / "training.json").exists()
-    assert run(*words) == 0
-    assert losses(output) == losses(tmp_path / "whole")
 
 
 def test_ctrl_c_leaves_a_checkpoint_and_the_same_call_goes_on(
@@ -278,21 +260,6 @@ def test_a_checklist_generator_is_trained_alike(
     capsys.readouterr()
     assert run(*command("sft", data, model, tmp_path / "x", "--evaluation", rows)) == 2
     assert "--evaluation" in capsys.readouterr().err
-
-
-@pytest.mark.slow
-def test_two_processes_share_batches_and_evaluations(
-    model: Path, sft: Path, tmp_path: Path
-) -> None:
-    held_out = write(tmp_path / "held_out.jsonl", samples(["+-", "-+", "++"]))
-    output = tmp_path / "critic"
-    more = ["--max-steps", 2, "--evaluation", held_out, "--max-completion-tokens", 4]
-    words = command("sft", sft, model, output, *more)
-    said = in_two_processes(*words)
-    assert said.count("Trained on") == 1
-    result = report(output)
-    assert result["configuration"]["processes"] == 2
-    assert sum(result["held_out"]["verdicts"].values()) == 6
 
 
 def in_two_processes(*words: object, sharded: Literal["", "fsdp", "zero"] = "") -> str:

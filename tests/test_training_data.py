@@ -53,6 +53,11 @@ def opened(model: Path, template: str | None = None) -> Chat:
     return Chat(AutoTokenizer.from_pretrained(model), set(), template, "the model")
 
 
+def train(stage: str, data: Path, model: Path, output: Path, *flags: object) -> int:
+    words = ["critic", "train", stage, data, *own_text(data), "-m", model, "-o", output]
+    return run(*words, *flags)
+
+
 def asked(text: str = "Ask.") -> list[Message]:
     return [Message(role="user", content=text)]
 
@@ -297,12 +302,7 @@ def test_a_critic_stops_where_its_template_ends_an_answer(model: Path, tmp_path:
     data = exported(tmp_path, samples())
     flags = ["--chat-template", template, "--max-steps", 1]
     output = tmp_path / "out"
-    assert (
-        run(
-            "critic", "train", "sft", data, *own_text(data), "-m", model, "-o", output, *FEW, *flags
-        )
-        == 0
-    )
+    assert train("sft", data, model, output, *FEW, *flags) == 0
     tokenizer = AutoTokenizer.from_pretrained(output)
     ends = tokenizer.convert_tokens_to_ids(["<|end|>", "<|system|>"])
     assert GenerationConfig.from_pretrained(output).eos_token_id == sorted(ends)
@@ -335,20 +335,7 @@ def test_a_loss_that_is_no_number_stops_the_training(
 ) -> None:
     data = exported(tmp_path, samples())
     flags = ["--learning-rate", 1e30, "--max-grad-norm", 1e30, "--save-every", 1, "--warmup", 0]
-    words = [
-        "critic",
-        "train",
-        "sft",
-        data,
-        *own_text(data),
-        "-m",
-        model,
-        "-o",
-        tmp_path / "out",
-        *FEW,
-        *flags,
-    ]
-    assert run(*words, "--max-steps", 20) == 2
+    assert train("sft", data, model, tmp_path / "out", *FEW, *flags, "--max-steps", 20) == 2
     err = capsys.readouterr().err
     assert "is nan" in err
     assert "checkpoint" in err
@@ -488,37 +475,12 @@ def test_a_reply_of_the_critic_that_was_cut_off_decides_nothing() -> None:
             assert [judgment.status.decided for judgment in result.judgments] == [decided] * 2
 
 
-def test_what_is_not_installed_is_named(
-    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(
-        "heedful.critic.training.job.find_spec", lambda name: None if name == "trl" else 1
-    )
-    data = write(tmp_path / "data.jsonl", samples())
-    assert run("critic", "train", "sft", data, "-m", model, "-o", tmp_path / "out") == 2
-    assert "heedful[train]" in capsys.readouterr().err
-
-
 def test_layers_that_an_adapter_cannot_find_are_an_error_of_use(
     model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     data = exported(tmp_path, samples())
     flags = ["--lora-rank", 2, "--lora-targets", "no_such_layer"]
-    assert (
-        run(
-            "critic",
-            "train",
-            "sft",
-            data,
-            *own_text(data),
-            "-m",
-            model,
-            "-o",
-            tmp_path / "out",
-            *flags,
-        )
-        == 2
-    )
+    assert train("sft", data, model, tmp_path / "out", *flags) == 2
     assert "no_such_layer" in capsys.readouterr().err
 
 
@@ -584,6 +546,7 @@ def test_adapters_learn_faster_by_default() -> None:
         (["--lora-rank", 4, "--lora-4bit"], "bitsandbytes"),
         (["--optimizer", "adamw_8bit"], "bitsandbytes"),
         (["--attention", "flash_attention_2"], "flash-attn"),
+        ([], "trl"),
     ],
 )
 def test_a_package_that_is_not_installed_is_named(
@@ -600,7 +563,8 @@ def test_a_package_that_is_not_installed_is_named(
     monkeypatch.setattr(job, "find_spec", lambda name: None if name == missing else object())
     words = ["critic", "train", "sft", tmp_path / "data.jsonl", "-m", model, "-o", tmp_path / "o"]
     assert run(*words, *flags) == 2
-    assert f"pip install {package}" in capsys.readouterr().err
+    wanted = "'heedful[train]'" if package == "trl" else package
+    assert f"pip install {wanted}" in capsys.readouterr().err
 
 
 def test_a_tracker_gets_losses_and_evaluations(model: Path, tmp_path: Path) -> None:

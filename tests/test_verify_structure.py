@@ -131,12 +131,10 @@ CASES: list[tuple[str, dict[str, Any], str, bool | str]] = [
     ("contains", {"phrases": ["plus size"]}, "It is plus-size.", UNDECIDED),
     ("excludes", {"phrases": ["plus size"]}, "It is plus-size.", UNDECIDED),
     ("excludes", {"phrases": ["e-mail"]}, "Send an email.", UNDECIDED),
-    ("excludes", {"phrases": ["email"]}, "Send an e-mail.", UNDECIDED),
     ("contains", {"phrases": ["ice cream"]}, "Icecream!", UNDECIDED),
     ("contains", {"phrases": ["cat"]}, "It is cat-like.", UNDECIDED),
     ("contains", {"phrases": ["cat"]}, "It is—cat, they say.", True),
     ("contains", {"phrases": ["cat"], "at_most": 1}, "The cat is cat-like.", UNDECIDED),
-    ("excludes", {"phrases": ["naive"]}, "It is naïve.", UNDECIDED),
     ("excludes", {"phrases": ["na"]}, "It is naïve.", True),
     ("excludes", {"phrases": ["rain"]}, "The ra\u00adin fell.", False),
     # The body is what stands below a title.
@@ -526,7 +524,7 @@ def test_hostile_texts_take_time_linear_in_their_length() -> None:
             ("count", {"unit": unit, "at_least": 1})
             for unit in ("numbers", "contractions", "italic_passages", "different_emojis")
         ),
-        ("each_word", {"at_most": 3}),
+        ("each_word", {}),
         ("separated", {}),
     ],
 )

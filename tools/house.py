@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import re
 from collections import defaultdict
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -45,6 +46,7 @@ ROOMS = (
 """The rooms from the first floor up; a room uses rooms named before it, never one after."""
 
 FOLDERS = {
+    "metrics": ("", "families"),
     "verify": ("text", "", "custom", "ifbench", "ifeval", "compiler"),
     "models": ("", "batches"),
     "data": ("", "formats", "training_sets"),
@@ -58,6 +60,21 @@ FOLDERS = {
     "pages": ("", "report", "viewer"),
 }
 """The same inside a room, for its folders; the empty name is the room's own modules."""
+
+FAMILIES = "metrics/families"
+"""A file for each benchmark, called by its name."""
+
+NAMES_ALLOWED = (
+    FAMILIES,
+    "metrics/general.py",  # the rates that every run has
+    "data/formats",  # a reader for each benchmark's files
+    "judges/prompts",  # published prompts are named so
+    "verify",  # published verifiers are
+    "cli",  # help and lists
+    "critic/data/experts.py",  # names of prompts
+    "jobs/results.py",  # the format of a file that is written
+)
+"""Where a benchmark may be named in code: everywhere else a family says what is different."""
 
 ENTRANCE = ("__init__", "__main__")
 """Modules at the top that lead into the house: the public API and ``python -m``."""
@@ -208,6 +225,31 @@ def circles(modules: Mapping[str, Module]) -> list[list[str]]:
         if name not in number:
             visit(name)
     return cycles
+
+
+def benchmarks_named(source: Path = SOURCE) -> list[str]:
+    """List the modules whose code, not their docstrings, names a benchmark that has a family."""
+    names = [path.stem for path in (source / FAMILIES).glob("[a-z]*.py") if path.stem != "rubric"]
+    word = re.compile("|".join(names), re.IGNORECASE)
+    found = []
+    for path in sorted(source.rglob("*.py")):
+        place = path.relative_to(source).as_posix()
+        if place.startswith(NAMES_ALLOWED):
+            continue
+        nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+        docstrings = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+        written = [
+            *(getattr(node, field, None) for node in nodes for field in ("id", "attr", "name")),
+            *(
+                node.value
+                for node in nodes
+                if isinstance(node, ast.Constant) and id(node) not in docstrings
+            ),
+        ]
+        found += [
+            f"{place}: {text}" for text in written if isinstance(text, str) and word.search(text)
+        ]
+    return found
 
 
 def long_signatures(modules: Mapping[str, Module]) -> list[str]:

@@ -1,4 +1,4 @@
-"""A format: instructions taken apart into questions, as in InFoBench.
+"""A format and its family: instructions taken apart into questions, and their rates.
 
 A row is ``{"id", "request", "answer", "questions": [{"question", "verifier"?}]}``.
 """
@@ -10,11 +10,16 @@ from typing import TYPE_CHECKING, Any
 from heedful import Check, Constraint, Message, RowError, Sample
 from heedful.data.formats.base import Format
 from heedful.data.formats.fields import optional_text, row_id, text
+from heedful.metrics.family import Family
+from heedful.metrics.rates import Share
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["FORMAT"]
+    from heedful.core.nouns import Scoring
+    from heedful.metrics.outcomes import RowOutcome
+
+__all__ = ["FAMILY", "FORMAT"]
 
 
 def _matches(record: Mapping[str, Any]) -> bool:
@@ -31,6 +36,7 @@ def _sample(record: dict[str, Any], number: int) -> Sample:
         conversation=(Message(role="user", content=text(record, "request")),),
         checklist=tuple(map(_constraint, questions)),
         response=optional_text(record, "answer"),
+        tags={"benchmark": "questions"},
     )
 
 
@@ -46,4 +52,23 @@ FORMAT = Format(
     needs=(("request",), ("questions",)),
     matches=_matches,
     sample=_sample,
+)
+
+
+def _rates(row: RowOutcome, _scoring: Scoring) -> dict[str, Share]:
+    """Count a row as passed if at least half of its questions are answered with yes."""
+    verdicts = row.verdicts
+    if row.benchmark != "questions" or not verdicts.total:
+        return {}
+    least, most = verdicts.met, verdicts.met + verdicts.undecided
+    half = verdicts.total / 2
+    return {"half": Share(int(least >= half), int(most >= half), 1)}
+
+
+FAMILY = Family(
+    "questions",
+    "Questions",
+    _rates,
+    labels={"half": "half of the questions, or more"},
+    over_rows=frozenset({"half"}),
 )

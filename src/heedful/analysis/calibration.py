@@ -6,13 +6,14 @@ import json
 import math
 import random
 from collections import Counter
+from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
-from heedful.analysis.calibration_units import labelled_judgments, labelled_rate, text_print
-from heedful.analysis.calibration_units import units as draw_units
 from heedful.core.errors import InputError, UsageError
-from heedful.core.scale import LABEL_LEVELS
+from heedful.core.nouns import Judgment, Status
+from heedful.core.rubric import judgment_at, value
+from heedful.core.scale import LABEL_LEVELS, NOT_APPLICABLE
 from heedful.core.text import amount
 from heedful.data.formats import native, open_source
 from heedful.data.formats.base import atomically, refuse_inputs
@@ -25,19 +26,23 @@ from heedful.metrics.prediction_powered import (
     small_sample,
 )
 from heedful.metrics.proportions import NORMAL_QUANTILE, student
+from heedful.metrics.rubrics import OWN_SCORE, rubric_outcome, score_share
 from heedful.metrics.statistics import spearman
+from heedful.reporting.document import Document
+from heedful.reporting.notation import INTERVAL, decimal, interval, percent, signed
+from heedful.reporting.table import Table
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from heedful.analysis.calibration_units import DrawUnit, Rate
     from heedful.core.nouns import Sample
+    from heedful.jobs.results import Scored
     from heedful.metrics.prediction_powered import Powered
 
     Name = str | os.PathLike[str]
 
-__all__ = ["DRAW", "blank", "calibrate", "draw", "plan"]
+__all__ = ["DRAW", "blank", "calibrate", "document", "draw", "plan"]
 
 FEWEST = 2
 """Labels of a kind of row that a variance takes."""
@@ -309,3 +314,187 @@ def _mean_error(errors: Sequence[float]) -> dict[str, Any]:
             margin = quantile**2 / (len(errors) + quantile**2)
         interval = [max(-1.0, mean - margin), min(1.0, mean + margin)]
     return {"value": mean, "interval": interval, "rows": len(errors)}
+
+
+Rate = Literal["csr", "isr", "score"]
+"""Of a row: the share of its constraints that is met, whether all are, or its weighted score."""
+
+
+class DrawUnit(NamedTuple):
+    """A row of the run.
+
+    Attributes:
+        id: the row's.
+        kind: its value of the tag that rows are drawn by.
+        verdict: its rate by what the judge decided; where that is nothing, the mean of the others.
+        decided: verdicts that were decided.
+        total: verdicts on what applies.
+        length: of the response in characters.
+        model: that wrote the response.
+        print: of what is judged, to tell another text with the same id.
+    """
+
+    id: str
+    kind: str
+    verdict: float
+    decided: int
+    total: int
+    length: int
+    model: str | None
+    print: bytes
+
+
+def draw_units(run: Name, rate: Rate | None, by: str | None) -> list[DrawUnit]:
+    """Read the rows of a run, in order of their ids."""
+    if rate is not None and rate not in get_args(Rate):
+        raise UsageError(f"no such rate: {rate!r}", hint=" or ".join(get_args(Rate)))
+    with SavedRun.open(run) as saved:
+        read = [unit for row in saved.rows(scored_entry) for unit in _unit(row, rate, by)]
+    if by is not None and all(unit.kind == "" for unit in read):
+        raise UsageError(f"no row has the tag {by!r}", hint="draw by a tag of the rows, or by none")
+    known = [unit.verdict for unit in read if not math.isnan(unit.verdict)]
+    mean = math.fsum(known) / len(known) if known else 0.0
+    filled = (unit._replace(verdict=mean) if math.isnan(unit.verdict) else unit for unit in read)
+    return sorted(filled)
+
+
+def labelled_judgments(sample: Sample) -> list[Judgment | None]:
+    """Return what people say of each criterion; ``None`` where they don't."""
+    levels = (sample.model_extra or {}).get(LABEL_LEVELS) or [None] * len(sample.checklist)
+    labels = sample.labels or (None,) * len(sample.checklist)
+    said: list[Judgment | None] = []
+    for constraint, label, level in zip(sample.checklist, labels, levels, strict=False):
+        if level == NOT_APPLICABLE:
+            said.append(Judgment(status=Status.NOT_APPLICABLE))
+        elif level is not None and constraint.scale is not None:
+            said.append(judgment_at(constraint.scale, level))
+        elif label is not None:
+            said.append(Judgment(status=Status.MET if label else Status.UNMET))
+        else:
+            said.append(None)
+    return said
+
+
+def labelled_rate(sample: Sample, said: Sequence[Judgment], rate: Rate) -> float:
+    """Compute a row's rate by its labels; NaN where nothing applies."""
+    for constraint, judgment in zip(sample.checklist, said, strict=True):
+        if rate == "score" and judgment.status.decided and value(constraint, judgment) is None:
+            what = f"the criteria of {sample.id!r} have levels, and labels say only met or unmet"
+            raise UsageError(what, hint="label them by level, or calibrate --rate csr")
+    return _rate(sample, said, rate)
+
+
+def text_print(sample: Sample) -> bytes:
+    """Digest what people judge: the response and the constraints."""
+    digest = blake2b(digest_size=8)
+    for text in (sample.response or "", *(each.text for each in sample.checklist)):
+        digest.update(text.encode("utf-8", "surrogatepass") + b"\0")
+    return digest.digest()
+
+
+def _unit(row: Scored, rate: Rate | None, by: str | None) -> Iterator[DrawUnit]:
+    if row.sample is None or row.critique is None or not row.sample.checklist:
+        return
+    sample, judgments = row.sample, row.critique.judgments
+    states = [each.status for each in judgments if each.status is not Status.NOT_APPLICABLE]
+    if states:
+        model = sample.tags.get("model")
+        yield DrawUnit(
+            row.id,
+            "" if by is None else str(sample.tags.get(by, "")),
+            math.nan if rate is None else _rate(sample, judgments, rate),
+            sum(status.decided for status in states),
+            len(states),
+            len(sample.response or ""),
+            None if model is None else str(model),
+            text_print(sample),
+        )
+
+
+def _rate(sample: Sample, judgments: Sequence[Judgment], rate: Rate) -> float:
+    """Compute a row's rate by what is decided; NaN where that is nothing."""
+    if rate == "score":
+        decided = [
+            (constraint, judgment)
+            for constraint, judgment in zip(sample.checklist, judgments, strict=True)
+            if value(constraint, judgment) is not None
+        ]
+        outcome = rubric_outcome(*zip(*decided, strict=True)) if decided else None
+        if outcome is not None:
+            share = score_share(OWN_SCORE, outcome, "strict")
+            return math.nan if share is None else share.low
+    elif any(each.is_penalty for each in sample.checklist):
+        what = f"{sample.id!r} has criteria with negative points: to meet all isn't asked for"
+        raise UsageError(what, hint="--rate score estimates the weighted score")
+    met = [each.status is Status.MET for each in judgments if each.status.decided]
+    if not met:
+        return math.nan
+    return float(all(met)) if rate == "isr" else sum(met) / len(met)
+
+
+RATES = {"csr": "constraints met", "isr": "responses fully met", "score": "weighted score"}
+
+FEW_LABELS = 30
+
+
+def document(result: Mapping[str, Any]) -> Document:
+    """Lay out a calibration as a document."""
+    text = (
+        f"{RATES[result['rate']].capitalize()}, as people would find: "
+        f"{percent(result['value'], 1)} % ({interval(result['interval'])}), from "
+        f"{amount(result['labels'], 'labelled row')} of {result['units']:,}."
+    )
+    note = (
+        "PPI++: the judge's verdicts on all rows, corrected by its errors on those drawn at "
+        "random. Intervals: 95 %, rows independent of each other, for all rows that these stand "
+        "for: of the run's own rows alone more is known."
+    )
+    notes = [note]
+    if result["coverage"] < 1:
+        covered = percent(result["coverage"], 1)
+        notes.append(
+            f"The judge decided {covered} % of the verdicts; rows go by what it decided, and one "
+            "without any by the mean of the others. Labels correct for that, too."
+        )
+    if result["labels"] < FEW_LABELS:
+        few = amount(result["labels"], "label")
+        notes.append(f"{few} say little: with fewer than {FEW_LABELS} the intervals are rough.")
+    return Document("Calibration", [text], list(_tables(result)), notes)
+
+
+def _tables(result: Mapping[str, Any]) -> Iterator[Table]:
+    rows = [
+        ("PPI++", percent(result["value"]), interval(result["interval"])),
+        ("labels alone", percent(result["classical"]), interval(result["classical_interval"])),
+        ("the judge alone", percent(result["judged"]), interval(None)),
+    ]
+    note = f"The verdicts weigh {decimal(result['weight'], 2)}: 0 is labels alone, 1 all they can."
+    yield Table("Rate", ("from", "%", INTERVAL), rows, note)
+    kinds = result.get("kinds", {})
+    if kinds:
+        heads = (result["draw"]["by"], "%", INTERVAL, "judge %", "labels")
+        lines = [
+            (
+                kind,
+                percent(each["value"]),
+                interval(each["interval"]),
+                percent(each["judged"]),
+                f"{each['labels']:,}",
+            )
+            for kind, each in kinds.items()
+        ]
+        yield Table(f"By {result['draw']['by']}", heads, lines)
+    bias = result["bias"]
+    errors = {"all": bias["error"], **bias["models"]}
+    columns = ("model", "error", INTERVAL, "rows")
+    by_model = [
+        (name, signed(each["value"]), interval(each["interval"], signed), f"{each['rows']:,}")
+        for name, each in errors.items()
+    ]
+    length = bias["length"]
+    note = (
+        "Verdict minus label, in points: above 0 the judge is too kind. Rank correlation of the "
+        f"error with the response's length: {decimal(length['rho'], 2)} "
+        f"({interval(length['interval'], decimal, 2)})."
+    )
+    yield Table("Errors by the model that answered", columns, by_model, note)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from heedful.bench.grading.grading import GradeCounts
 
 
-def grade(
+def grade(  # noqa: PLR0913 - the flags of the command
     files: list[Path],
     /,
     *,
@@ -28,6 +28,7 @@ def grade(
     timeout: float = 5.0,
     workers: int | None = None,
     accept_choice_text: Annotated[bool, Parameter(negative="")] = False,
+    reasoning: Literal["strip", "keep"] = "strip",
     quiet: Quiet = False,
 ) -> int:
     """Grade the solutions in RealCritic's files against their gold answers, without a model.
@@ -39,6 +40,7 @@ def grade(
         timeout: Seconds that comparing one answer may take; longer is undecided.
         workers: Processes that compare answers. Default: one per core.
         accept_choice_text: Take a choice in words for its letter.
+        reasoning: strip: look for answers after the reasoning. keep: in all of a solution.
         quiet: Print no table and no progress.
     """
     from heedful.bench.grading.grading import grade_files
@@ -57,6 +59,7 @@ def grade(
                 timeout_s=timeout,
                 workers=workers,
                 accept_choice_text=accept_choice_text,
+                reasoning=reasoning,
                 on_progress=(lambda _: None) if quiet else display,
             )
         )

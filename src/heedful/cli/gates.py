@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from heedful.core.errors import UsageError
-from heedful.reporting.metric_names import FAMILIES, KEYS, in_words
+from heedful.metrics.general import BY_PRIORITY, CONSTRAINTS_MET, FULLY_MET, POOLED
+from heedful.reporting.metric_names import EXTRA, KEYS, in_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 
-GENERAL = {"csr": "cfbench", "isr": "cfbench", "psr": "cfbench", "drfr": "infobench"}
-"""Families of the rates that need no benchmark to be named."""
+SHORT = {rate[1]: rate for rate in (CONSTRAINTS_MET, FULLY_MET, BY_PRIORITY, POOLED)}
+"""Rates that need no benchmark to be named."""
 
 ROUNDING = 1e-9
 """A mean that should be 0.8 may be computed as slightly less."""
@@ -46,16 +47,22 @@ def _gate(word: str) -> Gate:
         )
     if named in KEYS:
         return Gate(named, *KEYS[named], least)
-    if named in GENERAL:
-        return Gate(named, GENERAL[named], named, least)
+    if named in SHORT:
+        return Gate(named, *SHORT[named], least)
     family, dot, name = named.partition(".")
-    if not dot or not name or family not in FAMILIES:
+    if not dot or not name or not _known(family):
         raise UsageError(
             f"--fail-under knows no rate {named!r}",
-            hint=f"give {', '.join([*KEYS, *GENERAL])}, or a rate of summary.json, such as "
+            hint=f"give {', '.join([*KEYS, *SHORT])}, or a rate of summary.json, such as "
             "ifeval.prompt_strict",
         )
     return Gate(named, family, name, least)
+
+
+def _known(family: str) -> bool:
+    from heedful.metrics.family import family_of
+
+    return family in EXTRA or family_of(family) is not None
 
 
 def below(gate: Gate, summary: Mapping[str, Any]) -> str:

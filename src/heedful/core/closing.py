@@ -1,4 +1,4 @@
-"""Things to close at the end of a ``with`` block."""
+"""Context managers that close something."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def closed_on_error(resource: _Closable) -> Iterator[None]:
 
 
 class Closing:
-    """Something that a ``with`` block closes at its end, however it ends."""
+    """Base of things that a ``with`` block closes."""
 
     def close(self) -> None:
         """Close it; closing it again does nothing."""

@@ -54,7 +54,7 @@ class HeedfulError(Exception):
 
 
 class HeedfulWarning(UserWarning):
-    """Something is probably not as it was meant; the work goes on."""
+    """Something is probably a mistake; the work goes on."""
 
 
 class UsageError(HeedfulError):

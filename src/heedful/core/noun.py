@@ -23,7 +23,7 @@ _set_extra, _set_names, _set_private = (
 
 
 def trusted(noun: type[M], fields: dict[str, Any]) -> M:
-    """Make a noun of values that our own code computed, in half the time that validation takes."""
+    """Make a noun from trusted values without validation, in half the time."""
     defaults, factories, open_ended = _FIELDS.get(noun) or _fields(noun)
     values = {**defaults, **fields}
     for name, factory in factories:
@@ -41,7 +41,7 @@ _FIELDS: dict[type[BaseModel], tuple[dict[str, Any], list[tuple[str, Any]], bool
 
 
 def _fields(noun: type[BaseModel]) -> tuple[dict[str, Any], list[tuple[str, Any]], bool]:
-    """Return the defaults of all fields in their order, those to be made, and if others may be."""
+    """Return the defaults and default factories of all fields, and whether extras are allowed."""
     fields = noun.__pydantic_fields__.items()
     factories = [(name, each.default_factory) for name, each in fields if each.default_factory]
     defaults = {
@@ -59,7 +59,7 @@ def to_text(noun: BaseModel, exclude: set[str] | None = None) -> str:
 
 
 def updated(noun: M, update: Mapping[str, Any]) -> M:
-    """Copy a noun with other values of its fields, which nothing checks.
+    """Copy a noun with other field values, unchecked.
 
     As ``model_copy``, which takes two or three times as long; verdicts are copied a lot.
     """
@@ -167,7 +167,7 @@ def meant(noun: type[Noun], name: str) -> str | None:
 
 
 def _problem(noun: type[Noun], error: ValidationError) -> UsageError:
-    """Say in one line which field does not fit."""
+    """Name the field that is invalid, in one line."""
     first = error.errors(include_url=False, include_context=False)[0]
     name = "".join(f"[{at}]" if isinstance(at, int) else f".{at}" for at in first["loc"])
     reason = f"{first['msg'][0].lower()}{first['msg'][1:]}"

@@ -365,7 +365,7 @@ class Critique(Noun):
     def undecided(
         cls, constraints: Sequence[Constraint], status: Status, reason: str, judge: str = ""
     ) -> Critique:
-        """Say of every constraint that it was not decided, and why."""
+        """Leave every constraint undecided for the same reason."""
         judgment = Judgment(status=status, explanation=reason, judge=judge)
         return cls(judgments=(judgment,) * len(constraints))
 

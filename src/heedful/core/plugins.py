@@ -36,6 +36,7 @@ __all__ = [
 
 GROUPS = {
     "heedful.formats": "a heedful.data.formats.Format",
+    "heedful.families": "a heedful.metrics.family.Family, named as the tag benchmark of its rows",
     "heedful.verifiers": "a module that registers verifiers when it is imported",
     "heedful.prompts": "a function (explain, text) that makes a JudgePrompt",
     "heedful.judges": "a function (scoring, seed) that makes a Judge",

@@ -74,7 +74,9 @@ def separate(text: str, *, lost_opening: bool = True) -> tuple[str, str | None]:
     >>> separate("Models write `</think>` before the answer.")
     ('Models write `</think>` before the answer.', None)
     """
-    if not (_TAG.search(text) or _CHANNEL.match(text) or _BARE_CHANNEL.match(text)):
+    # Looked for by its first sign first: the search takes a fifth of the work on a row.
+    tagged = any(sign in text for sign in "<[◁") and _TAG.search(text)
+    if not (tagged or _CHANNEL.match(text) or _BARE_CHANNEL.match(text)):
         return text, None
     visible = _without_code(text)
     if _BEGIN.match(text) and not _CLOSE.search(visible):

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from heedful.core import taxonomy
 from heedful.core.text import amount, one_line
+from heedful.metrics.family import family_of
+from heedful.metrics.general import BY_PRIORITY, CHECKED, CONSTRAINTS_MET, FULLY_MET, WEIGHTED
 from heedful.reporting.document import Document
 from heedful.reporting.metric_names import label, ranked
 from heedful.reporting.notation import (
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.text import Text
 
+    from heedful.metrics.family import Family
+
     Measure = Mapping[str, Any]
 
 __all__ = ["document", "notes", "tables", "view"]
@@ -47,10 +51,10 @@ IN_DOUBT = "cannot be decided by code: "
 """The beginning of a verifier's reason where it counted and readings disagree."""
 
 LEADING = (
-    ("constraints met", "cfbench", "csr"),
-    ("responses fully met", "cfbench", "isr"),
-    ("by priority", "cfbench", "psr"),
-    ("weighted score", "rubric", "score"),
+    ("constraints met", *CONSTRAINTS_MET),
+    ("responses fully met", *FULLY_MET),
+    ("by priority", *BY_PRIORITY),
+    ("weighted score", *WEIGHTED),
 )
 """The rates that are said first: words, family and name."""
 
@@ -114,8 +118,10 @@ def tables(summary: Mapping[str, Any], *, groups: int | None = None) -> Iterator
     if summary["votes"]:
         yield _votes(summary["votes"])
     by = summary["by"]
-    if "multiif" in summary["metrics"]:
-        yield _by_turn(by)
+    for family in summary["metrics"]:
+        of_benchmark = family_of(family)
+        if of_benchmark is not None and of_benchmark.by_turn:
+            yield _by_turn(by, of_benchmark)
     scored = [name for name in by if name.startswith(SCORE_BY)]
     for name in scored[:1] if brief else scored:
         yield from _by_tag(name.removeprefix(SCORE_BY), _groups(by[name]), groups)
@@ -141,7 +147,8 @@ def tables(summary: Mapping[str, Any], *, groups: int | None = None) -> Iterator
 
 def _dimensions(families: Mapping[str, Any], *, brief: bool) -> tuple[str, ...]:
     """Choose the dimensions of constraints: IFEval's go by their verifiers too."""
-    if not {"ifeval", "multiif"} & set(families):
+    by_check = {CHECKED, *(name for name in families if (f := family_of(name)) and f.by_turn)}
+    if not by_check & set(families):
         return ("type", "priority")
     return ("verifier",) if brief else BY_CONSTRAINT
 
@@ -184,18 +191,18 @@ def _votes(votes: Mapping[str, Any]) -> Table:
     return Table("Votes", ("judge", "met", "unmet", "undecided", "% majority"), rows, note)
 
 
-def _by_turn(by: Mapping[str, Any]) -> Table:
-    """Lay out Multi-IF's mean of four accuracies, languages down and turns across."""
+def _by_turn(by: Mapping[str, Any], family: Family) -> Table:
+    """Lay out the mean of four accuracies, languages down and turns across."""
     turns = list(by["turn"])
     rows = []
     for language, group in by["language"].items():
         by_turn = [by["language and turn"].get(f"{language} {turn}") for turn in turns]
-        means = [cell and cell["multiif"]["mean"] for cell in by_turn]
+        means = [cell and cell[family.name]["mean"] for cell in by_turn]
         shown = [rate(mean) if mean else NOTHING for mean in means]
-        mean = group["multiif"]["mean"]
+        mean = group[family.name]["mean"]
         rows.append((language, *shown, rate(mean), interval(mean["interval"])))
     columns = ("language", *(f"turn {turn}" for turn in turns), "mean", INTERVAL)
-    return Table("Multi-IF by language and turn, %", columns, rows)
+    return Table(f"{family.title} by language and turn, %", columns, rows)
 
 
 def _by_tag(dimension: str, groups: Mapping[str, Any], shown: int | None) -> Iterator[Table]:

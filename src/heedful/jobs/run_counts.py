@@ -267,7 +267,7 @@ class Deciders:
 
 @contextmanager
 def _writing(directory: Path) -> Iterator[None]:
-    """Say of what cannot be written which file it is."""
+    """Name the file that cannot be written in the error."""
     try:
         yield
     except OSError as error:
@@ -280,7 +280,7 @@ def _unwritable(directory: Path, error: OSError) -> UsageError:
 
 
 def _move(part: Path, target: Path) -> None:
-    """Put a complete file in its place, which may be a link or a pipe."""
+    """Move a complete file to its place, which may be a link or a pipe."""
     with replacing(target) as place:
         if place != target:
             shutil.move(part, place)

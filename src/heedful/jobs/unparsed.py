@@ -36,7 +36,7 @@ class UnreadReply(NamedTuple):
 
 
 def example(evaluation: Evaluation) -> UnreadReply | None:
-    """Return one of the replies of a model that could not be read, where there is any."""
+    """Return one unreadable reply of a model, if there is one."""
     if not evaluation.summary["verdicts"]["unparsed"]:
         return None
     for number, row in enumerate(evaluation):
@@ -61,7 +61,7 @@ def _unread(row: Scored) -> UnreadReply | None:
 
 
 def _once(text: str) -> str:
-    """Return a reply that was given twice, asked for again, once."""
+    """Drop the repetition where a second request got the same reply."""
     half = text[: len(text) // 2 - 1]
     return half if text == f"{half}\n\n{half}" else text
 

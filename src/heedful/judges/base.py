@@ -23,7 +23,7 @@ class Judge(Protocol):
 
     @property
     def config(self) -> Mapping[str, Any]:
-        """All that its verdicts depend on, as JSON: a run is resumed only with the same."""
+        """Everything that verdicts depend on, as JSON; a run resumes only with the same."""
         ...
 
     async def judge(self, sample: Sample, requested: Sequence[int] | None = None) -> Critique:
@@ -45,7 +45,7 @@ class Measure(Protocol):
 
     @property
     def version(self) -> str:
-        """Of what it measures and how it says it: verdicts depend on it."""
+        """Changes with what is counted and how it is worded, since verdicts depend on both."""
         ...
 
     def __call__(self, sample: Sample, constraint: Constraint) -> str | None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Compiled:
-    """Compiles the texts of constraints that have no check of their own, and decides these.
+    """Compiles constraints that have no check of their own, and runs the checks.
 
     A text that doesn't compile, or that comes out differently under two readings, is
     ``unsupported`` with the reason, so that the next judge of a cascade decides.
@@ -30,7 +30,7 @@ class Compiled:
 
     @property
     def config(self) -> Mapping[str, Any]:
-        """Inputs of verdicts beyond the data: the grammar and the rules for sentences."""
+        """The grammar and the rules for sentences: verdicts depend on both."""
         return {
             "judge": self.name,
             "grammar": digest(),
@@ -73,7 +73,7 @@ class Compiled:
 
 
 class Measurement:
-    """Says what code counts for a constraint, for a judge that is a model."""
+    """Tells a model what code counts for a constraint."""
 
     @property
     def version(self) -> str:

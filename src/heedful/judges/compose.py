@@ -137,7 +137,7 @@ def _vote(judgment: Judgment) -> dict[str, str]:
 
 
 def _checked(name: str, judges: tuple[Judge, ...]) -> tuple[Judge, ...]:
-    """Refuse what would only fail when the first row is judged."""
+    """Refuse what would otherwise fail at the first row."""
     if not judges:
         raise UsageError(f"{name} has no judges", hint=f"give them: {name}(Rules(), …)")
     for judge in judges:
@@ -148,7 +148,7 @@ def _checked(name: str, judges: tuple[Judge, ...]) -> tuple[Judge, ...]:
 
 
 def better(old: Judgment | None, new: Judgment) -> Judgment:
-    """Keep a decided verdict, and of two undecided ones the one that got further.
+    """Choose the decided verdict, or the more telling reason of two undecided ones.
 
     "Unsupported" only says that a judge was not made for the constraint; a reply that did not
     parse or a call that failed says more.
@@ -163,7 +163,7 @@ def better(old: Judgment | None, new: Judgment) -> Judgment:
 
 
 class Consistent:
-    """Leaves undecided what a judge decides against code, or against its own explanation.
+    """Leaves verdicts undecided that code or their own explanation contradicts.
 
     Code's verdict isn't taken in the place of the judge's: ``rules,compiled,checklist`` asks code
     first, and this is for a judge that is asked alone, or is a member of a panel.

@@ -1,4 +1,4 @@
-"""Criteria that depend on others: asked only where all of those are met."""
+"""Criteria that depend on others are judged only where all of those are met."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ async def judge_in_order(
         return Critique(judgments=tuple(_unanswered(checklist[at]) for at in positions))
     if not any(checklist[position].depends_on for position in positions):
         return await judge.judge(sample, requested)
-    if scoring == "faithful" and sample.tags.get("benchmark") == "complexbench":
+    if scoring == "faithful" and _asks_all(sample):
         return _one_step(await judge.judge(sample, requested), checklist, positions)
     judgments: dict[int, Judgment] = {}
     parts: list[Critique] = []
@@ -59,14 +59,29 @@ async def judge_in_order(
     return _together(parts, [judgments[at] for at in positions])
 
 
+def _asks_all(sample: Sample) -> bool:
+    from heedful.metrics.family import family_of
+
+    family = family_of(str(sample.tags.get("benchmark") or ""))
+    return family is not None and family.asks_all
+
+
 def _unanswered(constraint: Constraint) -> Judgment:
-    """Judge a response without an answer; verifiers give a loose verdict too."""
-    loose = None if constraint.check is None else Status.UNMET
-    return Judgment(status=Status.UNMET, explanation=NO_ANSWER, judge=REASONING, loose=loose)
+    """Judge a response without an answer: unmet, at the lowest level where there are levels."""
+    levels = () if constraint.scale is None else constraint.scale.answers
+    applicable = [level for level in levels if not level.na]
+    lowest = min(applicable, key=lambda level: level.value, default=None)
+    return Judgment(
+        status=Status.UNMET,
+        explanation=NO_ANSWER,
+        judge=REASONING,
+        loose=None if constraint.check is None else Status.UNMET,
+        level=None if lowest is None else lowest.label,
+    )
 
 
 def _rounds(checklist: Sequence[Constraint], positions: Sequence[int]) -> Iterator[list[int]]:
-    """Divide positions into rounds, each after those it depends on, in checklist order."""
+    """Divide positions into rounds, so that each follows those it depends on."""
     asked = {*positions}
     parents = {at: {n - 1 for n in checklist[at].depends_on} & asked for at in positions}
     children: dict[int, list[int]] = {}
@@ -93,7 +108,7 @@ def _rounds(checklist: Sequence[Constraint], positions: Sequence[int]) -> Iterat
 def _one_step(
     critique: Critique, checklist: Sequence[Constraint], positions: Sequence[int]
 ) -> Critique:
-    """Take as unmet what depends on a constraint that was judged unmet itself."""
+    """Set constraints to unmet that depend on one judged unmet."""
     raw = dict(zip(positions, critique.judgments, strict=True))
     judgments = []
     for at in positions:
@@ -119,7 +134,7 @@ def _follows(parents: Sequence[int], judgments: Mapping[int, Judgment]) -> Judgm
 
 
 def _together(parts: Sequence[Critique], judgments: Sequence[Judgment]) -> Critique:
-    """Put the critiques of several rounds together."""
+    """Merge the critiques of several rounds."""
     texts = [part.text for part in parts if part.text is not None]
     declared: dict[str, Any] = {}
     expenses: list[Expense] = []

@@ -33,7 +33,7 @@ _SIGNATURES = (
 
 
 class WithImages:
-    """Lets a judge see images that are files of one folder."""
+    """Shows a judge the image files of one folder."""
 
     def __init__(self, judge: Judge, folder: Path) -> None:
         """Name the folder."""
@@ -47,7 +47,7 @@ class WithImages:
 
     @property
     def config(self) -> Mapping[str, Any]:
-        """The judge's, and that it is shown files; what they hold is part of each call's key."""
+        """The judge's configuration, and that it is shown files."""
         return {**self.seeing.config, "images": True}
 
     async def judge(self, sample: Sample, requested: Sequence[int] | None = None) -> Critique:
@@ -61,7 +61,7 @@ class WithImages:
 
 
 def opened(sample: Sample, folder: Path) -> Sample:
-    """Put what image files hold in the place of their paths."""
+    """Replace the paths of images by the contents of the files."""
     if not any(turn.images for turn in sample.conversation):
         return sample
     turns = [
@@ -74,7 +74,7 @@ def opened(sample: Sample, folder: Path) -> Sample:
 
 
 def unshown(sample: Sample, prompt: JudgePrompt | None) -> str | None:
-    """Say what of a sample a judge wouldn't see, so that it can't judge it; ``None`` if nothing."""
+    """Explain what a judge wouldn't see of a sample; ``None`` if it sees everything."""
     images = [url for turn in sample.conversation for url in turn.images]
     if not images and not sample.tool_calls and not has_parts(sample.conversation):
         return None

@@ -1,4 +1,4 @@
-"""From how a judge is spelled to the judge: names, and the model that answers."""
+"""Make judges from their names and the options of their models."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class JudgeOptions(CallOptions, total=False):
 
 
 def default_names(scoring: str, options: JudgeOptions) -> str:
-    """Name the judges that judge where none is named: code first, then the model or the file."""
+    """Return the default judges: code first, then the model or the file."""
     if options.get("model"):
         return WITH_MODEL
     return PUBLISHED if scoring == "faithful" else DEFAULT
@@ -233,7 +233,7 @@ def _model_judge(options: JudgeOptions) -> Judge:
 
 
 def protocol_of(model: Model) -> Protocol:
-    """Return how a model is to be asked: heedful's folders say so of what they hold."""
+    """Return how a model wants to be asked; folders that heedful writes say so."""
     return getattr(model, "protocol", None) or Protocol(PROMPT)
 
 
@@ -245,7 +245,7 @@ def prompt_for(
     prompt_file: Path | None = None,
     system_prompt_file: Path | None = None,
 ) -> JudgePrompt:
-    """Make the prompt for a model: what the user says, and else as it was trained."""
+    """Make the prompt for a model: the one the user names, or the one it was trained with."""
     from heedful.judges import prompts
 
     protocol = protocol_of(model)
@@ -283,7 +283,7 @@ def _likelihood_judge(options: JudgeOptions) -> Judge:
 
 
 def _check_numbers(options: JudgeOptions) -> None:
-    """Refuse numbers that make no sense, and warn of votes that are all the same."""
+    """Refuse numbers out of range, and warn of votes that would all be the same."""
     for name, least in _LEAST.items():
         value = options.get(name)
         if isinstance(value, int) and value < least:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from heedful.core.nouns import Constraint, Expense, Message, Sample
     from heedful.judges.base import Judge, Measure
-    from heedful.judges.prompts import JudgePrompt
+    from heedful.judges.prompts import JudgePrompt, Shown
     from heedful.models.base import Completion, Model
 
 __all__ = ["Checklist"]
@@ -105,11 +105,12 @@ class Checklist:
             constraints = [sample.checklist[position] for position in positions]
             return Critique.undecided(constraints, status, reason, self.name)
         groups = self._groups(positions)
+        shown = prompts.Shown.of(sample)
         if len(groups) == 1:
-            return await self._ask(sample, groups[0])
+            return await self._ask(sample, groups[0], shown)
         answers = await fan_out(
             [self._messages(sample, group) for group in groups],
-            lambda place, messages: self._ask(sample, groups[place], messages),
+            lambda place, messages: self._ask(sample, groups[place], shown, messages),
         )
         return Critique(
             judgments=tuple(judgment for answer in answers for judgment in answer.judgments),
@@ -118,7 +119,7 @@ class Checklist:
         )
 
     def request(self, sample: Sample, positions: Sequence[int]) -> str | None:
-        """Return the prompt for a sample as it is first sent; several calls' are put together.
+        """Return the prompt as it is first sent; those of several calls are joined.
 
         Args:
             sample: the sample.
@@ -135,7 +136,7 @@ class Checklist:
         return "\n\n".join(message.content for messages in prompts for message in messages)
 
     def _askable(self, sample: Sample, positions: Sequence[int]) -> list[int]:
-        """Return the constraints that the prompt can ask for: levels need one that knows them."""
+        """Return the constraints that the prompt can ask about: not every prompt knows levels."""
         levels = getattr(self.prompt, "levels", False)
         checklist = sample.checklist
         return [at for at in positions if levels or checklist[at].scale is None]
@@ -162,7 +163,11 @@ class Checklist:
         return self.prompt.render(sample, constraints, measurements=counted)
 
     async def _ask(
-        self, sample: Sample, positions: Sequence[int], prompt: Sequence[Message] = ()
+        self,
+        sample: Sample,
+        positions: Sequence[int],
+        shown: Shown,
+        prompt: Sequence[Message] = (),
     ) -> Critique:
         """Ask for a group of constraints, and again for those without a verdict in the reply."""
         name = self.name
@@ -192,7 +197,7 @@ class Checklist:
             texts.append(completion.text)
             if not number and len(positions) == len(checklist):
                 declared = prompts.declared(self.prompt.name, completion.text, checklist)
-            read = self._read(completion, constraints, sample)
+            read = self._read(completion, constraints, shown)
             verdicts |= {
                 at: updated(each, {"judge": name}) for at, each in zip(left, read, strict=True)
             }
@@ -213,12 +218,11 @@ class Checklist:
         return Purpose(self.name, tokens=constraints * each)
 
     def _read(
-        self, completion: Completion, constraints: Sequence[Constraint], sample: Sample
+        self, completion: Completion, constraints: Sequence[Constraint], shown: Shown
     ) -> list[Judgment]:
         """Read a reply; one that was cut off may hold another's verdicts and not yet its own."""
         if completion.cut_off:
             return undecided(constraints, CUT_OFF)
-        shown = prompts.Shown.of(sample)
         return prompts.parse(self.prompt, completion.text, constraints, shown)
 
 

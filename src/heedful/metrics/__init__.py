@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from heedful.metrics.rates import RateEstimate
-from heedful.metrics.satisfaction import cfbench_scores, scores
-from heedful.metrics.summary import Summary
+from heedful.metrics.summary import Summary, scores
 
-__all__ = ["RateEstimate", "Summary", "cfbench_scores", "scores"]
+__all__ = ["RateEstimate", "Summary", "scores"]

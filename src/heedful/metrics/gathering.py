@@ -7,6 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from heedful.core.nouns import Status
+from heedful.metrics.family import Units
 from heedful.metrics.outcomes import MET, NOT_APPLICABLE, UNDECIDED, UNMET
 from heedful.metrics.rates import EndSpreads, Share, measure
 from heedful.metrics.statistics import spearman
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from heedful.core.nouns import Critique, Sample, Scoring
+    from heedful.metrics.family import Steps
+    from heedful.metrics.outcomes import RowOutcome
     from heedful.metrics.rates import RateEstimate
     from heedful.metrics.statistics import Correlation
 
@@ -29,7 +32,7 @@ GROUPS = 500
 """A breakdown by more values than this helps nobody and would grow with the data."""
 
 TURNS = 5
-"""Turns of a SysBench conversation."""
+"""Steps of a unit: turns of a conversation, or levels."""
 
 MISSING = 3
 WORSE = (MISSING, MET, UNDECIDED, UNMET)
@@ -76,64 +79,66 @@ class GroupCounts(Generic[Key]):
         return iter(sorted(self.cells.items()))
 
 
-class SessionStability:
-    """SysBench's SSR and FollowBench's CSL, and turns whose flag contradicts their verdicts.
+class SessionStability(Units):
+    """A rate over the leading steps of each unit that are all met, as a share of five steps.
 
-    SSR (session stability rate) is the mean over systems (a model and a system prompt) of the
-    number of leading turns that are all met, divided by the five turns of a conversation (arXiv
-    2408.10943). A turn that is undecided, or missing, can be met or not. Faithful scoring goes by
-    the shipped flags and takes a missing turn as one that fails.
-
-    FollowBench's CSL (arXiv 2310.20410), the mean over examples of the number of leading levels
-    that are all met, is this rate times its five levels.
+    A step that is undecided, or missing, can be met or not. Faithful scoring goes by the flags that
+    the file has, and takes a missing step as one that fails.
     """
 
-    def __init__(self, scoring: Scoring, group: str = "system_id", step: str = "turn") -> None:
-        """Count by two tags: what goes together, and its steps from 1 to 5."""
-        self._group, self._step = group, step
+    def __init__(self, scoring: Scoring, rate: str, steps: Steps, family: str = "") -> None:
+        """Count by two tags; ``family``: whose declarations are flags of steps."""
+        self._rate, self._of, self._family = rate, steps, family
         self._faithful = scoring == "faithful"
         self._turns: dict[tuple[str, str], bytes] = {}
         self._contradicting: list[dict[str, Any]] = []
         self._contradictions = 0
-        self.unplaced = 0
+        self._unplaced = 0
 
-    def add(self, sample: Sample, states: Sequence[int], all_ok: bool | None) -> None:  # noqa: FBT001
-        """Take in one turn: the states of its verdicts, and its flag where it has one."""
+    def add(
+        self, sample: Sample, _critique: Critique, row: RowOutcome, states: Sequence[int]
+    ) -> None:
+        """Take in one step."""
+        if not row.verdicts.total and not self._family:
+            return
+        all_ok = row.said(self._family)
         state = _worst(states)
         tags = sample.tags
-        system, turn = tags.get(self._group), turn_number(tags.get(self._step))
+        system, turn = tags.get(self._of.group), turn_number(tags.get(self._of.step))
         if all_ok is not None and all_ok != (state == MET):
             self._contradictions += 1
             if self._contradictions <= LISTED_TURNS:
-                place = {"id": sample.id, "system_id": system, "turn": turn}
+                place = {"id": sample.id, self._of.group: system, self._of.step: turn}
                 self._contradicting.append(place | {"declared": all_ok, "verdicts": state == MET})
         if system is None or turn is None:
-            self.unplaced += 1
+            self._unplaced += 1
             return
         state = turn_state(states, all_ok, faithful=self._faithful)
         key = (str(tags.get("model", "")), str(system))
         self._turns[key] = with_turn(self._turns.get(key, NO_TURNS), turn, state)
 
-    def ssr(self, *, readable: float) -> RateEstimate | None:
-        """Compute SSR; ``None`` where no turn was placed in a conversation.
-
-        The systems of one system prompt, each of a model, are one cluster.
-        """
-        prompts: dict[str, list[Share]] = {}
-        for (_, prompt), turns in self._turns.items():
-            prompts.setdefault(prompt, []).append(self._share(turns))
-        if not prompts:
-            return None
+    def metrics(self, *, readable: float) -> dict[str, RateEstimate]:
+        """Measure; the units of one group, each of a model, are one cluster."""
+        groups: dict[str, list[Share]] = {}
+        for (_, group), turns in self._turns.items():
+            groups.setdefault(group, []).append(self._share(turns))
+        if not groups:
+            return {}
         together = EndSpreads()
-        for shares in prompts.values():
+        for shares in groups.values():
             if len(shares) > 1:
                 together = together.plus(EndSpreads.together(shares))
-        counts = Counter(share for shares in prompts.values() for share in shares)
-        return measure(counts, readable=readable, together=together)
+        counts = Counter(share for shares in groups.values() for share in shares)
+        return {self._rate: measure(counts, readable=readable, together=together)}
 
-    def __bool__(self) -> bool:
-        """Check whether any turn was taken in."""
-        return bool(self._turns or self.unplaced)
+    def extend(self, summary: dict[str, Any], *, readable: float) -> None:  # noqa: ARG002
+        """Count the steps that are in no unit."""
+        if self._unplaced:
+            name, group, step, _, steps = self._of
+            summary["notes"].append(
+                f"{steps}s without a {group} or a {step} from 1 to {TURNS}, which are not in "
+                f"{name}: {self._unplaced}"
+            )
 
     def contradictions(self) -> dict[str, Any]:
         """Return how many turns have a flag that contradicts the verdicts, and the first ones."""
@@ -278,7 +283,7 @@ class Factors:
 
 
 def turn_number(tag: object) -> int | None:
-    """Read the number of a turn of SysBench, or a level of FollowBench, 1 to 5."""
+    """Read the number of a step, 1 to 5."""
     try:
         turn = int(str(tag))
     except ValueError:
@@ -287,7 +292,7 @@ def turn_number(tag: object) -> int | None:
 
 
 def turn_state(states: Sequence[int], all_ok: bool | None, *, faithful: bool) -> int:  # noqa: FBT001
-    """Boil the verdicts on a turn of SysBench down to one state."""
+    """Boil the verdicts on a step down to one state."""
     state = _worst(states)
     if not faithful:
         return state

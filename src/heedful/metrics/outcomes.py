@@ -7,12 +7,12 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from heedful.core.nouns import Judgment, Status
-from heedful.metrics.rubrics import FAMILY_SCORES, RubricOutcome, rubric_outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
-    from heedful.core.nouns import Constraint, Critique, Sample, Scoring
+    from heedful.core.nouns import Constraint, Critique, Sample
+    from heedful.metrics.rubrics import RubricOutcome
 
 __all__ = [
     "MET",
@@ -21,7 +21,6 @@ __all__ = [
     "UNMET",
     "RowOutcome",
     "Verdicts",
-    "outcome",
     "sort_verdicts",
     "unpack",
 ]
@@ -41,25 +40,6 @@ add and to hash, and every verdict of a run passes here."""
 _MET, _UNMET, _NA = Status.MET, Status.UNMET, Status.NOT_APPLICABLE
 
 _NONE = Judgment(status=Status.UNPARSED)  # where a critique ends before its checklist does
-
-
-RATED = {"profbench_judge": "profbench", "researchrubrics_judge": "researchrubrics"}
-"""Benchmarks whose rows are a judge's verdicts on one criterion each, and their scores."""
-
-_BENCHMARKS = frozenset(
-    {
-        "advancedif",
-        "sysbench",
-        "multiif",
-        "structflow",
-        "infobench",
-        "multichallenge",
-        "followbench",
-        *RATED,
-        *FAMILY_SCORES,
-    }
-)
-"""Benchmarks with rates of their own."""
 
 
 class VerdictCounts(NamedTuple):
@@ -88,36 +68,6 @@ class VerdictCounts(NamedTuple):
         )
 
 
-class CFBenchReply(NamedTuple):
-    """Reading of a judge's reply by CFBench's own parser.
-
-    Attributes:
-        parsing: ``1`` strict parse, ``0`` fallback parse, ``-1`` nothing found.
-        primary: points of primary criteria, after a strict parse.
-        other: all other points.
-    """
-
-    parsing: str
-    primary: VerdictCounts
-    other: VerdictCounts
-
-
-class AdvancedIFReply(NamedTuple):
-    """Verdicts that an AdvancedIF judge declared.
-
-    Attributes:
-        satisfied_all: ``YES``, ``NO``, or ``None`` where it said neither.
-        yes: answers that contain "yes".
-        answers: all answers.
-        passes: those of ``yes`` whose numbers the checklist has.
-    """
-
-    satisfied_all: str | None
-    yes: int
-    answers: int
-    passes: int
-
-
 class RowOutcome(NamedTuple):
     """Contributions of a row to all rates. Rows with equal outcomes are interchangeable.
 
@@ -128,9 +78,8 @@ class RowOutcome(NamedTuple):
         checked: verdicts on constraints that have a check.
         loose: the same under IFEval's loose reading; no loose verdict is an undecided one.
         benchmark: one that has rates of its own, else ``""``.
-        cfbench: CFBench's own parse, under faithful scoring where the critique declares it.
-        advancedif: an AdvancedIF judge's declaration.
-        all_ok: SysBench's shipped flag.
+        of_judge: whether the row is a judge's verdict on one criterion of a response.
+        declared: what families read from the critique's declaration, with their names.
         rubric: points of a rubric, ``None`` for a plain checklist.
         penalised: whether a criterion has a negative weight, so that to meet all of them isn't
             what was asked for.
@@ -142,17 +91,19 @@ class RowOutcome(NamedTuple):
     checked: VerdictCounts = VerdictCounts()
     loose: VerdictCounts = VerdictCounts()
     benchmark: str = ""
-    cfbench: CFBenchReply | None = None
-    advancedif: AdvancedIFReply | None = None
-    all_ok: bool | None = None
+    of_judge: bool = False
+    declared: tuple[tuple[str, Any], ...] = ()
     rubric: RubricOutcome | None = None
     penalised: bool = False
-    asked: int | None = None
 
     @property
     def verdicts(self) -> VerdictCounts:
         """All verdicts of the row."""
         return self.primary + self.other
+
+    def said(self, family: str) -> Any:
+        """Return what a family read from the declaration; ``None`` where that is nothing."""
+        return next((said for name, said in self.declared if name == family), None)
 
 
 @dataclass(slots=True)
@@ -183,7 +134,7 @@ def sort_verdicts(sample: Sample, critique: Critique) -> Verdicts:
     are ignored. Constraints that don't apply, and criteria with a negative weight, are not counted.
     """
     checklist = sample.checklist
-    judgments = _as_long(checklist, critique.judgments)
+    judgments = fitted(checklist, critique.judgments)
     types: dict[str, int] = {}
     subtypes: dict[str, int] = {}
     priorities: dict[str, int] = {}
@@ -213,40 +164,13 @@ def sort_verdicts(sample: Sample, critique: Critique) -> Verdicts:
     return Verdicts(states, types, subtypes, priorities, verifiers, loose)
 
 
-def _as_long(
+def fitted(
     checklist: Sequence[Constraint], judgments: tuple[Judgment, ...]
 ) -> tuple[Judgment, ...]:
     if len(judgments) == len(checklist):
         return judgments
     missing = max(0, len(checklist) - len(judgments))
     return judgments[: len(checklist)] + (_NONE,) * missing
-
-
-def outcome(sample: Sample, critique: Critique, verdicts: Verdicts, scoring: Scoring) -> RowOutcome:
-    """Boil a row down to what it can contribute to a rate."""
-    states = verdicts.states
-    total = sum([_UNITS[state] for state in states])
-    primary = verdicts.priorities.get("primary", 0)
-    benchmark = sample.tags.get("benchmark")
-    declared = critique.declared
-    judgments = _as_long(sample.checklist, critique.judgments)
-    rubric = rubric_outcome(sample.checklist, judgments)
-    return RowOutcome(
-        unpack(primary),
-        unpack(total - primary),
-        bool(verdicts.priorities),
-        unpack(sum(verdicts.verifiers.values())),
-        unpack(verdicts.loose),
-        str(benchmark) if benchmark in _BENCHMARKS else "",
-        _cfbench_reply(declared, sample.checklist) if declared and scoring == "faithful" else None,
-        _advancedif_reply(declared, len(states))
-        if declared and benchmark == "advancedif"
-        else None,
-        _all_ok(declared) if declared and benchmark == "sysbench" else None,
-        rubric,
-        rubric is not None and any(each.is_penalty for each in sample.checklist),
-        _asked(declared) if declared and benchmark == "infobench" else None,
-    )
 
 
 def packed_verdict(state: int) -> int:
@@ -258,58 +182,3 @@ def packed_verdict(state: int) -> int:
 def unpack(packed: int) -> VerdictCounts:
     """Unpack counts of verdicts."""
     return VerdictCounts(*(packed >> _BITS * state & (1 << _BITS) - 1 for state in range(3)))
-
-
-def _cfbench_reply(
-    declared: Mapping[str, Any], checklist: Sequence[Constraint]
-) -> CFBenchReply | None:
-    """Read a declaration; ``None`` where it is absent or not one that CFBench's code can make."""
-    reply = declared.get("cfbench")
-    try:
-        points = [float(point) for point in reply["scores"]]  # type: ignore[index]
-        parsing = str(reply["parsing"])  # type: ignore[index]
-    except (KeyError, TypeError, ValueError):
-        return None
-    if not points or not set(points) <= {0.0, 1.0} or parsing not in {"1", "0", "-1"}:
-        return None
-    primary, other = [0, 0], [0, 0]
-    if parsing == "1":
-        if len(points) != len(checklist):
-            return None
-        for point, constraint in zip(points, checklist, strict=True):
-            counts = primary if constraint.priority == "primary" else other
-            counts[0 if point else 1] += 1
-    else:
-        other = [points.count(1), points.count(0)]
-    return CFBenchReply(parsing, VerdictCounts(*primary), VerdictCounts(*other))
-
-
-def _advancedif_reply(declared: Mapping[str, Any], rubrics: int) -> AdvancedIFReply | None:
-    reply = declared.get("advancedif")
-    if not isinstance(reply, dict):
-        return None
-    answers = reply.get("answers")
-    answers = answers if isinstance(answers, dict) else {}
-    word = str(reply.get("satisfied_all")).strip().upper()
-    yes = [key for key, text in answers.items() if "yes" in str(text).lower()]
-    passes = sum(_answers_a_rubric(key, rubrics) for key in yes)
-    declared_word = word if word in {"YES", "NO"} else None
-    return AdvancedIFReply(declared_word, len(yes), len(answers), min(passes, rubrics))
-
-
-def _answers_a_rubric(key: str, rubrics: int) -> bool:
-    """Tell whether a key has a number (``question_1``) that the published code counts."""
-    try:
-        return int(key.split("_")[1]) <= rubrics
-    except (IndexError, ValueError):
-        return False
-
-
-def _asked(declared: Mapping[str, Any]) -> int | None:
-    asked = declared.get("asked")
-    return asked if isinstance(asked, int) else None
-
-
-def _all_ok(declared: Mapping[str, Any]) -> bool | None:
-    value = declared.get("all_ok")
-    return None if value is None else str(value).strip().lower() in {"1", "1.0", "true"}

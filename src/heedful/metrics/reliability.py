@@ -15,8 +15,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from heedful.metrics.clusters import cluster_of
-from heedful.metrics.outcomes import RATED
-from heedful.metrics.rates import EndSpreads, Share, macro_measure, measure
+from heedful.metrics.family import family_of
+from heedful.metrics.rates import EndSpreads, Share, measure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -49,9 +49,9 @@ class Reliability:
         instruction = (sample.model_extra or {}).get("instruction_id")
         verdicts = row.verdicts
         variant = VARIANT in sample.tags
-        # MultiChallenge's attempts at a question are one model's, whether or not it is named.
-        known = "model" in sample.tags or variant or row.benchmark == "multichallenge"
-        known &= row.benchmark not in RATED
+        family = family_of(row.benchmark) if row.benchmark else None
+        known = "model" in sample.tags or variant or (family is not None and family.attempts)
+        known &= not row.of_judge
         if instruction is None or not known or not verdicts.total or row.penalised:
             return
         key = str(sample.tags.get("model", "")), str(instruction)
@@ -120,19 +120,6 @@ class Reliability:
             if len(shares) > 1:
                 together = together.plus(EndSpreads.together(shares))
         return counts, together
-
-
-def any_attempt(axes: Mapping[str, Reliability], *, readable: float) -> dict[str, RateEstimate]:
-    """Compute MultiChallenge's score of several attempts: a question passes if any attempt does.
-
-    It is the mean over axes, each weighing the same, as its code computes it (arXiv 2501.17399).
-    """
-    if all(each.most < 2 for each in axes.values()):  # noqa: PLR2004 - several attempts
-        return {}
-    parts = {axis: each.any_of_all() for axis, each in axes.items()}
-    counts = {axis: counted for axis, (counted, _) in parts.items()}
-    together = {axis: spread for axis, (_, spread) in parts.items()}
-    return {"any_attempt": macro_measure(counts, readable=readable, together=together)}
 
 
 def _sizes(most: int) -> list[int]:

@@ -1,19 +1,8 @@
-"""Weighted scores of rubrics: HealthBench, PRBench, ResearchRubrics, ProfBench, RuVerBench, ours.
+"""Weighted scores of rubrics.
 
 A criterion i has signed points w_i and earns the share m_i of them (0, 1, or a level's value). With
-P and N the sums of the positive and the negative points and S = sum of m_i w_i, a response scores
-
-=================  ==========================  ============================  =====================
-name               of a response               without positive points       of the mean
-=================  ==========================  ============================  =====================
-rubric.score       S/P, clipped to [0, 1];     1 + S/abs(N), clipped         not clipped
-                   0 where a gate fails
-healthbench.score  S/P, not clipped            left out                      clipped to [0, 1]
-prbench.score      (S - N)/(P - N)             likewise                      not clipped
-researchrubrics    S/P, not clipped            0                             not clipped
-profbench.score    S/P; only positive points   left out                      domains weigh the same
-ruverbench.recall  S/(P + N)                   0 where P + N is 0 or less    not clipped
-=================  ==========================  ============================  =====================
+P and N the sums of the positive and the negative points and S = sum of m_i w_i, a response's score
+is one of the functions of :class:`Points` below; each family says which.
 
 Criteria that don't apply are in none of the sums. Under strict scoring a score with an undecided
 criterion is a range. Faithful scoring lets an undecided criterion earn nothing, as the published
@@ -110,8 +99,9 @@ def _part(weights: Iterable[float], sign: int) -> float:
     return math.fsum(weight for weight in weights if weight * sign > 0)
 
 
-def _clipped(points: Points) -> float | None:
-    raw = _ratio(points)
+def clipped(points: Points) -> float | None:
+    """S/P within 0 to 1; without positive points 1 + S/abs(N)."""
+    raw = ratio(points)
     if raw is None:
         if not points.negative:
             return None
@@ -119,73 +109,78 @@ def _clipped(points: Points) -> float | None:
     return min(1.0, max(0.0, raw))
 
 
-def _ratio(points: Points) -> float | None:
+def ratio(points: Points) -> float | None:
+    """S/P; none without positive points."""
     return points.scored / points.positive if points.positive else None
 
 
-def _ratio_or_zero(points: Points) -> float:
-    return _ratio(points) or 0.0
+def ratio_or_zero(points: Points) -> float:
+    """S/P; 0 without positive points."""
+    return ratio(points) or 0.0
 
 
-def _normalized(points: Points) -> float | None:
+def normalized(points: Points) -> float | None:
+    """(S - N)/(P - N)."""
     width = points.positive - points.negative
     return (points.scored - points.negative) / width if width else None
 
 
-def _positive_only(points: Points) -> float | None:
-    return None if points.negative else _ratio(points)
+def positive_only(points: Points) -> float | None:
+    """S/P of points that are all positive."""
+    return None if points.negative else ratio(points)
 
 
-def _over_sum(points: Points) -> float:
+def over_sum(points: Points) -> float:
+    """S/(P + N); 0 where that sum isn't above 0."""
     total = points.positive + points.negative
     return points.scored / total if total > 0 else 0.0
 
 
-FAMILY_SCORES: Mapping[str, tuple[str, Callable[[Points], float | None]]] = {
-    "rubric": ("score", _clipped),
-    "healthbench": ("score", _ratio),
-    "prbench": ("score", _normalized),
-    "researchrubrics": ("score", _ratio_or_zero),
-    "profbench": ("score", _positive_only),
-    "ruverbench": ("recall", _over_sum),
-}
-"""For each family the name of its score, and the score of one response."""
+class RubricScore(NamedTuple):
+    """A score of a response from its points.
 
-_MEAN_CLIPPED = ("healthbench",)
+    Attributes:
+        name: of the rate.
+        of: the score of one response; ``None`` where it has none.
+        clipped: whether the mean over responses is brought into 0 to 1.
+        gated: whether a failed must-have costs all of it.
+    """
+
+    name: str
+    of: Callable[[Points], float | None]
+    clipped: bool = False
+    gated: bool = False
 
 
-def family_shares(family: str, outcome: RubricOutcome | None, scoring: Scoring) -> dict[str, Share]:
-    """Compute a response's part of a family's score, and for ``rubric`` of its gates' rate."""
+def score_share(
+    score: RubricScore, outcome: RubricOutcome | None, scoring: Scoring
+) -> Share | None:
+    """Compute a response's part of a score; ``None`` where it has none."""
     if outcome is None:
-        return {}
-    name, score = FAMILY_SCORES[family]
-    shares = {}
+        return None
     scored = outcome.low, outcome.high
     if scoring == "faithful":
         scored = (outcome.low._replace(scored=outcome.earned),) * 2
-    ends = [end for end in map(score, scored) if end is not None]
-    if ends:
-        low, high = min(ends), max(ends)
-        if family == "rubric" and outcome.has_gates and outcome.gates is not True:
-            low, high = 0.0, 0.0 if outcome.gates is False else high  # a failed gate costs all
-        shares[name] = Share(low, high, 1)
-    if family == "rubric" and outcome.has_gates:
-        shares["gates"] = Share.of([outcome.gates])
-    return shares
+    ends = [end for end in map(score.of, scored) if end is not None]
+    if not ends:
+        return None
+    if score.gated and outcome.has_gates and outcome.gates is not True:
+        return Share(0.0, 0.0 if outcome.gates is False else max(ends), 1)
+    return Share(min(ends), max(ends), 1)
 
 
 def score_measure(
-    family: str,
+    score: RubricScore,
     shares: Mapping[Share, int],
     outcomes: Iterable[RubricOutcome],
     *,
     readable: float = 1.0,
     together: EndSpreads | None = None,
 ) -> RateEstimate:
-    """Turn contributions to a score into its estimate; HealthBench's mean is clipped."""
-    span = _range(family, outcomes)
+    """Turn contributions to a score into its estimate."""
+    span = _range(score, outcomes)
     estimate = measure(shares, readable=readable, together=together, span=span)
-    if family in _MEAN_CLIPPED:
+    if score.clipped:
         for field in ("interval", "bounds"):
             ends = estimate[field]
             if ends is not None:
@@ -193,6 +188,10 @@ def score_measure(
         if estimate["value"] is not None:
             estimate["value"] = min(1.0, max(0.0, estimate["value"]))
     return estimate
+
+
+OWN_SCORE = RubricScore("score", clipped, gated=True)
+"""Ours: for rubrics that are no benchmark's."""
 
 
 class ScoresByType:
@@ -206,9 +205,8 @@ class ScoresByType:
         self._scoring = scoring
         self._outcomes: dict[tuple[str, str, str], Counter[RubricOutcome]] = {}
 
-    def add(self, sample: Sample, critique: Critique, benchmark: str) -> None:
+    def add(self, sample: Sample, critique: Critique, family: str) -> None:
         """Take in a response; a checklist with more types than :data:`TYPES` has none."""
-        family = benchmark if benchmark in FAMILY_SCORES else "rubric"
         parts: dict[tuple[str, str], tuple[list[Constraint], list[Judgment]]] = {}
         for constraint, judgment in zip(sample.checklist, critique.judgments, strict=False):
             named = [("type", constraint.type)] if constraint.type is not None else []
@@ -228,23 +226,23 @@ class ScoresByType:
             if outcome is not None and (key in self._outcomes or len(self._outcomes) < TYPES):
                 self._outcomes.setdefault(key, Counter())[outcome] += 1
 
-    def result(self, *, readable: float) -> dict[str, Any]:
+    def result(self, scores: Mapping[str, RubricScore], *, readable: float) -> dict[str, Any]:
         """Return the breakdowns, laid out as those by tags; empty without types."""
         by: dict[str, Any] = {}
         for (family, dimension, kind), outcomes in sorted(self._outcomes.items()):
             shares: Counter[Share] = Counter()
-            name = FAMILY_SCORES[family][0]
+            score = scores[family]
             for outcome, count in outcomes.items():
                 if not outcome.low.positive:
                     continue  # as in HealthBench's code
-                share = family_shares(family, outcome, self._scoring).get(name)
+                share = score_share(score, outcome, self._scoring)
                 if share is not None:
                     shares[share] += count
             group = by.setdefault(f"score by {dimension}", {}).setdefault(kind, {"samples": 0})
             group["samples"] += outcomes.total()
             if shares:
-                measured = score_measure(family, shares, outcomes, readable=readable)
-                group[family] = {name: measured}
+                measured = score_measure(score, shares, outcomes, readable=readable)
+                group[family] = {score.name: measured}
         return by
 
 
@@ -252,14 +250,13 @@ TYPES = 500
 """Types that are told apart: more help nobody."""
 
 
-def _range(family: str, outcomes: Iterable[RubricOutcome]) -> tuple[int, int]:
+def _range(score: RubricScore, outcomes: Iterable[RubricOutcome]) -> tuple[int, int]:
     """Find whole numbers between which the score of every response lies."""
-    score = FAMILY_SCORES[family][1]
     least, most = 0, 1
     for outcome in outcomes:
         _, positive, negative = outcome.low
         for scored in (negative, positive):
-            end = score(Points(scored, positive, negative))
+            end = score.of(Points(scored, positive, negative))
             if end is not None:
                 least, most = min(least, math.floor(end)), max(most, math.ceil(end))
     return least, most

@@ -3,45 +3,168 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from heedful.core.nouns import Status
 from heedful.metrics.clusters import ClusterStore, cluster_of
-from heedful.metrics.contributions import collect, contributions
-from heedful.metrics.gathering import Factors, GroupCounts, Labels
-from heedful.metrics.multiif import Conversations
-from heedful.metrics.notes import DROPPED, notes
+from heedful.metrics.family import all_families, family_of
+from heedful.metrics.gathering import GROUPS, Factors, GroupCounts, Labels
+from heedful.metrics.general import (
+    BY_PRIORITY,
+    CHECKED,
+    CONSTRAINTS_MET,
+    FULLY_MET,
+    WEIGHTED,
+)
 from heedful.metrics.outcomes import (
     NOT_APPLICABLE,
     UNDECIDED,
     RowOutcome,
-    outcome,
+    fitted,
+    packed_verdict,
     sort_verdicts,
     unpack,
 )
 from heedful.metrics.rates import EndSpreads, Share, known_value, macro_measure, measure
 from heedful.metrics.reliability import Reliability
-from heedful.metrics.rubrics import FAMILY_SCORES, ScoresByType, score_measure
-from heedful.metrics.satisfaction import advancedif_unreadable, scores_of
+from heedful.metrics.rubrics import (
+    OWN_SCORE,
+    ScoresByType,
+    rubric_outcome,
+    score_measure,
+    score_share,
+)
 from heedful.metrics.shares import pooled
 from heedful.metrics.tagged import ConstraintTags, tags_of
-from heedful.metrics.units import RowUnits
 from heedful.metrics.votes import Votes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from heedful.core.nouns import Critique, Sample, Scoring
     from heedful.metrics.clusters import Cell, Spreads
-    from heedful.metrics.contributions import Rate, Shares
+    from heedful.metrics.family import Family, Mean, Units
     from heedful.metrics.outcomes import Verdicts
     from heedful.metrics.rates import RateEstimate
+
+    Rate = tuple[str, str]
+    """A family and the name of one of its rates."""
+
+    Shares = dict[Rate, dict[Share, int]]
+    """For each rate: how many rows made each contribution."""
 
 
 DIMENSIONS = ("type", "subtype", "priority", "verifier")
 ALL = ("row",)
 LABELS = ("share", "labels")
 VOTES = ("share", "votes")
+
+DROPPED = {"dropped": f"more than {GROUPS} values"}
+"""Stands in a breakdown for its groups."""
+
+
+def scores(sample: Sample, critique: Critique, scoring: Scoring) -> dict[str, float | None]:
+    """Score one row, for the results file; what an undecided verdict can change is ``None``."""
+    row = outcome(sample, critique, sort_verdicts(sample, critique), scoring)
+    return {**scores_of(row, scoring)}
+
+
+@lru_cache(maxsize=4096)
+def scores_of(row: RowOutcome, scoring: Scoring) -> Mapping[str, float | None]:
+    """Score all rows that came out alike."""
+    shares = contributions([row], scoring)[0]
+    known: dict[str, float | None] = {"csr": None, "isr": None}
+    known |= {
+        rate[1]: known_value(shares[rate])
+        for rate in (CONSTRAINTS_MET, FULLY_MET, BY_PRIORITY)
+        if rate in shares
+    }
+    if row.rubric is not None:
+        score = score_share(OWN_SCORE, row.rubric, scoring)
+        known["score"] = None if score is None else known_value(score)
+    for name in ("strict", "loose"):
+        share = shares.get((CHECKED, f"prompt_{name}"))
+        if share is not None:
+            known[name] = known_value(share)
+    return known
+
+
+def outcome(sample: Sample, critique: Critique, verdicts: Verdicts, scoring: Scoring) -> RowOutcome:
+    """Boil a row down to what it can contribute to a rate."""
+    states = verdicts.states
+    total = sum([packed_verdict(state) for state in states])
+    primary = verdicts.priorities.get("primary", 0)
+    tag = str(sample.tags.get("benchmark") or "")
+    family = family_of(tag) if tag else None
+    judgments = fitted(sample.checklist, critique.judgments)
+    rubric = rubric_outcome(sample.checklist, judgments)
+    return RowOutcome(
+        unpack(primary),
+        unpack(total - primary),
+        bool(verdicts.priorities),
+        unpack(sum(verdicts.verifiers.values())),
+        unpack(verdicts.loose),
+        family.name if family is not None and family.own else "",
+        family is not None and tag != family.name,
+        _declared(critique.declared, sample, family, scoring) if critique.declared else (),
+        rubric,
+        rubric is not None and any(each.is_penalty for each in sample.checklist),
+    )
+
+
+def _declared(
+    said: Mapping[str, Any], sample: Sample, family: Family | None, scoring: Scoring
+) -> tuple[tuple[str, Any], ...]:
+    """Let families read a declaration: the row's own, and those that read any."""
+    readers = {each.name: each for each in all_families().values() if each.reads_all}
+    if family is not None:
+        readers[family.name] = family
+    read = [
+        (name, each.declared(said, sample, scoring))
+        for name, each in readers.items()
+        if each.declared is not None
+    ]
+    return tuple((name, value) for name, value in read if value is not None)
+
+
+def contributions(
+    rows: Collection[RowOutcome], scoring: Scoring, *, every: bool = False
+) -> list[dict[Rate, Share]]:
+    """List each outcome's contributions to the rates of all families, by the outcome's number.
+
+    Args:
+        rows: the outcomes.
+        scoring: of all.
+        every: give also the rates that a run of these rows wouldn't have.
+    """
+    families = {
+        name: family
+        for name, family in all_families(*{row.benchmark for row in rows}).items()
+        if every or family.enabled is None or family.enabled(rows)
+    }
+    replaced = {name: () if every else family.replaces for name, family in families.items()}
+    return [
+        {
+            (name, rate): share
+            for name, family in families.items()
+            if name not in replaced.get(row.benchmark, ())
+            for rate, share in family.rates(row, scoring).items()
+        }
+        for row in rows
+    ]
+
+
+def collect(counts: Mapping[int, int], parts: Sequence[Mapping[Rate, Share]]) -> Shares:
+    """Add up the contributions of the outcomes counted, by rate."""
+    by_rate: Shares = {}
+    for number, count in counts.items():
+        for rate, share in parts[number].items():
+            shares = by_rate.get(rate)
+            if shares is None:
+                shares = by_rate[rate] = {}
+            shares[share] = shares.get(share, 0) + count
+    return by_rate
 
 
 class Summary:
@@ -64,8 +187,8 @@ class Summary:
         self._failed = 0
         self._tags: dict[str, GroupCounts[int]] = {}
         self._dimensions: dict[str, GroupCounts[int]] = {name: GroupCounts() for name in DIMENSIONS}
-        self._units = RowUnits(scoring)
-        self._conversations = Conversations(scoring)
+        self._units: dict[str, Units] = {}
+        self._families: dict[str, Family] = {}
         self._reliability = Reliability(scoring)
         self._constraint_tags = ConstraintTags()
         self._labels = Labels()
@@ -87,11 +210,14 @@ class Summary:
         unsaid = UNDECIDED in states or NOT_APPLICABLE in states
         if unsaid or len(critique.judgments) != len(states):
             self._add_undecided(critique, len(states))
-        self._units.add(sample, critique, row, states)
-        self._conversations.add(sample, row)
+        family = family_of(str(sample.tags.get("benchmark") or ""))
+        if family is not None and family.units is not None:
+            units = self._units.setdefault(family.name, family.units(self._scoring))
+            units.add(sample, critique, row, [s for s in states if s != NOT_APPLICABLE])
         self._reliability.add(sample, row)
         if row.rubric is not None:
-            self._typed.add(sample, critique, row.benchmark)
+            own = family is not None and family.score is not None and not row.of_judge
+            self._typed.add(sample, critique, row.benchmark if own else WEIGHTED[0])
         if verdicts.types or verdicts.priorities:
             self._factors.add(sample, number, len(verdicts.types))
         cells = [
@@ -152,11 +278,12 @@ class Summary:
         constraints = sum(verdicts.values())
         applicable = constraints - verdicts.get("not_applicable", 0)
         decided = verdicts["met"] + verdicts["unmet"]
+        self._families = all_families(*{row.benchmark for row in self._outcomes})
         parts = contributions(self._outcomes, self._scoring)
         self._together = together = self._clusters.spreads(self._contributions(parts))
         by = self._by_constraint() | self._by_tag(parts)
-        self._conversations.into(by, readable=self._readable)
-        by |= self._typed.result(readable=self._readable)
+        named = {name: each.score for name, each in self._families.items() if each.score}
+        by |= self._typed.result(named, readable=self._readable)
         result = {
             "samples": read + self._failed,
             "constraints": constraints,
@@ -173,8 +300,8 @@ class Summary:
             "votes": self._votes.result(together.get((VOTES, None)), readable=self._readable),
             "notes": self._notes(by),
         }
-        if self._units.systems:
-            result["contradictions"] = self._units.systems.contradictions()
+        for units in self._units.values():
+            units.extend(result, readable=self._readable)
         return result
 
     def _add_undecided(self, critique: Critique, constraints: int) -> None:
@@ -194,7 +321,12 @@ class Summary:
     def _pooled(self, packed: int) -> Share:
         """Turn packed counts into its part of a rate over verdicts."""
         share = pooled(unpack(packed))
-        if self._scoring == "strict" or any(r.benchmark != "structflow" for r in self._outcomes):
+        families = self._families
+        unmet = all(
+            row.benchmark in families and families[row.benchmark].unmet_if_undecided
+            for row in self._outcomes
+        )
+        if self._scoring == "strict" or not unmet:
             return share
         return Share.known(share.low, share.units)
 
@@ -216,11 +348,10 @@ class Summary:
 
     def _measure(self, shares: Mapping[Share, int], cell: Cell, rate: Rate | None) -> RateEstimate:
         together = self._together.get((cell, rate))
-        if rate is not None and rate[0] in FAMILY_SCORES and rate[1] != "gates":
+        score = None if rate is None else self._families[rate[0]].score
+        if score is not None and rate is not None and rate[1] == score.name:
             rubrics = [row.rubric for row in self._outcomes if row.rubric is not None]
-            return score_measure(
-                rate[0], shares, rubrics, readable=self._readable, together=together
-            )
+            return score_measure(score, shares, rubrics, readable=self._readable, together=together)
         return measure(shares, readable=self._readable, together=together)
 
     def _verdicts(self) -> dict[str, int]:
@@ -243,56 +374,49 @@ class Summary:
     def _metrics(self, parts: Sequence[Mapping[Rate, Share]]) -> dict[str, dict[str, RateEstimate]]:
         shares = collect(self._counts, parts)
         metrics = self._measures(shares)
-        if "advancedif" in metrics:
-            metrics["advancedif"] |= self._unreadable_measures(shares)
-            metrics["advancedif"] |= self._macro(
-                parts, "macro_overall", ("advancedif", "overall"), "task"
-            )
-        if "profbench" in metrics:
-            metrics["profbench"] |= self._macro(parts, "overall", ("profbench", "score"), "domain")
-        if "multichallenge" in metrics:
-            rate = "multichallenge", "passed"
-            metrics["multichallenge"] |= self._macro(parts, "overall", rate, "axis")
+        for name, family in self._families.items():
+            if name in metrics:
+                metrics[name] |= self._unread_measures(family, shares)
+                for mean in family.means:
+                    metrics[name] |= self._macro(parts, name, mean)
         reliability = self._reliability.metrics(readable=self._readable)
         if reliability:
             metrics["reliability"] = reliability
-        if self._conversations:
-            metrics["multiif"] = self._conversations.metrics(readable=self._readable)
-        for family, rates in self._units.metrics(readable=self._readable).items():
-            metrics.setdefault(family, {}).update(rates)
+        for name, units in self._units.items():
+            rates = units.metrics(readable=self._readable)
+            if rates:
+                metrics.setdefault(name, {}).update(rates)
         return metrics
 
-    def _unreadable_measures(self, shares: Shares) -> dict[str, RateEstimate]:
-        """Count unreadable rows where AdvancedIF's code does, if all rows are AdvancedIF's."""
-        if not self._failed or any(row.benchmark != "advancedif" for row in self._outcomes):
+    def _unread_measures(self, family: Family, shares: Shares) -> dict[str, RateEstimate]:
+        """Count unreadable rows where the published code does, if all rows are the family's."""
+        others = any(row.benchmark != family.name for row in self._outcomes)
+        if family.unread is None or not self._failed or others:
             return {}
         rates = {}
-        for name, share in advancedif_unreadable(self._scoring).items():
-            rate = "advancedif", name
+        for name, share in family.unread(self._scoring).items():
+            rate = family.name, name
             counts = Counter(shares[rate])
             counts[share] += self._failed
             rates[name] = measure(counts, together=self._together.get((ALL, rate)))
         return rates
 
     def _macro(
-        self,
-        parts: Sequence[Mapping[Rate, Share]],
-        name: str,
-        rate: Rate,
-        tag: str,
+        self, parts: Sequence[Mapping[Rate, Share]], family: str, mean: Mean
     ) -> dict[str, RateEstimate]:
-        """Average a rate over the values of a tag, each weighing the same."""
-        digits = 3 if rate[0] == "profbench" and self._scoring == "faithful" else None
+        digits = mean.faithful_digits if self._scoring == "faithful" else None
+        rate = family, mean.rate
         strata, together = {}, {}
-        for task, counts in self._tags.get(tag, GroupCounts()):
+        for value, counts in self._tags.get(mean.tag, GroupCounts()):
             overall = collect(counts, parts).get(rate)
             if overall:
-                strata[task] = overall
-                together[task] = self._together.get((("tag", tag, task), rate), EndSpreads())
+                strata[value] = overall
+                spread = self._together.get((("tag", mean.tag, value), rate), EndSpreads())
+                together[value] = spread
         if not strata:
             return {}
-        mean = macro_measure(strata, readable=self._readable, together=together, digits=digits)
-        return {name: mean}
+        measured = macro_measure(strata, readable=self._readable, together=together, digits=digits)
+        return {mean.name: measured}
 
     def _pool(self, by_type: Mapping[int, int]) -> Counter[Share]:
         """Turn packed counts into contributions to a rate over verdicts."""
@@ -333,11 +457,8 @@ class Summary:
 
     def _factor_analysis(self, parts: Sequence[Mapping[Rate, Share]]) -> dict[str, Any]:
         rates = {
-            name: [
-                known_value(share) if (share := shares.get(("cfbench", name))) else None
-                for shares in parts
-            ]
-            for name in ("isr", "psr")
+            rate[1]: [known_value(shares[rate]) if rate in shares else None for shares in parts]
+            for rate in (FULLY_MET, BY_PRIORITY)
         }
         columns = {
             "constraints": [row.verdicts.total for row in self._outcomes],
@@ -346,11 +467,32 @@ class Summary:
         return self._factors.result(columns, rates)
 
     def _notes(self, by: Mapping[str, Any]) -> list[str]:
-        rated = [
-            ("ifeval", "prompt_strict") in part
-            for part in contributions(self._outcomes, self._scoring)
+        """Say what the numbers leave out."""
+        notes = [
+            f"no breakdown by {name}: {groups['dropped']}"
+            for name, groups in by.items()
+            if groups == DROPPED
         ]
-        rows = [
-            (row, self._counts[number], rated[number]) for row, number in self._outcomes.items()
-        ]
-        return notes(by, rows, misfits=self._misfits, unplaced=self._units.systems.unplaced)
+        rows = [(row, self._counts[number]) for row, number in self._outcomes.items()]
+        empty = sum(count for row, count in rows if not row.verdicts.total)
+        if empty:
+            notes.append(f"samples with no constraints, which count in no rate: {empty}")
+        penalised = sum(count for row, count in rows if row.penalised)
+        if penalised:
+            what = "samples with negative weights, which are only in the weighted scores"
+            notes.append(f"{what}: {penalised}")
+        if self._misfits:
+            notes.append(
+                "critiques with more or fewer judgments than their checklist has constraints: "
+                f"{self._misfits}; constraints without a judgment count as unparsed"
+            )
+        families = self._families
+        for name, family in families.items():
+            if family.notes is not None:
+                of = [
+                    (row, count)
+                    for row, count in rows
+                    if row.benchmark not in families or name not in families[row.benchmark].replaces
+                ]
+                notes += family.notes(of)
+        return notes

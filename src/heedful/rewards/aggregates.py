@@ -44,14 +44,14 @@ def hybrid(constraints: Sequence[Constraint], met: Sequence[bool]) -> float:
 def psr(constraints: Sequence[Constraint], met: Sequence[bool]) -> float:
     """Give 1 where CFBench's requirement by priority passes, else 0 (arXiv 2408.01122).
 
-    Any primary constraint unmet fails; see :func:`heedful.metrics.satisfaction.cfbench`.
+    Any primary constraint unmet fails; see :mod:`heedful.metrics.families.cfbench`.
     """
-    from heedful.metrics.satisfaction import cfbench_scores
+    from heedful.metrics import scores
 
     verdicts = tuple(Judgment(status=Status.MET if is_met == 1 else Status.UNMET) for is_met in met)
     plain = tuple(Constraint(text="", priority=each.priority) for each in constraints)
     sample = Sample(id="", checklist=plain)
-    passed = cfbench_scores(sample, Critique(judgments=verdicts), "strict")["psr"]
+    passed = scores(sample, Critique(judgments=verdicts), "strict").get("psr")
     if passed is None:
         raise RowError("no constraint has a priority; the aggregate psr needs primary or secondary")
     return passed

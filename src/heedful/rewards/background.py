@@ -127,7 +127,7 @@ class Foreground:
         return list(self._store.usage_records())
 
     async def close(self) -> None:
-        """Give up what is under way."""
+        """Cancel running tasks."""
         tasks = list(self._tasks)
         for task in tasks:
             task.cancel()

@@ -274,7 +274,7 @@ _LEAST_WORDS = re.compile(
     r"|(?:不少于|至少|不低于|大约|约)(\d{2,5})个?[字词]|(\d{2,5})[字词](?:以上|左右)",
     re.IGNORECASE,
 )
-"""What instructions say that makes a sign none, or a length asked for."""
+"""Phrases in instructions that excuse a sign or ask for a length."""
 
 
 # --- gates ----------------------------------------------------------------------------------------

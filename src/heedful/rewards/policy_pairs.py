@@ -234,7 +234,7 @@ def pair_up(
     ties: Ties,
     generator: random.Random,
 ) -> tuple[list[Chosen], str | None]:
-    """Pair the responses to one instruction: the best with the worst, then with what is left.
+    """Pair the responses to one instruction, the best with the worst, repeatedly.
 
     Of responses with the same text one counts, and those without a decided reward do not. Where
     several share the best or the worst reward, ``random`` chooses, and ``length`` takes the two
@@ -340,7 +340,7 @@ def pick(
 
 
 def row_counts(groups: ResponseGroups) -> dict[str, Any]:
-    """Count what was read, and how far its rewards are decided."""
+    """Count rows, and how many rewards are decided."""
     candidates = list(groups)
     return {
         "instructions": len(groups.candidates),

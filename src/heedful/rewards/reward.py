@@ -125,7 +125,7 @@ class RewardCounts:
 
 
 _IN_THIS_PROCESS = {"_background", "_foreground", "_starting", "_answered", "_counts"}
-"""What a reward that is sent to another process leaves behind."""
+"""State that isn't pickled."""
 
 
 class Reward(Closing):
@@ -234,7 +234,7 @@ class Reward(Closing):
         return {name: value for name, value in vars(self).items() if name not in _IN_THIS_PROCESS}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Describe the reward again."""
+        """Restore the settings."""
         self.__dict__.update(state)
         self._begin_in_this_process()
 

@@ -1,4 +1,4 @@
-"""Settings of rewards that make no sense are refused when they are given, not in a training."""
+"""Checks of a reward's settings, made when it is created and not during training."""
 
 from __future__ import annotations
 

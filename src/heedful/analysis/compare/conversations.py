@@ -1,4 +1,4 @@
-"""Rates over whole conversations: SysBench's SSR, FollowBench's CSL, Multi-IF's by turn.
+"""Rates over whole conversations: over leading steps, and by turn.
 
 All are of paired turns; :mod:`heedful.metrics` computes them on one side.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from operator import add
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from heedful.analysis.compare.differences import NOTHING, Difference, bounds
 from heedful.core.text import amount
@@ -21,7 +21,7 @@ from heedful.metrics.gathering import (
     turn_state,
     with_turn,
 )
-from heedful.metrics.multiif import ACCURACIES
+from heedful.metrics.general import ACCURACIES, CHECKED
 from heedful.metrics.outcomes import MET, UNDECIDED
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from heedful.analysis.compare.differences import Four, Part, Rate
     from heedful.core.nouns import Sample, Scoring
     from heedful.metrics.contrasts import Sums
+    from heedful.metrics.family import Steps
 
     Cell = tuple[str, int]
     """A language and the number of a turn."""
@@ -40,40 +41,20 @@ if TYPE_CHECKING:
     Flags = tuple[bool | None, bool | None]
     """SysBench's shipped flags of both sides."""
 
-SSR = ("sysbench", "ssr")
-CSL = ("followbench", "csl")
-
-
-class Steps(NamedTuple):
-    """How a rate over leading steps goes together: the tags, and words for notes."""
-
-    name: str
-    group: str
-    step: str
-    unit: str
-    steps: str
-
-
-STEPS = {
-    SSR: Steps("SysBench's SSR", "system_id", "turn", "system", "turn"),
-    CSL: Steps("FollowBench's CSL", "conversation_id", "level", "example", "level"),
-}
-
 LANGUAGE_AND_TURN = "language and turn"
 """A breakdown of Multi-IF by both, as in a summary."""
 
 
 class Systems:
-    """Compares SysBench's SSR over the systems that are complete on both sides.
+    """Compares a rate over leading steps, such as SysBench's SSR, over what is complete.
 
-    A system is a system prompt (and a model) with its five turns. It counts if all five are in both
-    runs and decided: taking in those that failed before their first gap, too, would leave out only
-    the better ones. Keeps some hundred bytes a system. FollowBench's CSL is the same over its
-    examples and their five levels.
+    A system (an example) counts if all five of its steps are in both runs and decided: taking in
+    those that failed before their first gap, too, would leave out only the better ones. Keeps some
+    hundred bytes a system.
     """
 
-    def __init__(self, scorings: tuple[Scoring, Scoring], rate: Rate = SSR) -> None:
-        self._of = STEPS[rate]
+    def __init__(self, scorings: tuple[Scoring, Scoring], steps: Steps) -> None:
+        self._of = steps
         self._faithful = tuple(scoring == "faithful" for scoring in scorings)
         self._turns: dict[str, dict[str, tuple[bytes, bytes]]] = {}
         self._unplaced = 0
@@ -154,12 +135,13 @@ class Systems:
 
 
 class Turns:
-    """Compares Multi-IF's accuracies by turn and language, with conversations as clusters.
+    """Compares accuracies by turn and language, with conversations as clusters.
 
     Keeps some hundred bytes a conversation.
     """
 
     def __init__(self) -> None:
+        self.family = ""
         self._conversations: dict[int, dict[Cell, tuple[Four, ...]]] = {}
         self._distinct: dict[tuple[Four, ...], tuple[Four, ...]] = {}
         self._compared: Counter[Cell] = Counter()
@@ -168,13 +150,13 @@ class Turns:
         self._extremes: dict[tuple[Cell, int], tuple[float, ...]] = {}
 
     def add(self, cluster: int, sample: Sample, parts: Mapping[Rate, Part]) -> dict[str, str]:
-        """Take in a pair of turns, and their parts of IFEval's rates."""
+        """Take in a pair of turns, and their parts of the accuracies."""
         turn = int(sample.tags.get("turn", 1))
         language = str(sample.tags.get("language", "unknown"))
         cell = (language, turn)
         fours = []
         for place, name in enumerate(ACCURACIES):
-            part = parts.get(("ifeval", name))
+            part = parts.get((CHECKED, name))
             if part is not None:
                 self._units[cell, place] += part.units
                 covered = self._covered.get((cell, place), 0.0)
@@ -201,7 +183,7 @@ class Turns:
         names = ["turns", *(f"turn_{turn}" for turn in self._numbers())]
         if len(self._languages()) > 1:
             names += [f"{name}_languages" for name in names]
-        return [("multiif", name) for name in names]
+        return [(self.family, name) for name in names]
 
     def result(self, name: str, *, seed: int) -> Difference:
         """Compute the difference of one of them."""

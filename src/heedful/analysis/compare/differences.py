@@ -8,10 +8,11 @@ from operator import add
 from typing import TYPE_CHECKING, NamedTuple
 
 from heedful.metrics.contrasts import Contrast, contrast
+from heedful.metrics.family import all_families
 from heedful.metrics.gathering import GROUPS
 from heedful.metrics.outcomes import unpack
-from heedful.metrics.satisfaction import FAMILIES, OVER_ROWS
 from heedful.metrics.shares import pooled
+from heedful.metrics.summary import contributions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -29,9 +30,6 @@ if TYPE_CHECKING:
 
     Key = tuple[str, str, str, str]
     """A dimension and a group, empty for all, then a family and the name of a rate."""
-
-NOT_ROW_BY_ROW = {("advancedif", "success")}
-"""Rates of each judge's own results, which undecided verdicts of the other side don't change."""
 
 NOTHING = (0.0, 0.0, 0.0, 0.0)
 
@@ -97,31 +95,26 @@ def parts(rows: PairRows, scorings: tuple[Scoring, Scoring]) -> tuple[tuple[Rate
     Cached, because a million rows come to a few thousand distinct pairs of outcomes.
     """
     alone, shared = (
-        [_contributions(row, scoring) for row, scoring in zip(pair, scorings, strict=True)]
+        [
+            contributions([row], scoring, every=True)[0]
+            for row, scoring in zip(pair, scorings, strict=True)
+        ]
         for pair in rows
     )
-    return tuple(
-        (
-            rate,
-            joint(
-                (alone[0][rate], alone[1][rate]),
-                None
-                if rate in OVER_ROWS and rows.covered < 1
-                else (shared[0].get(rate), shared[1].get(rate)),
-                rows.covered,
-            ),
-        )
-        for rate in alone[0]
-        if rate in alone[1] and rate not in NOT_ROW_BY_ROW
-    )
-
-
-def _contributions(row: RowOutcome, scoring: Scoring) -> dict[Rate, Share]:
-    return {
-        (family, name): share
-        for family, contribute in FAMILIES.items()
-        for name, share in contribute(row, scoring).items()
-    }
+    families = all_families(rows.alone[0].benchmark)
+    found = []
+    for rate in alone[0]:
+        if rate not in alone[1]:
+            continue
+        family = families[rate[0]]
+        ends = alone[0][rate], alone[1][rate]
+        if rate[1] in family.of_judge:
+            found.append((rate, joint(ends, ends, 1.0)))
+            continue
+        whole = rows.covered == 1 or rate[1] not in family.over_rows
+        both = (shared[0].get(rate), shared[1].get(rate)) if whole else None
+        found.append((rate, joint(ends, both, rows.covered)))
+    return tuple(found)
 
 
 @lru_cache(maxsize=1 << 16)

@@ -4,24 +4,144 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from heedful.analysis.compare.difference_tables import may_turn
-from heedful.analysis.compare.several_tables import against
 from heedful.metrics.contrasts import LEVEL
+from heedful.metrics.general import FULLY_MET, GENERAL
 from heedful.reporting.metric_names import in_words, ranked
-from heedful.reporting.notation import interval, p_value, percent, signed
+from heedful.reporting.notation import (
+    COVERAGE,
+    INTERVAL,
+    NOTHING,
+    bounds,
+    interval,
+    p_value,
+    percent,
+    signed,
+)
+from heedful.reporting.table import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
+
+    Difference = Mapping[str, Any]
 
     Pair = Mapping[str, Any]
+
     Rate = tuple[str, str]
 
 __all__ = ["GateResult", "no_worse"]
 
-GENERAL = ("cfbench", "infobench", "labels")
-"""Families of which a benchmark's own rates go first."""
+BOUNDS = (
+    "Coverage: decided on both sides. Bounds: the difference if all that is undecided were unmet "
+    "on the first side and met on the second, and the other way round."
+)
 
-LEAD = ("cfbench", "isr")
+SHORT = "what share was decided on both sides [and the bounds that the rest leaves]"
+
+COLUMNS = ("first", "second", "Δ", INTERVAL, "p", "higher", "n", COVERAGE, "bounds")
+ADJUSTED = tuple("p (Holm)" if name == "p" else name for name in COLUMNS)
+"""The columns of :func:`cells`, of one test and of several."""
+
+DETAILS = ("n", COVERAGE, "bounds")
+"""Columns that a terminal has no room for; :func:`undecided` has the last two."""
+
+GROUP_DETAILS = ("n", "higher", COVERAGE, "bounds")
+"""The same for a breakdown."""
+
+
+def against(comparison: Mapping[str, Any]) -> list[Pair]:
+    """List the pairs that the baseline is in."""
+    return [
+        pair
+        for pair in comparison["pairs"]
+        if comparison["baseline"] in (pair["first"], pair["second"])
+    ]
+
+
+def cells(measured: Difference) -> tuple[str, ...]:
+    """Write a difference, with its p-value (adjusted, if there are several) and what it shows."""
+    difference = measured["difference"]
+    return (
+        percent(measured["first"]["value"], 1),
+        percent(measured["second"]["value"], 1),
+        signed(difference["value"], 1),
+        interval(difference["interval"], signed),
+        NOTHING if measured["p_holm"] is None else p_value(measured["p_holm"]),
+        higher(measured),
+        f"{measured['compared']:,}",
+        percent(measured["coverage"], 1),
+        bounds(measured, signed),
+    )
+
+
+def higher(measured: Difference) -> str:
+    """Name the side that is shown to be higher, whatever the undecided verdicts are.
+
+    >>> measured = {"p_holm": 0.01, "difference": {"value": -0.2}, "coverage": 1}
+    >>> higher(measured), higher({**measured, "p_holm": 0.3})
+    ('second', 'neither')
+    >>> higher({**measured, "coverage": 0.7, "bounds": [-0.4, 0.1]})
+    'open'
+    """
+    if measured["p_holm"] is None:
+        return NOTHING
+    if measured["p_holm"] >= LEVEL:
+        return "neither"
+    if may_turn(measured):
+        return "open"
+    return "first" if measured["difference"]["value"] > 0 else "second"
+
+
+def undecided(
+    measures: Mapping[str, Difference], title: str, column: str = "metric"
+) -> Iterator[Table]:
+    """Lay out coverage and bounds apart, for a terminal, if anything is undecided.
+
+    Args:
+        measures: by the name of the rate, or of the group.
+        title: of the table that they belong to.
+        column: what the names are.
+    """
+    rows = [
+        (name, percent(measured["coverage"], 1), bounds(measured, signed) or NOTHING)
+        for name, measured in measures.items()
+        if measured["coverage"] < 1
+    ]
+    if rows:
+        yield Table(f"Not all decided: {title}", (column, COVERAGE, "bounds"), rows, BOUNDS)
+
+
+def delta(measured: Difference) -> float:
+    """Return the difference, 0 where there is none."""
+    return measured["difference"]["value"] or 0.0
+
+
+def differs(measured: Difference) -> bool:
+    """Check whether a difference is shown when it is read alone: its interval excludes 0."""
+    return measured["p"] is not None and measured["p"] < LEVEL
+
+
+def may_turn(measured: Difference) -> bool:
+    """Check whether the undecided verdicts may turn a difference round."""
+    if measured["coverage"] == 1 or not measured["bounds"]:
+        return False
+    low, high = measured["bounds"]
+    return bool(low <= 0 <= high)
+
+
+def summary(measures: Collection[Difference], what: str) -> str:
+    """Say how far several tests that are read together can be trusted; nothing of a single one."""
+    tested = [measure for measure in measures if measure["p"] is not None]
+    if len(tested) < 2:  # noqa: PLR2004 - several
+        return ""
+    adjusted = sum(measure["p_holm"] < LEVEL for measure in tested)
+    return (
+        f"{sum(map(differs, tested)):,} of {len(tested):,} intervals exclude 0; without any "
+        f"difference about {LEVEL * len(tested):.1f} would. {adjusted:,} p-values, adjusted for "
+        f"the number of {what} (Holm), are below {LEVEL}."
+    )
+
+
+LABELS = "labels"
 
 MOST = 0.9
 """Share of the samples that a benchmark's own rate must be about to stand for all."""
@@ -62,7 +182,7 @@ def no_worse(pair: Pair, *, margin: float, rates: Sequence[Rate] = ()) -> list[G
     interval.
     """
     measures = _tested(pair)
-    chosen = rates or [_lead(measures) or LEAD]
+    chosen = rates or [_lead(measures) or FULLY_MET]
     return [_checked(pair, rate, measures.get(rate), margin) for rate in chosen]
 
 
@@ -101,11 +221,11 @@ def _tested(pair: Pair) -> dict[Rate, Any]:
 
 def _lead(measures: Mapping[Rate, Any]) -> Rate | None:
     """Choose the rate that a pair is quoted by: its benchmark's own first, or else ISR."""
-    own = [rate for rate in measures if rate[0] not in GENERAL]
-    if own and LEAD in measures:
-        most = MOST * measures[LEAD]["compared"]
+    own = [rate for rate in measures if rate[0] not in (*GENERAL, LABELS)]
+    if own and FULLY_MET in measures:
+        most = MOST * measures[FULLY_MET]["compared"]
         own = [rate for rate in own if measures[rate]["compared"] >= most]
-    return next(iter([*own, *(rate for rate in measures if rate == LEAD), *measures]), None)
+    return next(iter([*own, *(rate for rate in measures if rate == FULLY_MET), *measures]), None)
 
 
 def _headline(pair: Pair, pairs: int) -> str:

@@ -10,8 +10,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any, Literal
 
 from heedful.analysis.compare.conversations import LANGUAGE_AND_TURN
-from heedful.analysis.compare.pairing import paired
-from heedful.analysis.compare.pairs import DIMENSIONS, LABELS, RunComparison
+from heedful.analysis.compare.pairs import DIMENSIONS, LABELS, RunComparison, paired
 from heedful.analysis.compare.sides import differing, sides
 from heedful.core.errors import InputError, UsageError
 from heedful.core.text import amount
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from heedful.analysis.compare.differences import Rate
-    from heedful.analysis.compare.pairing import Pairing, PairingCounts
+    from heedful.analysis.compare.pairs import Pairing, PairingCounts
     from heedful.analysis.compare.sides import Side
 
     Match = Literal["id", "instruction", "conversation"]

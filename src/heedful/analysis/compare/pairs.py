@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import sqlite3
+from collections import Counter
+from contextlib import closing, contextmanager
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from heedful.analysis.compare.conversations import LANGUAGE_AND_TURN, STEPS, Systems, Turns
-from heedful.analysis.compare.decided import decided_by_both
+from heedful.analysis.compare.conversations import LANGUAGE_AND_TURN, Systems, Turns
 from heedful.analysis.compare.differences import (
     Clusters,
     Differences,
@@ -14,22 +16,30 @@ from heedful.analysis.compare.differences import (
     parts,
     pooled_part,
 )
-from heedful.analysis.compare.verdict_pairs import VerdictPairs
-from heedful.metrics.contrasts import adjust_p
+from heedful.analysis.compare.sides import decided_by_both
+from heedful.core.errors import InputError
+from heedful.core.text import amount
+from heedful.metrics.agreement_intervals import rate_estimates
+from heedful.metrics.contrasts import LEVEL, adjust_p, contrast
+from heedful.metrics.family import all_families, family_of
 from heedful.metrics.gathering import GROUPS, agreement
-from heedful.metrics.multiif import ACCURACIES
-from heedful.metrics.outcomes import MET, NOT_APPLICABLE, UNDECIDED, UNMET, outcome, sort_verdicts
-from heedful.metrics.satisfaction import advancedif
+from heedful.metrics.general import ACCURACIES, CHECKED, POOLED
+from heedful.metrics.outcomes import MET, NOT_APPLICABLE, UNDECIDED, UNMET, sort_verdicts
+from heedful.metrics.summary import outcome
+from heedful.reporting.notation import percent
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from heedful.analysis.compare.differences import Difference, Part, Rate
+    from heedful.analysis.compare.sides import Side
     from heedful.core.nouns import Sample, Scoring
     from heedful.jobs.results import Scored
-    from heedful.metrics.contrasts import Contrast
-    from heedful.metrics.outcomes import RowOutcome, Verdicts
+    from heedful.metrics.contrasts import Contrast, Sums
+    from heedful.metrics.family import Family
+    from heedful.metrics.outcomes import Verdicts
     from heedful.metrics.rates import Share
+
 
 DIMENSIONS = {
     "type": "types",
@@ -39,17 +49,11 @@ DIMENSIONS = {
 }
 """Breakdowns by what a constraint is, and where sorted verdicts hold them."""
 
-CONSTRAINTS = ("infobench", "drfr")
-"""The rate over constraints, which every row has a part in."""
-
 LABELS = ("labels", "agreement")
 """How often verdicts are as the known ones, which are of one response."""
 
-OVERALL, MACRO = ("advancedif", "overall"), ("advancedif", "macro_overall")
-SUCCESS = ("advancedif", "success")
-
-TASKS = "tasks of advancedif"
-"""Dimension of AdvancedIF's rows for the mean over its tasks."""
+MEAN_OVER = "mean over "
+"""Dimension of the rows for a mean over the values of a tag."""
 
 
 class RunComparison:
@@ -68,7 +72,8 @@ class RunComparison:
         self._by = by
         self._clusters = Clusters()
         self._differences = Differences(self._clusters)
-        self._stepwise = {rate: Systems(scorings, rate) for rate in STEPS}
+        self._stepwise: dict[Rate, Systems] = {}
+        self._means: dict[Rate, tuple[Rate, str]] = {}
         self._turns = Turns()
         self._pairs = VerdictPairs(self._clusters)
         self._loose = [False, False]
@@ -94,8 +99,6 @@ class RunComparison:
         for side, row in enumerate(shared):
             self._loose[side] |= row.loose.decided > 0
         contributed = dict(parts(rows, self._scorings))
-        if alone[0].benchmark == "advancedif":
-            contributed |= self._advancedif(alone, first.sample, contributed)
         contributed |= _labelled(first.sample, verdicts, both)
         self._gather(cluster, first.sample, rows, (verdicts, both), contributed)
 
@@ -109,34 +112,34 @@ class RunComparison:
     ) -> None:
         """Add what a pair contributes to every rate, of all pairs, conversations and groups."""
         tags = sample.tags
-        benchmark = rows.alone[0].benchmark
-        multiif = benchmark == "multiif"
-        for (family, _), systems in self._stepwise.items():
-            if benchmark == family and verdicts[0][0].states:
-                flags = rows.alone[0].all_ok, rows.alone[1].all_ok
+        family = family_of(rows.alone[0].benchmark) if rows.alone[0].benchmark else None
+        replaced: Collection[str] = ()
+        if family is not None:
+            self._add_means(family, sample, contributed)
+            if family.steps is not None and verdicts[0][0].states:
+                name, steps = family.steps
+                systems = self._stepwise.setdefault(
+                    (family.name, name), Systems(self._scorings, steps)
+                )
+                flags = rows.alone[0].said(family.name), rows.alone[1].said(family.name)
                 first, second = map(_masked, *verdicts)
                 systems.add(sample, (first, second), flags)
-        if multiif:
-            tags = {**tags, **self._turns.add(cluster, sample, contributed)}
+            if family.by_turn:
+                self._turns.family, replaced = family.name, (CHECKED,)
+                tags = {**tags, **self._turns.add(cluster, sample, contributed)}
         for rate, part in contributed.items():
-            if not (multiif and rate[0] == "ifeval"):  # these stand by turn
+            if rate[0] not in replaced:  # these stand by turn
                 self._differences.add(rate, part)
         self._group(tags, verdicts, contributed)
 
-    def _advancedif(
-        self, rows: Sequence[RowOutcome], sample: Sample, contributed: Mapping[Rate, Part]
-    ) -> dict[Rate, Part]:
-        """Add the overall rate by task; return how often the judges' results were usable."""
-        if OVERALL in contributed and "task" in sample.tags:
-            self._differences.add(OVERALL, contributed[OVERALL], TASKS, str(sample.tags["task"]))
-        shares = [
-            advancedif(row, scoring).get("success")
-            for row, scoring in zip(rows, self._scorings, strict=True)
-        ]
-        first, second = shares
-        if first is None or second is None:
-            return {}
-        return {SUCCESS: joint((first, second), (first, second), 1.0)}
+    def _add_means(self, family: Family, sample: Sample, contributed: Mapping[Rate, Part]) -> None:
+        """Add the rates of which the family has a mean over the values of a tag."""
+        for mean in family.means:
+            rate = family.name, mean.rate
+            if rate in contributed and mean.tag in sample.tags:
+                value = str(sample.tags[mean.tag])
+                self._means[family.name, mean.name] = rate, MEAN_OVER + mean.tag
+                self._differences.add(rate, contributed[rate], MEAN_OVER + mean.tag, value)
 
     def _group(
         self,
@@ -152,7 +155,7 @@ class RunComparison:
                 for value in packed[0]:
                     counts = [of.get(value, 0) for of in packed]
                     pair = pooled_part((counts[0], counts[1]), (counts[2], counts[3]))
-                    self._differences.add(CONSTRAINTS, pair, dimension, value)
+                    self._differences.add(POOLED, pair, dimension, value)
             elif dimension in tags:
                 for rate, part in contributed.items():
                     self._differences.add(rate, part, dimension, str(tags[dimension]))
@@ -163,10 +166,13 @@ class RunComparison:
         As in a summary, IFEval's are for verifiers: they need loose verdicts on both sides.
         """
         compared = [
-            rate for rate in self._differences.rates() if rate[0] != "ifeval" or all(self._loose)
+            rate for rate in self._differences.rates() if rate[0] != CHECKED or all(self._loose)
         ]
-        if self._differences.groups(TASKS):
-            compared.append(MACRO)
+        compared += [
+            name
+            for name, (_, dimension) in self._means.items()
+            if self._differences.groups(dimension)
+        ]
         compared += self._turns.rates()
         return [*compared, *(rate for rate, systems in self._stepwise.items() if systems)]
 
@@ -192,8 +198,8 @@ class RunComparison:
         """Compute the difference of a rate over all pairs."""
         if rate in self._stepwise:
             return self._stepwise[rate].result(seed=seed)
-        if rate == MACRO:
-            return self._differences.macro(OVERALL, TASKS, seed=seed)
+        if rate in self._means:
+            return self._differences.macro(*self._means[rate], seed=seed)
         if rate in self._turns.rates():
             return self._turns.result(rate[1], seed=seed)
         return self._differences.result(rate, seed=seed)
@@ -201,12 +207,17 @@ class RunComparison:
     def _notes(self, undecided: Contrast) -> list[str]:
         notes = [
             f"no breakdown by {dimension}: more than {GROUPS} values"
-            for dimension in sorted(self._differences.dropped - {TASKS})
+            for dimension in sorted(self._differences.dropped)
+            if not dimension.startswith(MEAN_OVER)
         ]
         for systems in self._stepwise.values():
             notes += systems.notes()
-        if any(rate[0] == "healthbench" for rate in self._differences.rates()):
-            notes.append("HealthBench's means are compared before they are clipped to 0 to 100 %")
+        families = all_families(*(rate[0] for rate in self._differences.rates()))
+        for name in dict.fromkeys(rate[0] for rate in self._differences.rates()):
+            score = families[name].score if name in families else None
+            if score is not None and score.clipped:
+                title = families[name].title
+                notes.append(f"{title}'s means are compared before they are clipped to 0 to 100 %")
         return notes + self._pairs.notes(undecided)
 
     def _breakdown(self, dimension: str, wanted: Sequence[Rate], seed: int) -> dict[str, Any]:
@@ -228,14 +239,14 @@ class RunComparison:
         self, dimension: str, group: str, wanted: Sequence[Rate], seed: int
     ) -> Iterator[tuple[Rate, Any]]:
         if dimension in DIMENSIONS:
-            yield CONSTRAINTS, self._differences.result(CONSTRAINTS, dimension, group, seed=seed)
+            yield POOLED, self._differences.result(POOLED, dimension, group, seed=seed)
             return
         there = set(self._differences.rates(dimension, group))
         mean = self._turns.mean(dimension, group, seed=seed)
-        if mean is not None and any(family == "multiif" for family, _ in wanted):
-            yield ("multiif", "mean"), mean
+        if mean is not None and any(family == self._turns.family for family, _ in wanted):
+            yield (self._turns.family, "mean"), mean
             others = [] if dimension == LANGUAGE_AND_TURN else wanted
-            wanted = [*(("ifeval", name) for name in ACCURACIES), *others]
+            wanted = [*((CHECKED, name) for name in ACCURACIES), *others]
         for rate in wanted:
             if rate in there:
                 yield rate, self._differences.result(rate, dimension, group, seed=seed)
@@ -274,3 +285,329 @@ def _agreements(sample: Sample, sides: Sequence[Verdicts]) -> tuple[Share, Share
         for side in sides
     )
     return first, second
+
+
+KEYS = ("id", "instruction", "conversation")
+"""Columns that rows are matched by, tried in this order until some match."""
+
+COLUMNS = "position INTEGER, id, instruction, conversation, cluster, checklist, response"
+
+PAIRS = """
+CREATE TABLE pairs AS
+WITH
+    mine AS (SELECT * FROM first WHERE {key} IN
+        (SELECT {key} FROM first GROUP BY {key} HAVING count(*) = 1)),
+    theirs AS (SELECT * FROM second WHERE {key} IN
+        (SELECT {key} FROM second GROUP BY {key} HAVING count(*) = 1))
+SELECT
+    mine.position AS first,
+    theirs.position AS second,
+    min(mine.position) OVER (PARTITION BY mine.cluster) AS cluster,
+    mine.id AS id,
+    mine.conversation IS NOT theirs.conversation AS conversations,
+    mine.checklist IS NOT theirs.checklist AS checklists,
+    mine.response IS NOT theirs.response AS responses
+FROM mine JOIN theirs USING ({key})
+ORDER BY cluster, first
+"""
+"""Pairs in the order of the first run, those of a cluster together."""
+
+ALONE = (
+    "SELECT count(*) FROM {side} WHERE {key} IS NULL OR {key} NOT IN (SELECT {key} FROM {other}"
+    " WHERE {key} IS NOT NULL)"
+)
+
+
+class RowPair(NamedTuple):
+    """Two rows that are the same sample, by their positions, and what varies together."""
+
+    first: int
+    second: int
+    cluster: int
+
+
+class PairingCounts(NamedTuple):
+    """Counts of the rows of two sides by whether they match.
+
+    Attributes:
+        paired: pairs.
+        only_first: rows of the first side that the second does not have.
+        only_second: the other way about.
+        ambiguous: rows left out, as another of their run has the same key.
+        conversations: pairs with other messages.
+        checklists: pairs with other constraints.
+        responses: pairs with other responses.
+    """
+
+    paired: int
+    only_first: int
+    only_second: int
+    ambiguous: int
+    conversations: int
+    checklists: int
+    responses: int
+
+
+class Pairing:
+    """The rows of two sides, while :func:`paired`.
+
+    Attributes:
+        key: what they were matched by.
+        counts: how they go together.
+    """
+
+    def __init__(self, database: sqlite3.Connection, key: str) -> None:
+        self._database = database
+        self.key = key
+        totals = database.execute(
+            "SELECT count(*), total(conversations), total(checklists), total(responses) FROM pairs"
+        ).fetchone()
+        matched, conversations, checklists, responses = map(int, totals)
+        first, second = (
+            int(database.execute(ALONE.format(side=side, other=other, key=key)).fetchone()[0])
+            for side, other in (("first", "second"), ("second", "first"))
+        )
+        rows = sum(_count(database, side) for side in ("first", "second"))
+        self.counts = PairingCounts(
+            paired=matched,
+            only_first=first,
+            only_second=second,
+            ambiguous=rows - 2 * matched - first - second,
+            conversations=conversations,
+            checklists=checklists,
+            responses=responses,
+        )
+
+    def example(self, what: str) -> str:
+        """Return the id of the first pair that differs in ``conversations`` or ``checklists``."""
+        query = f"SELECT id FROM pairs WHERE {what} LIMIT 1"  # noqa: S608 - our own words
+        return str(self._database.execute(query).fetchone()[0])
+
+    def __iter__(self) -> Iterator[RowPair]:
+        """Yield the pairs with the same checklist, those of a cluster one after another."""
+        query = "SELECT first, second, cluster FROM pairs WHERE NOT checklists ORDER BY rowid"
+        for row in self._database.execute(query):
+            yield RowPair(*row)
+
+
+@contextmanager
+def paired(first: Side, second: Side, key: str | None) -> Iterator[Pairing]:
+    """Match the rows of two sides."""
+    with closing(sqlite3.connect("", isolation_level=None)) as database:
+        for name, side in (("first", first), ("second", second)):
+            database.execute(f"CREATE TABLE {name} ({COLUMNS})")
+            database.execute("BEGIN")
+            insert = f"INSERT INTO {name} VALUES (?, ?, ?, ?, ?, ?, ?)"  # noqa: S608 - our own words
+            database.executemany(insert, side.cards())
+            database.execute("COMMIT")
+        for by in KEYS if key is None else (key,):
+            for name in ("first", "second"):
+                database.execute(f"CREATE INDEX {name}_{by} ON {name} ({by})")
+            database.execute(PAIRS.format(key=by))
+            if _count(database, "pairs"):
+                yield Pairing(database, by)
+                return
+            database.execute("DROP TABLE pairs")
+    raise _no_pairs(first, second)
+
+
+def _count(database: sqlite3.Connection, table: str) -> int:
+    return int(database.execute(f"SELECT count(*) FROM {table}").fetchone()[0])  # noqa: S608 - ours
+
+
+def _no_pairs(first: Side, second: Side) -> InputError:
+    mixed = [side for side in (first, second) if side.only is None and len(side.models) > 1]
+    if mixed:
+        side = mixed[0]
+        models = ", ".join(side.models)
+        return InputError(
+            f"no sample of {first.name} is exactly once in {second.name}; {side.name} holds the "
+            f"responses of several models ({models})",
+            where=str(side.run.directory),
+            hint=f"name one of them: {side.run.directory}@{next(iter(side.models))}",
+        )
+    return InputError(
+        f"no sample of {first.name} ({sum(first.models.values()):,}) is in {second.name} "
+        f"({sum(second.models.values()):,}), by id or by its messages",
+        where=f"{first.run.directory} and {second.run.directory}",
+        hint="compare runs on the same samples",
+    )
+
+
+FLIPS_LISTED = 1000
+
+OUTCOMES = ("wins", "losses", "ties", "undecided")
+"""Of a sample: the first side met more of its constraints, or fewer, or as many."""
+
+AVOIDED = {MET: UNMET, UNMET: MET}
+"""How a verdict on a criterion with a negative weight counts, where all must be met."""
+
+STATES = {MET: "met", UNMET: "unmet", UNDECIDED: "undecided"}
+
+VERDICTS = ("", "", "", "verdicts")
+PASSES = ("", "", "", "passes")
+LEFT = ("", "", "", "undecided")
+"""Keys of other sums by cluster than those of rates."""
+
+
+class VerdictPairs:
+    """Counts how the sides' verdicts and samples compare, and lists the verdicts that differ."""
+
+    def __init__(self, clusters: Clusters) -> None:
+        self._clusters = clusters
+        self._transitions: Counter[tuple[int, int]] = Counter()
+        self._outcomes: Counter[str] = Counter()
+        self._passes: Counter[tuple[bool, bool]] = Counter()
+        self._one_sided = 0
+        self._flips: list[dict[str, Any]] = []
+
+    def add(
+        self, first: Scored, second: Scored, states: tuple[Sequence[int], Sequence[int]]
+    ) -> None:
+        """Take in a pair of rows, and the states of both sides' verdicts."""
+        if first.sample is None:
+            return
+        self._count(*states, [constraint.is_penalty for constraint in first.sample.checklist])
+        for place, pair in enumerate(zip(*states, strict=True)):
+            if set(pair) == {MET, UNMET}:
+                self._flip(first, second, place)
+
+    def _count(self, ours: Sequence[int], theirs: Sequence[int], penalties: Sequence[bool]) -> None:
+        """Count verdicts and samples by how the sides saw them."""
+        both = list(zip(ours, theirs, strict=True))
+        pairs = [pair for pair in both if NOT_APPLICABLE not in pair]
+        self._one_sided += sum((a == NOT_APPLICABLE) != (b == NOT_APPLICABLE) for a, b in both)
+        self._transitions.update(pairs)
+        shared = [(a, b) for a, b in pairs if UNDECIDED not in (a, b)]
+        won = sum(
+            ((a == MET) - (b == MET)) * (-1 if penalty else 1)
+            for a, b, penalty in zip(ours, theirs, penalties, strict=True)
+            if {a, b} <= {MET, UNMET}
+        )
+        result = (
+            "undecided" if not shared else "ties" if not won else "wins" if won > 0 else "losses"
+        )
+        self._outcomes[result] += 1
+        own = [
+            [
+                AVOIDED.get(state, state) if penalty else state
+                for state, penalty in zip(side, penalties, strict=True)
+                if state != NOT_APPLICABLE
+            ]
+            for side in (ours, theirs)
+        ]
+        left = [side.count(UNDECIDED) for side in own]
+        if all(own):
+            if not any(left):
+                first, second = (side.count(MET) == len(side) for side in own)
+                self._passes[first, second] += 1
+                self._clusters.add(PASSES, (float(first), 1.0, float(second), 1.0))
+            units = list(map(float, map(len, own)))
+            self._clusters.add(LEFT, (float(left[0]), units[0], float(left[1]), units[1]))
+        if shared:
+            cells = Counter(shared)
+            self._clusters.add(
+                VERDICTS,
+                (cells[MET, MET], cells[MET, UNMET], cells[UNMET, MET], cells[UNMET, UNMET]),
+            )
+
+    def _flip(self, ours: Scored, theirs: Scored, place: int) -> None:
+        if len(self._flips) == FLIPS_LISTED:
+            return
+        if ours.sample is None or ours.critique is None or theirs.critique is None:
+            return
+        constraint = ours.sample.checklist[place]
+        judgments = [critique.judgments[place] for critique in (ours.critique, theirs.critique)]
+        first, second = (
+            {"status": judgment.status.value, "explanation": judgment.explanation}
+            for judgment in judgments
+        )
+        self._flips.append(
+            {
+                "id": ours.id,
+                "second_id": theirs.id,
+                "constraint": place + 1,
+                "text": constraint.text,
+                "type": constraint.type,
+                "first": first,
+                "second": second,
+            }
+        )
+
+    def result(self, seed: int) -> dict[str, Any]:
+        """Sum up; ``seed`` is that of the randomization tests."""
+        constraints = {
+            (a == MET, b == MET): count
+            for (a, b), count in self._transitions.items()
+            if UNDECIDED not in (a, b)
+        }
+        flips = self._transitions[MET, UNMET] + self._transitions[UNMET, MET]
+        return {
+            "verdicts": {
+                first: {second: self._transitions[a, b] for b, second in STATES.items()}
+                for a, first in STATES.items()
+            },
+            "outcomes": {name: self._outcomes[name] for name in OUTCOMES},
+            "undecided": contrast({"": self._clusters.counted(LEFT)}, seed=seed),
+            "mcnemar": {
+                "constraints": _table(constraints, self._constraints_met(), seed),
+                "samples": _table(self._passes, self._clusters.counted(PASSES), seed),
+            },
+            **self._agreement(),
+            "flips": {"count": flips, "listed": self._flips},
+        }
+
+    def _constraints_met(self) -> Counter[Sums]:
+        """Count clusters by how many of the constraints decided on both sides each side met."""
+        counts: Counter[Sums] = Counter()
+        for (both, first, second, neither), n in self._clusters.counted(VERDICTS).items():
+            decided = both + first + second + neither
+            counts[both + first, decided, both + second, decided] += n
+        return counts
+
+    def _agreement(self) -> dict[str, Any]:
+        """Compute how far the two judges agree; equal verdicts are on the table's diagonal."""
+        estimates = rate_estimates(self._clusters.counted(VERDICTS), ("accuracy", "kappa"))
+        total = self._transitions.total()
+        decided = sum(count for pair, count in self._transitions.items() if UNDECIDED not in pair)
+        equal = self._transitions[MET, MET] + self._transitions[UNMET, UNMET]
+        covered = {
+            "coverage": decided / total if total else 0.0,
+            "bounds": [equal / total, (equal + total - decided) / total] if total else None,
+        }
+        return {"agreement": estimates["accuracy"] | covered, "kappa": estimates["kappa"]}
+
+    def notes(self, undecided: Contrast) -> list[str]:
+        """Say what readers must know of the numbers; ``undecided`` is that of :meth:`result`."""
+        notes = []
+        if self._one_sided:
+            notes.append(
+                f"{amount(self._one_sided, 'constraint')} on one side only: what doesn't apply on "
+                "a side is not in its rates, as in its own summary"
+            )
+        if undecided["p"] is not None and undecided["p"] < LEVEL:
+            shares = " and ".join(
+                f"{percent(undecided[side]['value'], 1)} %" for side in ("first", "second")
+            )
+            notes.append(
+                f"the sides left different shares of the verdicts undecided ({shares}): if what "
+                "was left undecided is met less often than the rest, the side that left more of it "
+                "undecided looks better than it is"
+            )
+        if not self._clusters.counted(VERDICTS):
+            notes.append("no constraint was decided on both sides")
+        return notes
+
+
+def _table(
+    met: Mapping[tuple[bool, bool], int], clusters: Mapping[Sums, int], seed: int
+) -> dict[str, Any]:
+    """Lay out what was met on which side, with a test of the difference."""
+    tested = contrast({"": clusters}, seed=seed)["p"]
+    return {
+        "both": met.get((True, True), 0),
+        "only_first": met.get((True, False), 0),
+        "only_second": met.get((False, True), 0),
+        "neither": met.get((False, False), 0),
+        "p": 1.0 if tested is None else tested,
+    }

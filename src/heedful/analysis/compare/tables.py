@@ -5,30 +5,49 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from heedful.analysis.compare.difference_tables import (
+from heedful.analysis.compare.headline import (
     ADJUSTED,
     BOUNDS,
     COLUMNS,
     DETAILS,
     GROUP_DETAILS,
+    SHORT,
+    against,
     cells,
     delta,
+    differs,
+    headlines,
+    may_turn,
     summary,
     undecided,
 )
-from heedful.analysis.compare.headline import headlines
-from heedful.analysis.compare.several_tables import against, overview
 from heedful.core import taxonomy
 from heedful.core.text import amount
+from heedful.metrics.family import family_of
+from heedful.metrics.general import GENERAL, POOLED
 from heedful.reporting.document import Document
-from heedful.reporting.metric_names import label, ranked
-from heedful.reporting.notation import p_value, percent, share_decided, without_interval
+from heedful.reporting.metric_names import label, ranked, title
+from heedful.reporting.notation import (
+    NOTHING,
+    interval,
+    p_value,
+    percent,
+    share_decided,
+    signed,
+    without_interval,
+)
 from heedful.reporting.table import Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from rich.console import RenderableType
+
+    Pair = Mapping[str, Any]
+
+    Measures = Mapping[tuple[str, str], Mapping[str, Any]]
+
+    """Differences of a rate by pair."""
 
 __all__ = ["document", "head", "notes", "tables", "view"]
 
@@ -37,9 +56,6 @@ TITLE = "Comparison"
 GROUPS_SHOWN = 12
 ROWS_SHOWN = 16
 """Of a breakdown with all its rates, in a terminal; of longer ones it shows one rate."""
-
-GENERAL = ("cfbench", "infobench")
-"""Rates that every benchmark has; a terminal shows the benchmark's own where it has some."""
 
 FLIPS_SHOWN = 5
 FLIPS_WRITTEN = 100
@@ -205,10 +221,18 @@ def _settings(pair: Mapping[str, Any]) -> Table:
     )
 
 
+def _units(pair: Mapping[str, Any]) -> str:
+    """Name what rates over leading steps count instead of samples."""
+    steps = [
+        family.steps
+        for name, rates in pair["metrics"].items()
+        if (family := family_of(name)) and family.steps and family.steps[0] in rates
+    ]
+    return "".join(f", of {rate.upper()} {of.unit}s" for rate, of in steps)
+
+
 def _metrics(pair: Mapping[str, Any], columns: Sequence[str], *, terminal: bool) -> Table:
-    systems = ", of SSR systems" if "ssr" in pair["metrics"].get("sysbench", ()) else ""
-    systems += ", of CSL examples" if "csl" in pair["metrics"].get("followbench", ()) else ""
-    note = READ if terminal else f"{READ} n: samples compared{systems}. {BOUNDS}"
+    note = READ if terminal else f"{READ} n: samples compared{_units(pair)}. {BOUNDS}"
     ranked_rates = list(_ranked(pair["metrics"]))
     bare = without_interval(measured["difference"] for _, _, measured in ranked_rates)
     return Table(
@@ -305,7 +329,7 @@ def _one_rate(
     order = sorted(measured.items(), key=lambda item: (-abs(delta(item[1])), item[0]))
     listed = {taxonomy.name(group, "en"): measure for group, measure in order[:shown]}
     rows = [(group, *cells(measure)) for group, measure in listed.items()]
-    what = "constraints met" if rate == ("infobench", "drfr") else label(*rate)
+    what = "constraints met" if rate == POOLED else label(*rate)
     left = len(order) - len(rows)
     note = summary(measured.values(), "groups")
     if left:
@@ -359,3 +383,104 @@ def _ranked(metrics: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, str
 
 def _short(text: str, cut: int | None) -> str:
     return text if cut is None or len(text) <= cut else f"{text[:cut]}…"
+
+
+def overview(comparison: Mapping[str, Any], *, brief: bool) -> Iterator[Table]:
+    """Show the baseline against all, every pair at a glance, and wins and losses."""
+    pairs = comparison["pairs"]
+    families = ranked({family for pair in pairs for family in pair["metrics"]})
+    for family in families[:1] if brief else families:
+        measures = {
+            name: {
+                (pair["first"], pair["second"]): pair["metrics"][family][name]
+                for pair in pairs
+                if name in pair["metrics"].get(family, ())
+            }
+            for name in dict.fromkeys(
+                rate for pair in pairs for rate in pair["metrics"].get(family, ())
+            )
+        }
+        for name, of in measures.items():
+            yield from _against(label(family, name), comparison["baseline"], of, brief=brief)
+        yield _every_pair(family, [run["name"] for run in comparison["runs"]], measures)
+    yield _wins(pairs)
+
+
+def _against(rate: str, baseline: str, measures: Measures, *, brief: bool) -> Iterator[Table]:
+    """Show the baseline's differences from the others, or theirs from it."""
+    by_other, other = {}, 1
+    for pair, measured in measures.items():
+        if baseline in pair:
+            other = 1 - pair.index(baseline)
+            by_other[pair[other]] = measured
+    what = f"each − {baseline}" if other == 0 else f"{baseline} − each"
+    rows = [(name, *cells(measured)) for name, measured in by_other.items()]
+    title = f"{rate}: {what}"
+    yield Table(title, ("run", *ADJUSTED), rows, details=DETAILS).filled()
+    if brief:
+        yield from undecided(by_other, title, "run")
+
+
+def _every_pair(family: str, names: Sequence[str], measures: Mapping[str, Measures]) -> Table:
+    """Show the differences of a family's rates, the row's run minus the column's."""
+    rows = [
+        (label(family, rate), f"{place} {name}", *(_delta(of, name, other) for other in names))
+        for rate, of in measures.items()
+        for place, name in enumerate(names, 1)
+    ]
+    columns = ("metric", "row − column", *(str(place) for place in range(1, len(names) + 1)))
+    measured = [measure for of in measures.values() for measure in of.values()]
+    note = (
+        "Starred: p is below 0.05 and the 95 % interval excludes 0, whatever is undecided. Each "
+        f"pair is compared on the samples that both decided. {summary(measured, 'pairs')}"
+    )
+    if any(measure["coverage"] < 1 for measure in measured):
+        note += f" Below a difference: {SHORT}."
+    return Table(f"{title(family)}: every pair", columns, rows, note, words=2)
+
+
+def _delta(measures: Measures, name: str, other: str) -> str:
+    there, back = measures.get((name, other)), measures.get((other, name))
+    measured = there or back
+    value = None if measured is None else measured["difference"]["value"]
+    if measured is None or value is None:
+        return "·" if name == other else NOTHING
+    shown = signed(value if there else -value, 1)
+    shown += "*" * (differs(measured) and not may_turn(measured))
+    if measured["coverage"] == 1:
+        return shown
+    low, high = measured["bounds"]
+    ends = interval((low, high) if there else (-high, -low), signed)
+    return f"{shown}\n{percent(measured['coverage'], 1)} %\n[{ends}]"
+
+
+def _wins(pairs: Sequence[Pair]) -> Table:
+    columns = (
+        "pair",
+        "only first",
+        "only second",
+        "both",
+        "neither",
+        "p",
+        "wins",
+        "losses",
+        "ties",
+    )
+    rows = [
+        (
+            f"{pair['first']} − {pair['second']}",
+            *(
+                f"{pair['mcnemar']['samples'][column.replace(' ', '_')]:,}"
+                for column in columns[1:5]
+            ),
+            p_value(pair["mcnemar"]["samples"]["p_holm"]),
+            *(f"{pair['outcomes'][column]:,}" for column in columns[6:]),
+        )
+        for pair in pairs
+    ]
+    note = (
+        "Samples with all constraints met on one side or both; p: the paired randomization test, "
+        "adjusted for the number of pairs (Holm). Wins: samples in which the first met more "
+        "constraints."
+    )
+    return Table("Wins and losses", columns, rows, note, details=("both", "neither"))

@@ -188,8 +188,8 @@ _MEANINGS = {
     "isr": "whether all constraints are met",
     "score": "the weighted score of the rubric, 0 to 1",
     "psr": "whether the response passes by priority",
-    "strict": "whether all constraints are met, in IFEval's strict reading",
-    "loose": "whether all constraints are met, in IFEval's loose reading",
+    "strict": "whether all constraints are met, read strictly",
+    "loose": "whether all constraints are met, read loosely",
 }
 """Meanings of the scores of a row; see :func:`heedful.metrics.scores`."""
 

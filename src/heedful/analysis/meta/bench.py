@@ -1,29 +1,105 @@
-"""The rows that judges are measured on, and how the judges are put to work on them."""
+"""The options of a meta-evaluation, and the rows that judges are put to work on."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack, cast
 
 from heedful.core.errors import UsageError
 from heedful.data.formats.memory import rows
 from heedful.engine.dry_run import dry_run
 from heedful.engine.inputs import default_run, open_data
+from heedful.engine.options import CONCURRENCY, ignore, refuse_unknown
 from heedful.jobs.evaluate import evaluate, evaluate_async
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from heedful.analysis.meta.options import MetaSettings
     from heedful.core.nouns import Sample, Scoring
+    from heedful.core.reasoning import ReasoningMode
     from heedful.data.formats import Row
     from heedful.data.formats.memory import InMemory
     from heedful.engine.inputs import Data
+    from heedful.engine.runner import Progress
     from heedful.jobs.evaluation import Evaluation
     from heedful.judges import Judge
+    from heedful.models import Model, Price
 
     Name = str | os.PathLike[str]
+
+BY = "task"
+"""The tag that averages go by."""
+
+
+class MetaOptions(TypedDict, total=False):
+    """Further options of :func:`heedful.meta`.
+
+    Attributes:
+        responses: a file with the responses, joined on key or prompt, where the data has none.
+        format: the format's name; detected from the file by default.
+        reasoning: ``strip`` or ``keep`` that of responses; see :func:`heedful.evaluate`.
+        by: the tag that averages per type go by; ``task`` by default.
+        truth: take the verdicts of code as the labels: ``rules``, ``compiled``, or both with a
+            comma.
+        probes: judge again under these: ``repeat``, ``order``, ``length``.
+        correct: runs on rows without labels, by one of the judges, whose rate of constraints met
+            is to be corrected for that judge's errors.
+        arbiter: a model that compares two judges' explanations.
+        folder: where the judges' runs are stored; the same call again resumes them. Temporary by
+            default.
+        concurrency: how many rows may be judged at a time; 64 by default.
+        retry_failed: in a folder, work again on the rows, and pairs of explanations, that failed or
+            were left undecided.
+        max_cost: dollars that may be spent on models, over all judges and all sessions.
+        prices: dollars by model; heedful's own table by default.
+        executor: where calls are made; see :class:`heedful.RunOptions`.
+        on_progress: called with the progress after each row.
+    """
+
+    responses: Name | None
+    format: str | None
+    reasoning: ReasoningMode | None
+    by: str
+    truth: str | None
+    probes: Sequence[str]
+    correct: Sequence[Name]
+    arbiter: Model | None
+    folder: Name | None
+    concurrency: int
+    retry_failed: bool
+    max_cost: float | None
+    prices: Mapping[str, Price] | None
+    executor: str
+    on_progress: Callable[[Progress], None]
+
+
+@dataclass(frozen=True, slots=True)
+class MetaSettings:
+    """The same, with the defaults; see :class:`MetaOptions`."""
+
+    responses: Name | None = None
+    format: str | None = None
+    reasoning: ReasoningMode | None = None
+    by: str = BY
+    truth: str | None = None
+    probes: Sequence[str] = ()
+    correct: Sequence[Name] = ()
+    arbiter: Model | None = None
+    folder: Name | None = None
+    concurrency: int = CONCURRENCY
+    retry_failed: bool = False
+    max_cost: float | None = None
+    prices: Mapping[str, Price] | None = None
+    executor: str = "local"
+    on_progress: Callable[[Progress], None] = ignore
+
+
+def settings(**options: Unpack[MetaOptions]) -> MetaSettings:
+    """Fill in the defaults."""
+    refuse_unknown(options, MetaOptions)
+    return MetaSettings(**options)
 
 
 class Bench:

@@ -13,8 +13,8 @@ from collections import Counter
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
+from heedful.analysis.meta.entries import Sums, open_bounds
 from heedful.analysis.meta.labels import MET, UNMET
-from heedful.analysis.meta.sums import Sums, open_bounds
 from heedful.core.log import logger
 from heedful.core.nouns import Sample, Status
 from heedful.core.version import __version__

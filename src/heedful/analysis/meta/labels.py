@@ -7,20 +7,25 @@ data). What is a label is never also measured.
 
 from __future__ import annotations
 
-from collections import Counter
-from dataclasses import dataclass, field
+import math
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from heedful.analysis.meta.levels import labelled_answers
-from heedful.analysis.meta.preferences import checked, preferred
-from heedful.analysis.meta.target import Target
 from heedful.core.errors import RowError, UsageError
 from heedful.core.nouns import Critique, Judgment, Recording, Status
+from heedful.core.rubric import judgment_at, value
+from heedful.core.scale import LABEL_LEVELS, NOT_APPLICABLE
+from heedful.core.text import amount
 from heedful.judges import Cascade, Judge, Panel, Recorded, make_judge
 from heedful.judges.base import CODE
 from heedful.judges.prompts import read_recording
+from heedful.metrics.agreement import Confusion
+from heedful.metrics.agreement_intervals import rate_estimates, weighted_kappa_estimate
 from heedful.metrics.clusters import cluster_of
+from heedful.metrics.rates import Share, measure
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -28,7 +33,166 @@ if TYPE_CHECKING:
     from heedful.core.nouns import Constraint, Sample, Scoring
     from heedful.data.formats import Row
 
-__all__ = ["MET", "UNMET", "Labelled"]
+
+Answer = tuple[str, float | None]
+"""A level, ``met``, ``unmet`` or ``not_applicable``, and its value: ``None`` for the last one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """One labelled row.
+
+    Attributes:
+        id: the row's.
+        cluster: number of its instruction; responses to one instruction share it.
+        labels: a letter for each constraint.
+        group: the row's value of the tag that averages per type go by.
+        types: the constraints' types, or the verifiers of those that have none.
+        measured: whether code can measure the constraints: a check, or a numerical type.
+        annotations: for each annotator a letter for each constraint.
+        print: of the checklist, to tell another one with the same id.
+        preferred_to: the rows that are known to be worse, by id; ``None`` where none is ranked.
+        weights: of the constraints; empty where all are worth the same.
+        answers: what the labels say of each constraint; empty where none names a level.
+    """
+
+    id: str
+    cluster: int
+    labels: str
+    group: str | None
+    types: tuple[str | None, ...]
+    measured: tuple[bool, ...]
+    annotations: Mapping[str, str]
+    print: bytes
+    preferred_to: tuple[str, ...] | None = None
+    weights: tuple[float, ...] = ()
+    answers: tuple[Answer | None, ...] = ()
+
+
+Pair = tuple["Answer", "Answer | None"]
+"""What the label says of a criterion, and the judge."""
+
+
+def answer(constraint: Constraint, judgment: Judgment) -> Answer | None:
+    """Return the answer that a verdict gives, and its value; ``None`` where it isn't decided."""
+    if judgment.status is Status.NOT_APPLICABLE:
+        return NOT_APPLICABLE, None
+    share = value(constraint, judgment)
+    return None if share is None else (judgment.level or judgment.status.value, share)
+
+
+def labelled_answers(sample: Sample) -> tuple[Answer | None, ...]:
+    """Return what labels say of each criterion; nothing where none names a level."""
+    levels = (sample.model_extra or {}).get(LABEL_LEVELS)
+    if not isinstance(levels, list) or len(levels) != len(sample.checklist):
+        return ()
+    return tuple(map(_labelled, sample.checklist, sample.labels or (), levels))
+
+
+def _labelled(constraint: Constraint, label: bool | None, level: Any) -> Answer | None:  # noqa: FBT001
+    if level == NOT_APPLICABLE:
+        return NOT_APPLICABLE, None
+    if constraint.scale is not None and isinstance(level, str):
+        try:
+            return answer(constraint, judgment_at(constraint.scale, level))
+        except KeyError:
+            return None
+    if label is None or constraint.scale is not None:
+        return None
+    return answer(constraint, Judgment(status=Status.MET if label else Status.UNMET))
+
+
+def level_agreement(
+    targets: Iterable[Target], answers: Mapping[str, Sequence[Answer | None]]
+) -> dict[str, Any] | None:
+    """Measure how a judge's answers agree with labels of rows that name levels."""
+    clusters: dict[int, list[Pair]] = defaultdict(list)
+    for target in targets:
+        given = answers.get(target.id, ())
+        for place, label in enumerate(target.answers):
+            if label is not None:
+                said = given[place] if place < len(given) else None
+                clusters[target.cluster].append((label, said))
+    if not clusters:
+        return None
+    return {
+        "labels": sum(map(len, clusters.values())),
+        "exact": measure(Counter(map(_exact, clusters.values()))),
+        "weighted_kappa": weighted_kappa_estimate(_counted(map(_sums, clusters.values()))),
+        "not_applicable_kappa": rate_estimates(
+            _counted(map(_applicability, clusters.values())), ["kappa"]
+        )["kappa"],
+    }
+
+
+def _exact(pairs: Sequence[Pair]) -> Share:
+    return Share.of([None if said is None else label[0] == said[0] for label, said in pairs])
+
+
+def _counted(rows: Iterable[tuple[float, ...]]) -> Counter[tuple[float, ...]]:
+    return Counter(row for row in rows if any(row))
+
+
+def _sums(pairs: Sequence[Pair]) -> tuple[float, ...]:
+    """Add up a cluster's pairs of values for the weighted kappa."""
+    values = [
+        (a[1], b[1]) for a, b in pairs if b is not None and a[1] is not None and b[1] is not None
+    ]
+    columns = zip(*((1.0, a, b, a * a + b * b, a * b) for a, b in values), strict=True)
+    return tuple(map(math.fsum, columns))
+
+
+def _applicability(pairs: Sequence[Pair]) -> Confusion:
+    """Count what applies: by label, and by the judge."""
+    counts = Counter((said[1] is None, label[1] is None) for label, said in pairs if said)
+    return Confusion(*(float(counts[key]) for key in product((True, False), (True, False))))
+
+
+def preferred(sample: Sample) -> tuple[str, ...] | None:
+    """Read a row's field ``preferred_to``: the ids of rows that are worse responses."""
+    given = (sample.model_extra or {}).get("preferred_to")
+    if given is None:
+        return None
+    if not isinstance(given, list) or not all(isinstance(each, str | int) for each in given):
+        raise RowError("preferred_to isn't a list of ids", hint="name the worse responses' rows")
+    worse = tuple(dict.fromkeys(map(str, given)))
+    if sample.id in worse:
+        raise RowError("preferred_to names the row itself", hint="name the worse responses' rows")
+    return worse
+
+
+def checked(targets: dict[str, Target], spare: dict[str, Target]) -> list[str]:
+    """Complete the rows by those without labels that others name, and leave out odd pairs."""
+    odd: dict[str, list[str]] = {"absent": [], "other": [], "both": []}
+    for target in list(targets.values()):
+        kept = []
+        for name in target.preferred_to or ():
+            if name not in targets and name in spare:
+                targets[name] = spare[name]
+            worse = targets.get(name)
+            pair = f"{target.id} > {name}"
+            if worse is not None and worse.cluster != target.cluster:
+                odd["other"].append(pair)
+                continue
+            kept.append(name)
+            if worse is None:
+                odd["absent"].append(pair)
+            elif target.id in (worse.preferred_to or ()) and target.id < name:
+                odd["both"].append(pair)
+        if len(kept) < len(target.preferred_to or ()):
+            targets[target.id] = replace(target, preferred_to=tuple(kept))
+    words = {
+        "absent": "with rows that are not in the file, which stay undecided",
+        "other": "of responses to different instructions, which are left out",
+        "both": "said both ways, of which one is wrong",
+    }
+    return [
+        f"preferred_to: {amount(len(pairs), 'pair')} {words[kind]}: {pairs[0]}"
+        + (", …" if len(pairs) > 1 else "")
+        for kind, pairs in odd.items()
+        if pairs
+    ]
+
 
 MET, UNMET, UNKNOWN = "m", "u", "-"
 """A verdict as a letter: a row of them is a short string, and a data set fits into memory."""

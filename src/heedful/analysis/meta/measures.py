@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from itertools import combinations
+from itertools import combinations, permutations
 from typing import TYPE_CHECKING, Any
 
-from heedful.analysis.meta.entries import MISSING, NOT_APPLICABLE, NOT_REQUESTED, STATES
-from heedful.analysis.meta.labels import MET, UNKNOWN, UNMET
-from heedful.analysis.meta.levels import level_agreement
+from heedful.analysis.meta.entries import MISSING, NOT_APPLICABLE, NOT_REQUESTED, STATES, Sums
+from heedful.analysis.meta.labels import MET, UNKNOWN, UNMET, level_agreement
 from heedful.analysis.meta.rankings import best_ranked, ranked
-from heedful.analysis.meta.sums import Sums
 from heedful.metrics.agreement import (
     RATES,
     RATIOS,
@@ -27,9 +25,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from heedful.analysis.meta.entries import JudgeEntry
-    from heedful.analysis.meta.labels import Labelled
-    from heedful.analysis.meta.target import Target
+    from heedful.analysis.meta.labels import Labelled, Target
     from heedful.core.nouns import Scoring
+
 
 __all__ = ["measures"]
 
@@ -341,3 +339,32 @@ def _cost(cost: Mapping[str, Any], judged: int) -> dict[str, Any]:
 def _only(states: str, shared: Sequence[bool]) -> str:
     """Drop the verdicts that only one side decided."""
     return "".join(s if both else NOT_REQUESTED for s, both in zip(states, shared, strict=True))
+
+
+OF_ANNOTATORS = ("mean_f1", "f1_met", "f1_unmet")
+
+
+def against_annotators(
+    entries: Sequence[JudgeEntry], labelled: Labelled
+) -> dict[str, dict[str, Any]] | None:
+    """Compute F1 over all pairs of a verdict and an annotator."""
+    targets = [each for each in labelled.targets.values() if len(each.annotations) > 1]
+    if not targets:
+        return None
+    judges = {}
+    for entry in entries:
+        sums = BoundedSums()
+        for target, samples in entry.rows(labelled):
+            for states in samples:
+                for annotation in target.annotations.values():
+                    sums.add(target.cluster, annotation, states, states)
+        judges[entry.name] = _measured(sums)
+    people = BoundedSums()
+    for target in targets:
+        for one, other in permutations(target.annotations.values(), 2):
+            people.add(target.cluster, other, one, one)
+    return {"judges": judges, "annotators": _measured(people)}
+
+
+def _measured(sums: BoundedSums) -> dict[str, Any]:
+    return {"pairs": sum(sums.cells), **sums.estimates(OF_ANNOTATORS)}

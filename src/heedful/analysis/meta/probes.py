@@ -10,8 +10,8 @@ import random
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from heedful.analysis.meta.entries import Sums, open_bounds
 from heedful.analysis.meta.labels import MET, UNMET
-from heedful.analysis.meta.sums import Sums, open_bounds
 from heedful.core.errors import UsageError
 from heedful.judges.prompts.block_layout import language_of
 from heedful.metrics.agreement_intervals import ratio_estimate

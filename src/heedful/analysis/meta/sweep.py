@@ -10,8 +10,9 @@ threshold that it had a part in.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from heedful.analysis.cascade import (
     NEVER,
@@ -20,37 +21,121 @@ from heedful.analysis.cascade import (
     choose_threshold,
     halves,
 )
-from heedful.analysis.meta.bench import Bench
-from heedful.analysis.meta.entries import MISSING, JudgeEntry, collect
+from heedful.analysis.meta.bench import Bench, settings
+from heedful.analysis.meta.entries import MISSING, JudgeEntry, Sums, collect
 from heedful.analysis.meta.job import check_labels, known_verdicts
 from heedful.analysis.meta.labels import MET, UNKNOWN, UNMET, without_labels
 from heedful.analysis.meta.measures import confusion, coverage, rate_difference, settle
-from heedful.analysis.meta.options import settings
-from heedful.analysis.meta.sums import Sums
 from heedful.core.errors import UsageError
+from heedful.core.text import amount
 from heedful.core.version import __version__
 from heedful.engine.dry_run import end_dry_run, is_dry_run
 from heedful.engine.runner import finish
 from heedful.engine.saved_run import SavedRun
 from heedful.jobs.results import scored_entry
+from heedful.judges import make_judge
 from heedful.metrics.agreement_intervals import rate_estimates
+from heedful.models.options import CONNECTION
+from heedful.reporting.chart import Chart
+from heedful.reporting.document import Document
+from heedful.reporting.notation import COVERAGE, INTERVAL, interval, percent, signed
+from heedful.reporting.table import Table
+from heedful.reporting.xy_charts import Axis, Line, Point, bounds_of, line_chart
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import Unpack
 
-    from heedful.analysis.meta.arms import SweepArm
-    from heedful.analysis.meta.labels import Labelled
-    from heedful.analysis.meta.options import MetaOptions, MetaSettings
-    from heedful.analysis.meta.target import Target
+    from heedful.analysis.meta.bench import MetaOptions, MetaSettings
+    from heedful.analysis.meta.labels import Labelled, Target
     from heedful.engine.inputs import Data
     from heedful.jobs.results import Scored
+    from heedful.judges import Judge, JudgeOptions
     from heedful.metrics.agreement import Confusion
 
     Name = str | os.PathLike[str]
 
-__all__ = ["sweep"]
+__all__ = ["document", "protocols", "sweep"]
+
+AXES = (
+    "judge",
+    "model",
+    "prompt",
+    "explain",
+    "measure",
+    "per_call",
+    "votes",
+    "temperature",
+    "reasks",
+)
+"""The settings that may be swept; but for the first they are options of a judge."""
+
+LIKELIHOOD = "likelihood"
+"""The judge that has a prompt of its own, and so is asked in one way only."""
+
+_OF_LIKELIHOOD = ("judge", "model")
+
+MOST = 64
+"""Protocols of a sweep: more are a mistake, or would make the best of them a matter of luck."""
+
+
+@dataclass(frozen=True, slots=True)
+class SweepArm:
+    """A protocol of a sweep.
+
+    Attributes:
+        name: its settings, in words.
+        judge: who judges so.
+        settings: what is swept, as it is set here.
+    """
+
+    name: str
+    judge: Judge
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+def protocols(
+    axes: Mapping[str, Sequence[Any]], *, judge: str = "checklist", **options: Any
+) -> list[SweepArm]:
+    """Make a judge for every combination of settings.
+
+    >>> from heedful.models import ScriptedModel
+    >>> arms = protocols({"per_call": [1, None], "votes": [1, 3]}, model=ScriptedModel("MET"))
+    >>> [arm.name for arm in arms][:2]
+    ['per_call=1 votes=1', 'per_call=1 votes=3']
+    """
+    for name, values in axes.items():
+        if name not in AXES:
+            raise UsageError(f"there is no setting {name!r}", hint=f"there are {', '.join(AXES)}")
+        if not values:
+            raise UsageError(f"{name} has no values", hint=f"write {name}=A,B")
+    arms: dict[str, SweepArm] = {}
+    for values in product(*axes.values()):
+        settings = dict(zip(axes, values, strict=True))
+        names = settings.get("judge", judge)
+        common = options
+        if names == LIKELIHOOD:
+            settings = {key: each for key, each in settings.items() if key in _OF_LIKELIHOOD}
+            kept = (*CONNECTION, "model", "body")
+            common = {key: each for key, each in options.items() if key in kept}
+        name = " ".join(f"{key}={_word(each)}" for key, each in settings.items()) or names
+        if name not in arms:
+            own = {key: each for key, each in settings.items() if key != "judge"}
+            given = cast("JudgeOptions", {**common, **own})
+            arms[name] = SweepArm(name, make_judge(names, **given), settings)
+        if len(arms) > MOST:
+            raise UsageError(f"there are more than {MOST} protocols", hint="sweep fewer settings")
+    return list(arms.values())
+
+
+def _word(value: Any) -> str:
+    if value is None:
+        return "all"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return str(getattr(value, "name", value))
+
 
 PER = 1_000
 """Costs are given for as many constraints."""
@@ -367,3 +452,89 @@ def _cascade(small: JudgedArm, large: JudgedArm, measure: SweepMeasure) -> Judge
 
 def _met(letter: str) -> bool | None:
     return letter == MET if letter in (MET, UNMET) else None
+
+
+RATES = {"balanced_accuracy": "balanced accuracy", "accuracy": "accuracy"}
+
+LOGARITHMIC_FROM = 10
+"""Ratio of the highest cost to the lowest from which on the chart's axis is logarithmic."""
+
+
+def document(summary: Mapping[str, Any]) -> Document:
+    """Lay out a sweep as a document."""
+    labels = summary["labels"]
+    headline = (
+        f"{amount(len(summary['protocols']), 'protocol')} on "
+        f"{amount(labels['met'] + labels['unmet'], 'labelled constraint')} of "
+        f"{amount(labels['instructions'], 'instruction')}. "
+        f"Labels: {', '.join(labels['from'])}."
+    )
+    chart = Chart("frontier", "Accuracy against cost", _chart(summary))
+    return Document("Protocols", [headline, _chosen(summary)], [_table(summary), chart])
+
+
+def _chosen(summary: Mapping[str, Any]) -> str:
+    margin = f"{100 * summary['margin']:g} points"
+    best = f"Best: {summary['best']}."
+    if summary["chosen"] == summary["best"]:
+        return f"{best} No cheaper one is shown to lose less than {margin}."
+    costs = {each["name"]: each["cost"] for each in summary["protocols"]}
+    saved = percent(1 - costs[summary["chosen"]] / costs[summary["best"]], 1)
+    return (
+        f"{best} Chosen: {summary['chosen']}, the cheapest that is shown to lose less than "
+        f"{margin}; it saves {saved} %."
+    )
+
+
+def _table(summary: Mapping[str, Any]) -> Table:
+    unit = summary["unit"]
+    rows = [
+        (
+            ("* " if each["frontier"] else "") + each["name"],
+            percent(each["accuracy"]["value"], 1),
+            interval(each["accuracy"]["interval"]),
+            percent(each["coverage"], 1),
+            _cost(each["cost"], unit),
+            signed(each["difference"]["value"], 1) if each["name"] != summary["best"] else "",
+            interval(each["difference"]["interval"], signed)
+            if each["name"] != summary["best"]
+            else "",
+        )
+        for each in summary["protocols"]
+    ]
+    columns = (
+        "protocol",
+        f"{RATES[summary['rate']]} %",
+        INTERVAL,
+        COVERAGE,
+        f"{unit} for {summary['per']:,}",
+        "Δ best",
+        INTERVAL,
+    )
+    note = (
+        f"{unit.capitalize()} for {summary['per']:,} constraints. *: on the frontier, nothing is "
+        "at least as accurate for less. What stays undecided isn't right. Δ best: paired, with "
+        "instructions whole. A → B: a cascade, replayed, whose threshold is chosen on the other "
+        "half of the instructions. The best of many is in part lucky: measure it again on rows "
+        "that it wasn't chosen on."
+    )
+    return Table("Accuracy against cost", columns, rows, note).filled()
+
+
+def _cost(value: float, unit: str) -> str:
+    return f"${value:,.4f}" if unit == "dollars" else f"{value:,.0f}"
+
+
+def _chart(summary: Mapping[str, Any]) -> dict[str, Any]:
+    points: dict[str, list[Point]] = {"frontier": [], "other": []}
+    for each in summary["protocols"]:
+        value, between = each["accuracy"]["value"], each["accuracy"]["interval"] or (None, None)
+        if value is not None:
+            kind = "frontier" if each["frontier"] else "other"
+            points[kind].append(Point(each["cost"], value, *between))
+    lines = [Line(name, own, joined=name == "frontier") for name, own in points.items() if own]
+    costs = [each["cost"] for each in summary["protocols"]]
+    wide = 0 < LOGARITHMIC_FROM * min(costs) <= max(costs)
+    x = Axis(f"{summary['unit']} for {summary['per']:,} constraints", logarithmic=wide)
+    rate = RATES[summary["rate"]]
+    return line_chart(lines, x, Axis(rate, percent=True, bounds=bounds_of(lines)))

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from heedful.bench.grading.math_pool import MathPool
     from heedful.bench.grading.sandbox import Sandbox
     from heedful.core.problems import Problem, Solution
+    from heedful.core.reasoning import ReasoningMode
 
 Reading = Literal["solution", "pred"]
 """Input of grading: the solution's text, or the answer that the file says it ends on."""
@@ -62,6 +63,7 @@ class Grader:
         *,
         limits: ResourceLimits | None = None,
         accept_choice_text: bool | None = None,
+        reasoning: ReasoningMode = "strip",
     ) -> None:
         """Put a grader together.
 
@@ -71,11 +73,14 @@ class Grader:
             limits: of a program and its tests.
             accept_choice_text: whether the words or the value of a choice count as its letter; by
                 default where the benchmark doesn't require letters.
+            reasoning: ``strip``: answers are looked for after the reasoning. ``keep``: in all of
+                a solution.
         """
         self._pool = pool
         self._sandbox = sandbox
         self._limits = limits or ResourceLimits()
         self._accept_choice_text = accept_choice_text
+        self._reasoning = reasoning
 
     async def grade(
         self, problem: Problem, solution: Solution, reading: Reading = "solution"
@@ -90,7 +95,8 @@ class Grader:
         if text is None or not text.strip():
             field = "text" if reading == "solution" else "given answer"
             return self._undecided(problem, f"the solution has no {field}")
-        text, _ = separate(text)
+        if self._reasoning == "strip":
+            text, _ = separate(text)
         if not text:
             return self._undecided(problem, NO_ANSWER)
         if problem.kind == "code":

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from heedful.bench.grading.graders import Grade, Reading
     from heedful.bench.grading.problems import Attempt
+    from heedful.core.reasoning import ReasoningMode
 
 __all__ = ["GradeCounts", "grade_files", "grading_table"]
 
@@ -82,7 +83,7 @@ class GradeCounts:
             self.agreed += label is grade.correct
 
 
-async def grade_files(
+async def grade_files(  # noqa: PLR0913 - each is a choice that users make
     paths: Sequence[Path],
     output: Path | None = None,
     *,
@@ -90,6 +91,7 @@ async def grade_files(
     timeout_s: float = 5.0,
     workers: int | None = None,
     accept_choice_text: bool = False,
+    reasoning: ReasoningMode = "strip",
     on_progress: Callable[[int], None] = lambda _: None,
 ) -> dict[str, GradeCounts]:
     """Grade the solutions in RealCritic's files against their gold answers."""
@@ -97,7 +99,7 @@ async def grade_files(
     done = 0
     counts: dict[str, GradeCounts] = {}
     async with MathPool(workers, timeout_s=timeout_s) as pool:
-        grader = Grader(pool, accept_choice_text=accept_choice_text)
+        grader = Grader(pool, accept_choice_text=accept_choice_text, reasoning=reasoning)
         with _written(output) as file:
             for path, name in sets.items():
                 set_counts = counts.setdefault(name, GradeCounts())

@@ -152,7 +152,7 @@ def _read(
 
 
 def _decided(row: Scored) -> tuple[Sample | None, Sequence[Judgment]]:
-    """Keep of a judged row what was decided; one of which nothing was stays as it is."""
+    """Keep the decided judgments of a row; a row without any stays as it is."""
     if row.sample is None or row.critique is None:
         return row.sample, ()
     pairs = zip(row.sample.checklist, row.critique.judgments, strict=False)
@@ -340,7 +340,7 @@ class _Answers:
 
 
 def kind_of(path: Path, row: Mapping[str, Any]) -> tuple[Subject, Kind]:
-    """Tell by its columns what an audit asks."""
+    """Detect the kind of an audit by its columns."""
     for subject, kind in KINDS.items():
         if set(kind.each) <= row.keys():
             missing = sorted({"id", "number", "of", *kind.shown, *kind.once} - row.keys())

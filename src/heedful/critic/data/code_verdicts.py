@@ -69,7 +69,7 @@ class Decided(NamedTuple):
 
     @property
     def kind(self) -> str:
-        """What is balanced: the id of its check or of the compiled one, with the unit counted."""
+        """The group for balancing: the id of its check, or of the compiled one, with the unit."""
         check = self.constraint.check or _compiled(self.constraint.text)
         if check is None:
             return self.constraint.type or "other"
@@ -123,7 +123,7 @@ class CodeVerdicts:
         return [taken[start : start + size] for start in range(0, len(taken), size)]
 
     def _takes(self, decided: Decided) -> bool:
-        """Choose so many of so many at random, one by one (Knuth, TAOCP 3.4.2, algorithm S)."""
+        """Sample without replacement, one by one (Knuth, TAOCP 3.4.2, algorithm S)."""
         if not self._settings.balance:
             return True
         kind, status = decided.kind, decided.judgment.status

@@ -269,7 +269,7 @@ def _recipe(pipeline: Sequence[Stage], *, partial: bool) -> Recipe:
 
 
 def _without_problem(sample: Sample) -> Sample:
-    """Ignore that some critiques are missing: the funnel counts those that are there."""
+    """Drop the note on missing critiques; the funnel counts them."""
     extra = sample.model_extra or {}
     if SAMPLED not in extra or extra[SAMPLED] is not None:
         return sample

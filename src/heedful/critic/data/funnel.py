@@ -1,4 +1,4 @@
-"""The funnel: how much went into each stage of filtering, how much came out, and why not the rest.
+"""The funnel: what enters and leaves each filtering stage, and why the rest was dropped.
 
 All of it is counted from the rows as they were written, so that it can be made again at any time.
 """

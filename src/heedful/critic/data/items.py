@@ -125,7 +125,7 @@ class FilterItem:
         return [position for position in range(len(self.candidates)) if self.left(position)]
 
     def losses(self, order: Sequence[str]) -> Iterator[tuple[int, Drop]]:
-        """Yield the constraints that have none left, with what cost them their last one."""
+        """Yield constraints without judgments, each with the last drop."""
         for position, candidates in enumerate(self.candidates):
             drops = [candidate.drop for candidate in candidates if candidate.drop is not None]
             if len(drops) < len(candidates):

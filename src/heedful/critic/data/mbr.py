@@ -123,7 +123,7 @@ class ChoosingPool:
         return idle
 
     async def close(self) -> None:
-        """End the processes; the next choices are made here again."""
+        """End the processes; later choices are made in this process."""
         processes, self._processes, self._idle = self._processes, [], None
         self._spent = 0.0
         for process in processes:
@@ -142,7 +142,7 @@ async def _asked(worker: Process, texts: Sequence[str], similarity: str) -> int:
 
 
 def main() -> None:
-    """Choose until there is nothing left to read."""
+    """Answer requests until the input ends."""
     with suppress(KeyboardInterrupt):  # Ctrl-C goes to all processes of a terminal
         for line in sys.stdin.buffer:
             sys.stdout.write(f"{pick(*json.loads(line))}\n")

@@ -64,7 +64,7 @@ class Reason(StrEnum):
 
     @property
     def normal(self) -> bool:
-        """Whether nothing is wrong with such an item."""
+        """Whether such an item is as it should be."""
         return self in (Reason.AGREED, Reason.NOTHING_RIGHT)
 
 

@@ -156,7 +156,7 @@ def prompt_version(parser: int, name: str, own: str | None = None) -> str:
 
 
 def marked_start(text: str, at: int) -> int:
-    """Return where a marked line begins: at the first line of nothing but marks before it."""
+    """Return the start of a marked line, including lines of marks before it."""
     start = at
     while start and (text[start - 1].isspace() or text[start - 1] in "*_#-"):
         start -= 1

@@ -259,7 +259,7 @@ class RulesStage:
         item.uncounted = {*limited} - {*parts}
 
     async def _parts(self, item: FilterItem, requested: Sequence[int]) -> dict[int, list[str]]:
-        """Have the parts of the response copied out that limits apply to, and find them there."""
+        """Ask for the parts of the response that limits apply to, and find them there."""
         language = replies.language_of(item.sample)
         response = Instruction([item.sample.response or ""])
 
@@ -288,7 +288,7 @@ class RulesStage:
         )
 
     async def _revise(self, item: FilterItem, group: Mapping[int, CandidateJudgment]) -> None:
-        """Have one critique's judgments on counted constraints revised."""
+        """Ask the expert to revise one critique's judgments on counted constraints."""
         language = replies.language_of(item.sample)
 
         def render(positions: Sequence[int]) -> list[Message]:

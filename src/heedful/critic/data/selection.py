@@ -1,4 +1,4 @@
-"""Choosing instructions: what kind of task they set, how complex they are, and as many of each.
+"""Instruction selection, balanced over categories and complexity.
 
 IF-Critic (arXiv 2511.01014) sorts its instructions into ten kinds of task and scores the complexity
 of their constraints. It publishes neither the kinds nor the scale: both are ours.
@@ -177,7 +177,7 @@ def _recipe(model: Model | None, sampling: Sampling) -> Recipe:
 
 
 async def _sorted(sample: Sample, model: Model, sampling: Sampling) -> Addition:
-    """Have a model classify an instruction; tags that are there stay."""
+    """Ask a model to classify an instruction; existing tags stay."""
     language = replies.language_of(sample)
     listed = "\n".join(f"- {name}: {meaning}" for name, meaning in CATEGORIES.items())
     messages = replies.prompt(_PROMPT, sample, [], language, categories=listed)

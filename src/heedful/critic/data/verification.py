@@ -62,7 +62,7 @@ _VERDICTS: dict[Language, dict[Status, str]] = {
 
 
 class VerifierQuestions(NamedTuple):
-    """What is asked in one request."""
+    """The questions of one request."""
 
     prompt: str  # the name of its text
     own: str  # the name of the user's text that takes its place

@@ -111,7 +111,7 @@ class Folder:
                 shutil.rmtree(path)
 
     def _refuse_foreign(self) -> None:
-        """Refuse a folder that no training began."""
+        """Refuse a folder with other content."""
         if self.path.exists() and not self.path.is_dir():
             raise UsageError("this is a file", where=str(self.path), hint="name a folder")
         inside = _names(self.path) - _OURS or _names(self.checkpoints)
@@ -166,7 +166,7 @@ def publish(
     prompt_file: Path | None,
     keep_adapter: bool,
 ) -> None:
-    """Write the model's folder, which says how to ask the model.
+    """Write the model's folder, with the prompt protocol.
 
     The weights are written in the dtype of the model that was trained, so that what serves the one
     serves the other. An adapter is added to its model in float32 first.
@@ -201,7 +201,7 @@ def own_dtype(base: Path) -> Any:
 
 
 def whole_model(weights: Path, base: Path, dtype: Any = None) -> Any:
-    """Load what the trainer wrote; an adapter is added to its model, in float32."""
+    """Load the trained model; an adapter is merged in float32."""
     import torch
     from transformers import AutoModelForCausalLM
 

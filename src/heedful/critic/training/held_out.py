@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
-from heedful.analysis.meta.entries import collect
-from heedful.analysis.meta.labels import MET, UNMET, Labelled
+from heedful.analysis.meta.entries import MET, UNMET, Labelled, collect
 from heedful.analysis.meta.measures import measures
 from heedful.core.errors import InputError, ModelError, RowError
 from heedful.core.nouns import Critique, Judgment, Sample, Status
@@ -131,7 +130,7 @@ class HeldOut:
     def _answers(
         self, engine: Engine, drafts: Sequence[tuple[int, Draft]]
     ) -> Iterable[tuple[int, Completion]]:
-        """Generate in batches, in smaller ones from where memory asks for it."""
+        """Generate in batches, smaller ones once memory runs out."""
         size, at = self._settings.eval_batch_size, 0
         while at < len(drafts):
             batch = drafts[at : at + size]
@@ -170,7 +169,7 @@ class HeldOut:
 
 
 def score(measured: dict[str, Any]) -> float:
-    """Say how good a critic is, to choose among checkpoints: its mean F1, the undecided wrong.
+    """Score a checkpoint: mean F1, with undecided verdicts counted as wrong.
 
     A critic that answers little must not win by the little it answers. Where all is decided, this
     is the mean of positive and negative F1 (IF-Critic).

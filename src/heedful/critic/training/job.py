@@ -153,7 +153,7 @@ def _prepared(
     settings: Settings,
     known: KnownVerdicts,
 ) -> TrainingPlan:
-    """Read and check all that there is before anything is computed."""
+    """Read and check all inputs before training."""
     from heedful.critic.training.tokens import open_chat, tokenised
 
     text = data_file(data).with_name(PROMPT_TEXT)
@@ -183,7 +183,7 @@ def _prepared(
 
 
 def _check_packages(settings: Settings) -> None:
-    """Hold that all is installed."""
+    """Check that the required packages are installed."""
     needed = (*_NEEDED, "peft") if settings.lora_rank else _NEEDED
     flash = {"flash_attention_2": "flash_attn", "flash_attention_3": "flash_attn_interface"}
     special = {

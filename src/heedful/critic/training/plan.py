@@ -73,7 +73,7 @@ class TrainingPlan:
         return self.settings.max_completion_tokens or usual
 
     def configuration(self, processes: int) -> dict[str, Any]:
-        """Name all that the weights depend on."""
+        """Return everything that the weights depend on."""
         from heedful.critic.training.trainer import computing_dtype
 
         settings = self.settings.model_dump(mode="json", exclude=_FREE)

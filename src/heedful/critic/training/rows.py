@@ -169,7 +169,7 @@ def data_file(data: Path) -> Path:
 
 
 def _in_layout(path: Path) -> bool:
-    """Tell TRL's conversational layout from heedful's own rows, by the first that can be read."""
+    """Detect TRL's conversational layout by the first readable row."""
     for record in records(path):
         if record.problem is not None:
             continue
@@ -248,7 +248,7 @@ def the_prompt(rows: Rows, given: str | None) -> str:
 
 
 def check_text(rows: Rows, prompt: str, prompt_file: Path | None) -> None:
-    """Hold that the critic will be asked with the text that the critiques answer."""
+    """Check that training and inference prompts match."""
     if rows.task == "checklist" or not rows.prompt_versions:
         return
     where, versions = str(rows.path), set(rows.prompt_versions)
@@ -263,7 +263,7 @@ def check_text(rows: Rows, prompt: str, prompt_file: Path | None) -> None:
 
 
 def as_asked(rows: Rows, settings: Settings) -> dict[str, Any]:
-    """Return the settings that rows have by how they were exported, where the user says nothing."""
+    """Return the exported settings that the user didn't override."""
     measured = {measure for measure, _ in rows.protocols}
     if len(measured) > 1:
         what = "counts of code stand in some prompts and not in others"

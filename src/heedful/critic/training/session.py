@@ -163,7 +163,7 @@ class TrainingSession:
         return measured
 
     def _engine(self, weights: Path | None) -> Any:
-        """Make what generates: the weights that are trained, or whole ones that were saved."""
+        """Create the engine, from the weights in training or from saved ones."""
         from heedful.models.engine import Engine
 
         accelerator, model = self._trainer.accelerator, self._trainer.model

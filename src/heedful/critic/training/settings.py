@@ -41,45 +41,45 @@ class Settings(BaseModel):
         learning_rate: Peak learning rate. Default: 1e-5 for sft, 5e-7 for dpo; ten times that with
             LoRA.
         epochs: Passes over the data; may be a fraction. Default: 2 for sft, 1 for dpo.
-        max_steps: Optimizer steps, in the place of epochs.
-        batch_size: Rows (or pairs) that a device computes at a time.
-        gradient_accumulation: Batches that make an optimizer step.
-        max_length: Tokens of prompt and critique; longer rows are left out and counted, never cut.
-            Default: the model's context.
-        warmup: Share of the steps in which the learning rate rises.
-        scheduler: Learning rate schedule after the warm-up.
-        weight_decay: Weight decay of the optimizer.
-        max_grad_norm: Gradients are clipped to this norm.
-        seed: Seed of the order of the rows, of dropout and of LoRA's initial weights.
-        dtype: auto computes in bfloat16 on a GPU and in float32 on a CPU. Weights are kept in
-            float32 meanwhile; those that LoRA leaves alone, in the dtype.
-        gradient_checkpointing: Compute activations twice and keep fewer. Default: on a GPU.
-        lora_rank: Train an adapter of this rank in the place of all weights.
+        max_steps: Optimizer steps, instead of epochs.
+        batch_size: Rows (or pairs) per device and forward pass.
+        gradient_accumulation: Batches per optimizer step.
+        max_length: Maximum tokens of prompt and critique. Longer rows are left out and counted,
+            never cut. Default: the model's context.
+        warmup: Share of the steps over which the learning rate rises.
+        scheduler: How the learning rate falls after the warmup.
+        weight_decay: Weight decay of AdamW.
+        max_grad_norm: Maximum gradient norm; larger gradients are clipped.
+        seed: Seed for the order of rows, dropout and LoRA's initial weights.
+        dtype: Precision of the computation; auto is bfloat16 on a GPU and float32 on a CPU.
+            Trained weights stay in float32; weights that LoRA freezes take this dtype.
+        gradient_checkpointing: Recompute activations to save memory. Default: on a GPU.
+        lora_rank: Rank of a LoRA adapter, which is trained instead of all weights.
         lora_alpha: Scale of the adapter. Default: twice the rank.
         lora_dropout: Dropout on the adapter's input.
-        lora_targets: Names of the layers that get an adapter. Default: all linear ones.
-        lora_4bit: Keep the weights that LoRA leaves alone in four bits (QLoRA, arXiv 2305.14314:
-            NF4, its scales quantized too).
-        attention: Attention implementation, by its name in transformers. Default: transformers'
-            choice.
-        optimizer: AdamW, AdamW with its state in 8 bits, or Adafactor (arXiv 1804.04235).
-        keep_adapter: Leave the adapter beside the merged model.
+        lora_targets: Layers that get an adapter, by name. Default: all linear layers.
+        lora_4bit: Keep the frozen weights in four bits (QLoRA, arXiv 2305.14314: NF4 with double
+            quantization).
+        attention: Attention implementation, by transformers' name. Default: transformers' choice.
+        optimizer: AdamW, AdamW with 8-bit state, or Adafactor (arXiv 1804.04235).
+        keep_adapter: Keep the adapter beside the merged model.
         save_every: Steps between checkpoints. Default: a tenth of the training.
         eval_every: Steps between evaluations. Default: a tenth of the training.
-        keep: How many of the latest checkpoints to keep.
-        select: Weights that become the result: the best evaluated ones, or the last.
-        eval_batch_size: Critiques that an evaluation generates at a time.
-        max_completion_tokens: Tokens of a critique in an evaluation. Default: twice the longest
-            that is trained on.
-        per_call: Constraints per request of an evaluation, and per example that is made of code's
-            verdicts. Default: as exported, or all.
-        measure: Counts of code stand in the prompts, as of critic export --measure. Default: as
+        keep: Number of recent checkpoints to keep.
+        select: Which weights to publish: the best evaluated ones, or the last.
+        eval_batch_size: Critiques generated at a time in an evaluation.
+        max_completion_tokens: Maximum tokens of a critique in an evaluation. Default: twice the
+            longest critique in the training data.
+        per_call: Constraints per request in an evaluation, and per example made from code's
+            verdicts. Default: as exported, else all.
+        measure: Whether prompts contain counts by code (critic export --measure). Default: as
             exported.
-        chat_template: A .jinja file, or plain for ours. Default: the model's own.
-        prompt: The prompt of the critiques, where the data does not name it.
-        prompt_file: The file whose text replaced that of the prompt in the export.
-        report_to: Trackers that get losses and evaluations while training. Each takes its address
-            and names from its own environment variables.
+        chat_template: A chat template file (.jinja), or plain for ours. Default: the
+            tokenizer's own.
+        prompt: The prompt that the critiques answer, where the data doesn't name it.
+        prompt_file: The file that replaced the prompt's text in the export.
+        report_to: Experiment trackers that receive losses and evaluations. Each reads its address
+            and project from its own environment variables.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
@@ -146,8 +146,8 @@ class SftSettings(Settings):
     """Settings of fine-tuning; see :class:`Settings` for the others.
 
     Attributes:
-        group_by_length: Put rows of about the same length into a batch: less padding, and an order
-            of rows that is less random.
+        group_by_length: Batch rows of similar length to reduce padding; the order of rows is then
+            less random.
     """
 
     adapter_rate: ClassVar[float] = 1e-4
@@ -161,10 +161,10 @@ class DpoSettings(Settings):
 
     Attributes:
         beta: KL penalty strength (Rafailov et al. 2023, arXiv 2305.18290).
-        loss: dpo compares the whole critiques, as IF-Critic does; segments only the judgments on
-            which the two of a pair disagree.
-        sft_weight: Weight of the SFT loss on the chosen critique, per token; with segments, of the
-            tokens in the segments.
+        loss: dpo compares whole critiques, as IF-Critic does; segments only the judgments
+            on which the two critiques of a pair disagree.
+        sft_weight: Weight of the SFT loss on the chosen critique, per token; 0 for none. With
+            segments it counts only the tokens in the segments.
     """
 
     adapter_rate: ClassVar[float] = 5e-6
@@ -180,7 +180,7 @@ _Kind = TypeVar("_Kind", bound=Settings)
 def load_settings(
     kind: type[_Kind], file: str | os.PathLike[str] | None, given: Mapping[str, Any]
 ) -> _Kind:
-    """Put settings together from a file and what is given beside it."""
+    """Merge the settings of a file and of flags."""
     path = None if file is None else Path(file)
     from_file = {} if path is None else _placed(_read(path), path.parent)
     _refuse_unknown(from_file, kind, str(path))
@@ -208,7 +208,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _placed(values: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """Read relative paths from the file's folder on, so that it can be used from anywhere."""
+    """Resolve relative paths against the settings file's folder."""
     files = {name: values[name] for name in ("prompt_file", "chat_template") if values.get(name)}
     placed = {
         name: str(folder / value)

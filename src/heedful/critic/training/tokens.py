@@ -132,7 +132,7 @@ class Chat:
         return ids
 
     def _check(self) -> None:
-        """Hold that an answer can be trained and will end."""
+        """Check that the answer fits and ends in EOS."""
         from heedful.core.nouns import Message
 
         prompt = [Message(role="user", content="Ask.")]
@@ -249,7 +249,7 @@ def tokenised(rows: Rows, chat: Chat, limit: int | None, *, segments: bool) -> T
 
 
 def _check_segments(example: Example, encoded: list[Encoded]) -> None:
-    """Hold that a pair says where it differs."""
+    """Check that a pair has the spans on which it differs."""
     for side, tokens in zip(("chosen", "rejected"), encoded, strict=True):
         try:
             places = [segment[side] for segment in example.beside["segments"]]

@@ -1,4 +1,4 @@
-"""TRL's trainers, set up with our settings; what they print by themselves is turned off."""
+"""TRL's trainers, configured from our settings and silenced."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def collator(pad_token_id: int) -> Any:
 
 
 def _refuse_misaligned(marks: Sequence[Sequence[int]], held: Sequence[int]) -> None:
-    """Hold that the marks are of the very tokens that TRL made."""
+    """Check that the masks fit the tokens that TRL made."""
     for row, tokens in zip(marks, held, strict=True):
         if len(row) != tokens:
             message = f"the mask has {len(row)} tokens, the answer {tokens}"
@@ -64,7 +64,7 @@ def is_sharded(trainer: Any) -> bool:
 
 
 def check_sharding(trainer: Any) -> None:
-    """Refuse what cannot be trained, and have ZeRO's third stage gather weights to save them."""
+    """Refuse FSDP 1, and make ZeRO stage 3 gather weights for saving."""
     state = trainer.accelerator.state
     if trainer.is_fsdp_enabled and state.fsdp_plugin.fsdp_version == 1:
         raise UsageError(
@@ -78,7 +78,7 @@ def check_sharding(trainer: Any) -> None:
 
 @contextmanager
 def loading_whole() -> Iterator[None]:
-    """Have transformers load whole weights, which it divides in ZeRO's third stage."""
+    """Make transformers load whole weights despite ZeRO stage 3."""
     from transformers.integrations import deepspeed
 
     reference = deepspeed._hf_deepspeed_config_weak_ref  # noqa: SLF001 - there is only a setter
@@ -98,7 +98,7 @@ def save_whole(trainer: Any, folder: Path) -> None:
 
 @contextmanager
 def _gathered(trainer: Any) -> Iterator[None]:
-    """Have FSDP gather weights that it would write in shards; checkpoints stay in shards."""
+    """Make FSDP gather weights for saving; checkpoints stay sharded."""
     if not trainer.is_fsdp_enabled:
         yield
         return
@@ -289,7 +289,7 @@ def _lora(settings: Settings) -> Any:
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Keep what the libraries print by themselves from going through our progress line."""
+    """Silence the libraries' own output."""
     import logging
     import warnings
 
@@ -323,7 +323,7 @@ def quiet() -> Iterator[None]:
 
 @contextmanager
 def learnt_positions_only() -> Iterator[None]:
-    """Have TRL compute the logits of what is learnt, and not of prompts, on a CPU too.
+    """Make TRL skip the logits of prompt tokens on a CPU too.
 
     Where there is no Triton it computes and drops those of each position, for the sake of
     accelerators that compile each shape anew. On a CPU that is half of a step's time, with the

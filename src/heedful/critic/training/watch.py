@@ -109,7 +109,7 @@ class TrainingWatch:
         self._before = 0.0
 
     def begin(self, step: int, total: int, history: list[dict[str, Any]]) -> None:
-        """Take up where an earlier session was."""
+        """Restore the progress of an earlier session."""
         self._before = next((log["seconds"] for log in reversed(history) if "seconds" in log), 0.0)
         f1 = next((log[EVALUATION] for log in reversed(history) if EVALUATION in log), None)
         self.last = Step(
@@ -133,7 +133,7 @@ class TrainingWatch:
         self._tick(self.last)
 
     def note(self, words: str) -> None:
-        """Report something that the user should know."""
+        """Show a notice."""
         from dataclasses import replace
 
         self._tick(replace(self.last, note=words))
@@ -155,7 +155,7 @@ class TrainingWatch:
 
     @contextmanager
     def interruptible(self) -> Iterator[None]:
-        """Have Ctrl-C, and SIGTERM, end the training behind the step under way.
+        """End the training after the current step on Ctrl-C or SIGTERM.
 
         A second one ends it at once.
         """

@@ -60,6 +60,17 @@ NAMES = (
 )
 """Names that :func:`make` knows."""
 
+_CLASSES = {
+    "plain": ("plain", "Plain"),
+    "short": ("plain", "Short"),
+    "structured": ("structured", "Structured"),
+    "structured_object": ("structured", "Structured"),
+    "if_critic": ("if_critic", "IFCritic"),
+    "cfbench": ("cfbench", "CFBench"),
+    "criteria": ("criteria", "Criteria"),
+}
+"""The module and the class of each, but for AdvancedIF's."""
+
 _TEXTS = (
     *("advancedif", "cfbench", "if_critic", "if_rewardbench", "plain", "profbench"),
     "structured",
@@ -129,29 +140,15 @@ def make(
 
 
 def _built_in(name: str, explain: bool, text: str | None) -> JudgePrompt | None:  # noqa: FBT001
-    """Make a prompt of ours; ``None`` for another's name."""
-    made: JudgePrompt | None = None
-    if name in ("plain", "short"):
-        from heedful.judges.prompts.plain import Plain, Short
-
-        made = (Plain if name == "plain" else Short)(explain=explain, text=text)
-    elif name in ("structured", "structured_object"):
-        from heedful.judges.prompts.structured import Structured
-
-        made = Structured(explain=explain, schema=name == "structured", text=text)
-    elif name == "criteria":
-        from heedful.judges.prompts.criteria import Criteria
-
-        made = Criteria(explain=explain, text=text)
-    elif name == "if_critic":
-        from heedful.judges.prompts.if_critic import IFCritic
-
-        made = IFCritic(text=text)
-    elif name == "cfbench":
-        from heedful.judges.prompts.cfbench import CFBench
-
-        made = CFBench(text=text)
-    return made
+    """Make a built-in prompt; ``None`` for any other name."""
+    if name not in _CLASSES:
+        return None
+    module, kind = _CLASSES[name]
+    made: type[Any] = getattr(import_module(f"{__name__}.{module}"), kind)
+    options = {"explain": explain, "text": text, "schema": name == "structured"}
+    known = made.__dataclass_fields__.keys() & options
+    prompt: JudgePrompt = made(**{option: options[option] for option in known})
+    return prompt
 
 
 def _advancedif(*files: Path | None) -> JudgePrompt:
@@ -217,7 +214,7 @@ def _tells_quotations(kind: type[JudgePrompt]) -> bool:
 def read_recording(
     recording: Recording, sample: Sample, scoring: Scoring = "strict"
 ) -> list[Judgment]:
-    """Read a recording on a sample; faithful scoring believes what published codes do."""
+    """Read a recording on a sample; faithful scoring doesn't look for quotations."""
     from heedful.judges.prompts.quotation import NOTHING, Shown
 
     shown = NOTHING if scoring == "faithful" else Shown.of(sample)

@@ -104,7 +104,7 @@ class JudgePrompt(Protocol):
 
 
 def lacks_instruction(sample: Sample) -> bool:
-    """Tell whether nobody can know what a response was to do.
+    """Tell whether a sample has no instruction.
 
     That is so where the last user turn shows nothing, or there is none and no other turn shows
     anything.
@@ -115,7 +115,7 @@ def lacks_instruction(sample: Sample) -> bool:
 
 
 def lacking(sample: Sample, prompt: JudgePrompt) -> str | None:
-    """Say what a sample lacks to be judged by a model; ``None`` where it has everything.
+    """Say what a model needs and a sample lacks; ``None`` if nothing.
 
     A prompt text of the user's own that leaves the conversation out needs no instruction.
     """
@@ -219,7 +219,7 @@ def judged(
 
 
 def undecided(constraints: Sequence[Constraint], reason: str) -> list[Judgment]:
-    """Say of every constraint that the reply does not parse, and why."""
+    """Leave every constraint undecided for the same reason."""
     return [Judgment(status=Status.UNPARSED, explanation=reason) for _ in constraints]
 
 
@@ -257,7 +257,7 @@ def readings(text: str) -> Iterator[str]:
 
 
 def same_words(text: str) -> str:
-    """Reduce a text to what two spellings of it share: width, case, white space and quotes go."""
+    """Normalise a text: width, case, white space and quotes."""
     words = " ".join(unicodedata.normalize("NFKC", text).casefold().split())
     return words.strip(" \"'“”‘’「」*`")
 

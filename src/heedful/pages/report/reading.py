@@ -14,13 +14,14 @@ from heedful.core.closing import Closing
 from heedful.core.nouns import Status
 from heedful.jobs.results import scored_entry
 from heedful.metrics.clusters import ClusterStore, cluster_of
-from heedful.metrics.outcomes import outcome, sort_verdicts
+from heedful.metrics.general import FULLY_MET, POOLED
+from heedful.metrics.outcomes import sort_verdicts
 from heedful.metrics.proportions import wilson
 from heedful.metrics.rates import Share, measure
-from heedful.metrics.satisfaction import cfbench, infobench
+from heedful.metrics.summary import contributions, outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from heedful.core.nouns import Constraint, Critique, Sample, Scoring
     from heedful.engine.saved_run import SavedRun
@@ -146,10 +147,7 @@ SINGLE = 10
 
 TENS = ((10, 19), (20, 49), (50, 99))
 
-RATES: dict[str, tuple[Callable[..., dict[str, Share]], str]] = {
-    "Samples with all met": (cfbench, "isr"),
-    "Constraints met": (infobench, "drfr"),
-}
+RATES = {"Samples with all met": FULLY_MET, "Constraints met": POOLED}
 """The rates that are followed over the length of checklists and texts."""
 
 
@@ -283,12 +281,8 @@ class _Pass:
     def parts(self) -> list[dict[str, Share]]:
         """Say what each outcome contributes to each of :data:`RATES`, by the outcome's number."""
         return [
-            {
-                name: share
-                for name, (family, rate) in RATES.items()
-                if (share := family(row, self.scoring).get(rate)) is not None
-            }
-            for row in self.outcomes
+            {name: shares[rate] for name, rate in RATES.items() if rate in shares}
+            for shares in contributions(list(self.outcomes), self.scoring)
         ]
 
     def _draw(self, position: int, key: str) -> None:

@@ -149,27 +149,27 @@ class Admission:
 
 
 class Body:
-    """The bytes of a request's body, which count while anything made of it is in work."""
+    """The bytes of a request's body, counted while any of it is being judged."""
 
     def __init__(self, admission: Admission) -> None:
-        """Begin with none, used by the request alone."""
+        """Start empty, with the request as the only user."""
         self._admission = admission
         self._size = 0
         self._users = 1
 
     def take(self, size: int) -> None:
-        """Accept that there are this many bytes, or more than before."""
+        """Grow to this many bytes."""
         if size > self._size:
             self._admission.take(size - self._size)
             self._size = size
 
     def used_by(self, task: asyncio.Task[Any]) -> None:
-        """Count the bytes until a task is done too."""
+        """Hold the bytes until a task is done."""
         self._users += 1
         task.add_done_callback(self.leave)
 
     def leave(self, _: object = None) -> None:
-        """Count them no longer for one of those who used them."""
+        """Release the bytes for one user."""
         self._users -= 1
         if not self._users:
             self._admission.bytes -= self._size
@@ -217,7 +217,7 @@ class JudgingService:
             timeout.reschedule(self._closes if when is None else min(when, self._closes))
 
     def answered(self, critique: Critique) -> None:
-        """Note that the judge's model has answered, if it has."""
+        """Record that the judge's model works, if it was called."""
         if critique.expenses:
             self.failing = None
 
@@ -305,7 +305,7 @@ class JudgingService:
         judge: Callable[[Any, int], Coroutine[Any, Any, T]],
         tasks: list[asyncio.Task[T]],
     ) -> None:
-        """Begin to judge one row after the other, taking turns with other requests.
+        """Start the rows one by one, taking turns with other requests.
 
         Reading a row and deciding it by code may take milliseconds, so only one row does so before
         the loop goes on to whatever else has arrived.

@@ -263,11 +263,11 @@ class Endpoints:
         return outcomes
 
     async def health(self) -> Response:
-        """Say that the server lives."""
+        """Report that the server is up."""
         return _reply(OK, self._health())
 
     async def ready(self) -> Response:
-        """Say whether the server accepts samples: 503 if it is full, stopping or failing."""
+        """Report readiness: 503 if the server is full, stopping or failing."""
         health = self._health()
         return _reply(OK if health["status"] == "ok" else UNAVAILABLE, health)
 

@@ -150,7 +150,7 @@ async def answer(refused: RefusedError, send: Send) -> None:
 
 
 def checked(host: str, token: str | None) -> str | None:
-    """Return the token without what surrounds it."""
+    """Check the token and strip white space."""
     if token is None:
         if not is_loopback(host):
             raise UsageError(

@@ -1,4 +1,4 @@
-"""Serving until a signal to stop."""
+"""The server process: start, signals, shutdown."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def loop_runner() -> asyncio.Runner:
 
 
 def _allow_connections() -> None:
-    """Raise the limit on open files as far as this process may."""
+    """Raise the limit on open files."""
     try:
         import resource
     except ImportError:  # Windows has no such limit

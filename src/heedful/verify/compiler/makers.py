@@ -282,10 +282,8 @@ def _neither(id_: str, bound: dict[str, Any]) -> Check | None:
 
 
 def _each_word(id_: str, bound: dict[str, Any]) -> Check | None:
-    """Make the check of each word, with its number of letters as for any count."""
-    if "capital" in bound:
-        return Check(id=id_, args={"capitals": True})
-    return Check(id=id_, args=bound) if "letters" in bound else phrase_check(id_, bound)
+    """Make the check of each word's first letter."""
+    return Check(id=id_, args={"capitals": True}) if "capital" in bound else None
 
 
 MAKERS = {

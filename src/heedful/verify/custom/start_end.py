@@ -13,7 +13,7 @@ from heedful.core import scripts
 from heedful.verify.base import Finding, quoted, verifier
 from heedful.verify.custom.counting import UNITS, CountRange, count_units, plural
 from heedful.verify.custom.parts import Outcome, Part, Which, decide, judged, named, readings
-from heedful.verify.custom.phrases import cased, folded
+from heedful.verify.custom.phrases import folded, written_for
 from heedful.verify.custom.structure import amounts, bounds, within
 from heedful.verify.text.characters import emoji_at_end
 from heedful.verify.text.layout import Layout, unmarked
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 _PICTURE = rf"\s{scripts.PICTOGRAPHS}"
 _PICTURES = re.compile(f"(?<![{_PICTURE}])[{_PICTURE}]++$")
-_CITATIONS = re.compile(r"(?:\s?\[\d{1,3}\])+$")
 _STOPS = "。！？…～.!?~\"'”’」)） "
 _TOKEN = re.compile(r"[a-z0-9]+|[^\W_]")
 
@@ -143,17 +142,17 @@ def equals(
         text = layout.text.strip()
         reason = f"it is '{text[:40]}{'…' if len(text) > 40 else ''}'"  # noqa: PLR2004 - a glimpse
         for phrase in phrases:
-            write = _written_for(phrase)
-            forms = {write(each).strip("\"' ") for each in (text, layout.plain)}
-            if write(phrase).strip("\"' ") in forms:
+            write = written_for(phrase)
+            if write(phrase).strip("\"' ") in {
+                write(each).strip("\"' ") for each in (text, layout.plain)
+            }:
                 return True, reason
         alike = any(_tokens(text) == _tokens(phrase) for phrase in phrases if _tokens(phrase))
         # The line taken for the title may not be a title.
         alike |= part == "title" and any(
             folded(phrase) in folded(response.text) for phrase in phrases
         )
-        sure = words and not any(_written_for(phrase) is cased for phrase in phrases)
-        return (sure or None if alike else False), reason
+        return (words or None if alike else False), reason
 
     outcome, reason = judged(response.layout, part, which, test)
     if outcome is None and part == "line" and isinstance(which, int):
@@ -185,14 +184,6 @@ def question(response: Response, *, part: Part = "response", which: Which = "eac
 # --- tests of an edge ---------------------------------------------------------------------------
 
 
-def _written_for(phrase: str) -> Callable[[str], str]:
-    """Say how to write a text for the comparison with a phrase: "IT" is not "it"."""
-    return cased if len(phrase) > 1 and phrase.isupper() and _ACRONYM.search(phrase) else folded
-
-
-_ACRONYM = re.compile("[A-Z]{2}")
-
-
 def _not(test: _Test) -> _Test:
     def negated(layout: Layout) -> tuple[Outcome, str]:
         outcome, reason = test(layout)
@@ -214,7 +205,7 @@ def _of_words(test: _Test, phrases: list[str], edge: int) -> _Test:
             return outcome, reason
         text = layout.plain.strip()
         for phrase in phrases:
-            write = _written_for(phrase)
+            write = written_for(phrase)
             written = _WORD.findall(write(text[:enough] if edge == 0 else text[-enough:]))
             sought = _WORD.findall(write(phrase))
             if (
@@ -239,63 +230,51 @@ def _at_edge(written: list[str], sought: list[str], edge: int) -> bool:
 
 
 def _starting(phrases: list[str]) -> _Test:
-    enough = _enough(phrases)
+    enough, wanted = _enough(phrases), list(map(folded, phrases))
 
     def test(layout: Layout) -> tuple[Outcome, str]:
         start = f"it starts with '{layout.text.strip()[:20]}'"
-        texts = [text.lstrip()[:enough] for text in (layout.text, layout.plain)]
+        core = layout.core
+        texts = (layout.text, layout.plain, core, unmarked(core))
+        starts = [text.lstrip()[:enough] for text in texts]
         if any(
             _at_start(write(text), write(phrase))
             for phrase in phrases
-            for write in (_written_for(phrase),)
-            for text in texts
+            for write in (written_for(phrase),)
+            for text in starts[:2]
         ):
             return True, start
-        plain = [folded(text) for text in texts]
-        cores = (layout.core, unmarked(layout.core))
-        further = [*(folded(text.lstrip()[:enough]) for text in cores), *plain]
-        if any(_at_start(text, folded(phrase)) for text in further for phrase in phrases) or any(
-            ((sought := _tokens(phrase)) and _tokens(text)[: len(sought)] == sought)
-            or _goes_on(text, folded(phrase) or phrase)
-            for text in further
-            for phrase in phrases
-        ):
-            return None, f"{start}, then or nearly so with it"
-        return False, start
+        forms = list(map(folded, starts))
+        near = any(
+            _at_start(text, phrase) or _same_words(text, phrase, 0)
+            for text in forms
+            for phrase in wanted
+        )
+        return (None, f"{start}, then or nearly so with it") if near else (False, start)
 
     return test
 
 
 def _ending(phrases: list[str]) -> _Test:
-    enough = _enough(phrases)
+    enough, wanted = _enough(phrases), list(map(folded, phrases))
 
     def test(layout: Layout) -> tuple[Outcome, str]:
         end = f"it ends with '{layout.text.strip()[-20:]}'"
-        texts = [text.rstrip()[-enough:] for text in (layout.text, layout.plain)]
+        ends = [text.rstrip()[-enough:] for text in (layout.text, layout.plain)]
         if any(
             _at_end(text, write(phrase))
             for phrase in phrases
-            for write in (_written_for(phrase),)
-            for written in map(write, texts)
+            for write in (written_for(phrase),)
+            for written in map(write, ends)
             for text in (written, written.rstrip("\"') "))
         ):
             return True, end
-        plain = [folded(text) for text in texts]
-        if any(
-            (sought := _tokens(phrase)) and _tokens(text)[-len(sought) :] == sought
-            for text in plain
-            for phrase in phrases
-        ) or any(
-            _at_end(form, folded(phrase))
-            for form in (
-                _PICTURES.sub("", plain[0]),
-                plain[0].rstrip(_STOPS),
-                _CITATIONS.sub("", plain[0]),
-            )
-            for phrase in phrases
-        ):
-            return None, f"{end}, nearly so"
-        return False, end
+        forms = list(map(folded, ends))
+        others = (_PICTURES.sub("", forms[0]), forms[0].rstrip(_STOPS))
+        near = any(_at_end(text, phrase) for text in others for phrase in wanted) or any(
+            _same_words(text, phrase, -1) for text in forms for phrase in wanted
+        )
+        return (None, f"{end}, nearly so") if near else (False, end)
 
     return test
 
@@ -311,13 +290,14 @@ def _tokens(text: str) -> list[str]:
     return _TOKEN.findall(folded(text))
 
 
-def _goes_on(text: str, phrase: str) -> bool:
-    """Check whether a sign that is asked for stands there more often, as in "##" for "#"."""
-    return text.startswith(phrase + phrase[-1]) and not phrase[-1].isalnum()
+def _same_words(text: str, phrase: str, edge: int) -> bool:
+    """Check whether a text has the words of a phrase at an edge, whatever signs are among them."""
+    sought, words = _tokens(phrase), _tokens(text)
+    return bool(sought) and (words[-len(sought) :] if edge else words[: len(sought)]) == sought
 
 
 def _at_start(text: str, phrase: str) -> bool:
-    if not phrase or not text.startswith(phrase) or _goes_on(text, phrase):
+    if not phrase or not text.startswith(phrase):
         return False
     return not (
         phrase[-1].isascii() and phrase[-1].isalnum() and re.match("[a-z0-9]", text[len(phrase) :])

@@ -1,0 +1,1 @@
+"""What each benchmark counts, a file each; see :mod:`heedful.metrics.family`."""
