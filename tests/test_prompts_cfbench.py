@@ -142,7 +142,11 @@ def test_cfbench_a_digit_of_the_criterion_is_no_verdict() -> None:
         ("回答不超过100字。", "回答超过100字。", "-"),
         ("回答不超过100字。", "回答不超过200字。", "-"),
         ("回答不超过100字。", "1. 回答不超过１００字", "m"),
-        ("是一篇关于山间清晨的雾和一位老人的散文", "是关于山间清晨的雾和一位老人的散文", "m"),
+        (
+            "是一篇关于山间清晨的雾和一位老人归来的散文",
+            "是关于山间清晨的雾和一位老人归来的散文",
+            "m",
+        ),
         ("不是一篇关于山间清晨的雾的散文", "是一篇关于山间清晨的雾的散文", "-"),
         ("It is a long poem about a fog, not a song", "It is a long poem about a fog, a song", "-"),
         ("It does not mention the fog.", "It doesn't mention the fog", "-"),
