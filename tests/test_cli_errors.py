@@ -19,8 +19,7 @@ from hypothesis import strategies as st
 from commands import run
 from heedful import cli
 from heedful.cli import application
-from heedful.cli.command import Command, Group
-from heedful.cli.commands import COMMANDS
+from heedful.cli.commands import COMMANDS, Command, Group
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

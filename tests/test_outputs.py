@@ -17,15 +17,14 @@ import pytest
 
 import commands
 from heedful import evaluate
-from heedful.cli.command import Command
-from heedful.cli.commands import COMMANDS
+from heedful.cli.commands import COMMANDS, Command
 from heedful.core.errors import UsageError
 from heedful.data.formats.base import atomically, replacing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from heedful.cli.command import Group
+    from heedful.cli.commands import Group
 
 pytestmark = pytest.mark.slow  # whole commands, with servers, files and processes
 

@@ -197,6 +197,9 @@ def test_reasoning_without_an_end_is_no_answer_and_meets_nothing(form: str) -> N
     assert verdicts(result) == ["unmet"] * len(CHECKLIST)
     assert not model.calls
     assert "no answer after the reasoning in 1 response: unmet" in summary["notes"]
+    levels = {"checklist": [{"text": "Good.", "scale": ["bad", "good"]}, "Polite."]}
+    _, _, scaled = judged(row(form.format("One")) | levels)
+    assert scaled["metrics"]["rubric"]["score"]["value"] == 0
     assert rewarded(form.format("One or two")) == 0
     assert rewarded(form.format("One or two"), gates="none") == 0
 

@@ -24,15 +24,14 @@ from heedful import (
     evaluate,
     respond,
 )
-from heedful.cli.command import Group
-from heedful.cli.commands import COMMANDS
+from heedful.cli.commands import COMMANDS, Group
 from heedful.models import ScriptedModel
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
-    from heedful.cli.command import Command
+    from heedful.cli.commands import Command
 
 PAGE = 16384
 """Bytes of a page of a store; the first ones hold the tables' names and the configuration."""

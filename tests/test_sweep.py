@@ -15,7 +15,7 @@ from fault_server import Answer, completion, serving
 from heedful import Constraint, Message, Sample, UsageError, dry_run, evaluate
 from heedful.analysis.meta.sweep import document, protocols, sweep
 from heedful.cli.judging import JudgeFlags
-from heedful.cli.sweep import commands
+from heedful.cli.meta import commands
 from heedful.core.errors import StopRunError
 from heedful.core.nouns import Check, Critique, Judgment, Status
 from heedful.models import Price, ScriptedModel

@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from heedful.cli import application
-from heedful.cli.command import Command, Group
-from heedful.cli.commands import COMMANDS
+from heedful.cli.commands import COMMANDS, Command, Group
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -9,8 +9,7 @@ from contextlib import suppress
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from heedful.cli.command import Command
-from heedful.cli.commands import COMMANDS, EVERYDAY
+from heedful.cli.commands import COMMANDS, EVERYDAY, Command
 from heedful.cli.config import SAVE, Config
 from heedful.cli.help import HELP_ALL, HelpText
 
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 
     from cyclopts import App
 
-    from heedful.cli.command import Group
+    from heedful.cli.commands import Group
 
 __all__ = ["application", "main"]
 

@@ -5,13 +5,222 @@ The help stands here and not with the command, whose file is only imported when 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from heedful.cli.command import Command, Group
-from heedful.cli.grouped_commands import CRITIC, CRITICBENCH, REALCRITIC, REWARD
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+
+class Command(NamedTuple):
+    """A command: the function that does it, as ``module:name``, and its help."""
+
+    target: str
+    help: str
+
+
+class Group(NamedTuple):
+    """Commands that have a first word in common."""
+
+    help: str
+    commands: Mapping[str, Command | Group]
+
+
+CRITIC: dict[str, Command | Group] = {
+    "select": Command(
+        "heedful.cli.critic_data:select",
+        """Choose instructions, as many of each category and complexity as can be.
+
+The tags category and complexity say what a row is; a model says it where they
+are missing.
+
+heedful critic select prompts.jsonl --model gpt-4.1-mini --count 1000 -o selected.jsonl
+""",
+    ),
+    "sample": Command(
+        "heedful.cli.critic_data:sample",
+        """Sample several critiques of each response from an expert model.
+
+INPUT has instructions, their checklists (heedful checklist makes them) and
+responses (heedful respond obtains them). A trained critic is sampled the same
+way: a final critique that a row has already stays.
+
+heedful critic sample responses.jsonl --model expert -o critiques.jsonl
+""",
+    ),
+    "filter": Command(
+        "heedful.cli.critic_data:filter",
+        """Filter sampled critiques into one critique of each response, to be learned from.
+
+Four stages: cross (other models verify each judgment), rules (code counts, the
+expert revises), judgment (the majority, if it is large enough), explanation
+(the one most like the others). With other settings the same command asks only
+what is new. The run's directory gets dropped.jsonl, funnel.json and funnel.md.
+
+heedful critic filter critiques.jsonl --model expert --verifier a --verifier b -o filtered.jsonl
+""",
+    ),
+    "checklists": Command(
+        "heedful.cli.critic_data:checklists",
+        """Write instructions and checklists to train a checklist generator on.
+
+Each instruction once, as prompt and completion; no model is called.
+
+heedful critic checklists critiques.jsonl -o generator.jsonl
+""",
+    ),
+    "split": Command(
+        "heedful.cli.critic_data:split",
+        """Split samples in two, for fine-tuning and for preferences, by instruction.
+
+All samples of an instruction go into the same part.
+
+heedful critic split critiques.jsonl -o parts
+""",
+    ),
+    "pairs": Command(
+        "heedful.cli.critic_data:pairs",
+        """Make preference pairs of an expert's critiques and sampled ones.
+
+A sampled critique is rejected; chosen is the same with each judgment that the
+expert contradicts replaced by a sampled one that the expert shares.
+
+heedful critic pairs dpo_data.json --similarity quick_ratio -o pairs.jsonl
+""",
+    ),
+    "export": Command(
+        "heedful.cli.critic_data:export",
+        """Export critiques or pairs for a training tool, with a dataset card.
+
+heedful critic export pairs.jsonl --to trl -o dataset
+""",
+    ),
+    "train": Group(
+        """Train a critic, or a checklist generator.
+
+heedful critic train sft sft -m Qwen/Qwen3-4B-Instruct-2507 --evaluation heldout.jsonl -o critic-sft
+heedful critic train dpo dpo -m critic-sft --evaluation heldout.jsonl -o critic
+heedful evaluate samples.jsonl --judge checklist --model critic
+""",
+        {
+            "sft": Command(
+                "heedful.cli.critic_train:sft",
+                """Fine-tune a model on critiques, or on checklists.
+
+DATA is an export (heedful critic export --to trl), filtered critiques, or the
+output of heedful critic checklists. Re-run the same command to resume.
+Several GPUs: accelerate launch -m heedful critic train sft …
+
+heedful critic train sft sft -m Qwen/Qwen3-4B-Instruct-2507 --evaluation heldout.jsonl -o critic-sft
+""",
+            ),
+            "dpo": Command(
+                "heedful.cli.critic_train:dpo",
+                """Train a critic to prefer one critique of a pair to the other (DPO).
+
+DATA is an export (heedful critic export --to trl) or the output of heedful
+critic pairs; the model is the fine-tuned critic, and the reference too.
+
+heedful critic train dpo dpo -m critic-sft --evaluation heldout.jsonl -o critic
+""",
+            ),
+        },
+    ),
+    "audit": Command(
+        "heedful.cli.critic_data:audit",
+        """Draw samples for a person to check, or read what was checked.
+
+heedful critic audit critiques.jsonl --samples 70 -o audit.csv
+heedful critic audit audit.csv --filled
+""",
+    ),
+}
+
+CRITICBENCH: dict[str, Command | Group] = {
+    "build": Command(
+        "heedful.cli.criticbench:build",
+        """Build a benchmark: generators answer questions, code grades, triplets are selected.
+
+heedful bench criticbench build gsm8k.jsonl -m small -m large --run bench
+""",
+    ),
+    "run": Command(
+        "heedful.cli.criticbench:run",
+        """Have critics judge a benchmark, and say how often they are right.
+
+heedful bench criticbench run bench -m small -m large --check own -o report
+""",
+    ),
+    "report": Command(
+        "heedful.cli.criticbench:report",
+        """Put runs of critics over one benchmark together, without a model.
+
+heedful bench criticbench report runs/a runs/b --size small=2 --size large=30 -o report
+""",
+    ),
+}
+
+REALCRITIC: dict[str, Command | Group] = {
+    "build": Command(
+        "heedful.cli.realcritic:build",
+        """Build sets of solutions to criticise from a pool of models.
+
+heedful bench realcritic build test.jsonl -m gpt-4o -m gpt-4.1-nano -o sets
+""",
+    ),
+    "run": Command(
+        "heedful.cli.realcritic:run",
+        """Have critics criticise and correct solutions, and grade the corrections.
+
+Direct answers, self-critique, cross-critique, and any number of rounds of each.
+A run goes on where it stopped, and can be extended: nothing is requested twice.
+
+heedful bench realcritic run gsm8k.jsonl math.jsonl --model gpt-4.1-mini
+""",
+    ),
+    "report": Command(
+        "heedful.cli.realcritic:report",
+        """Make the tables and plots of finished runs, without a call.
+
+heedful bench realcritic report runs/mine -o report
+""",
+    ),
+    "grade": Command(
+        "heedful.cli.bench:grade",
+        """Grade given solutions against gold answers, without a model.
+
+heedful bench realcritic grade gsm8k.jsonl math.jsonl -o graded.jsonl
+""",
+    ),
+}
+
+REWARD: dict[str, Command | Group] = {
+    "pairs": Command(
+        "heedful.cli.reward:pairs",
+        """Make preference pairs for DPO: the best and the worst response to each instruction.
+
+heedful respond prompts.jsonl --model policy --samples 8 -o responses.jsonl
+heedful evaluate responses.jsonl --judge rules,checklist --model critic --run runs/k8
+heedful reward pairs runs/k8 -o pairs.jsonl
+heedful reward pairs runs/k8 --to sharegpt -o dataset
+""",
+    ),
+    "best": Command(
+        "heedful.cli.reward:best",
+        """Keep the best of the responses to each instruction.
+
+heedful reward best runs/k8 -o best.jsonl --aggregate all_or_nothing --guards
+heedful reward best runs/k8 --to trl -o dataset
+""",
+    ),
+    "stats": Command(
+        "heedful.cli.reward:stats",
+        """Describe a reward: its distribution, its signal, best of n, length, agreement.
+
+heedful reward stats runs/k8 --other-aggregate all_or_nothing
+""",
+    ),
+}
+
 
 EVERYDAY = frozenset({"init", "evaluate", "runs", "view", "compare", "report"})
 """Commands that most users need; the overview shows them first."""
@@ -30,7 +239,7 @@ heedful evaluate input_data.jsonl --responses responses.jsonl
 """,
     ),
     "rejudge": Command(
-        "heedful.cli.rejudge:rejudge",
+        "heedful.cli.evaluate:rejudge",
         """Judge the samples of a finished run again, with another judge or another prompt.
 
 RUN is the directory of the run. It holds its samples, so the input file is not
@@ -40,7 +249,7 @@ heedful rejudge runs/mine --model gpt-4.1-mini --prompt cfbench
 """,
     ),
     "respond": Command(
-        "heedful.cli.respond:respond",
+        "heedful.cli.evaluate:respond",
         """Obtain responses from a model, for samples that have none.
 
 Reads what heedful evaluate reads, and writes heedful's own JSON lines, in the
@@ -60,7 +269,7 @@ heedful checklist prompts.jsonl --model gpt-4.1-mini -o checklists.jsonl
 """,
     ),
     "checklist-lint": Command(
-        "heedful.cli.checklist_lint:lint",
+        "heedful.cli.checklist:lint",
         """Look for faults in checklists and rubrics, as a linter does in code.
 
 Duplicates, contradictions, weights that make no sense and golden examples that
@@ -96,7 +305,7 @@ heedful meta choices.jsonl
 """,
     ),
     "cascade": Command(
-        "heedful.cli.cascade:cascade",
+        "heedful.cli.calibrate:cascade",
         """Find from which confidence a small judge may be trusted before a large one.
 
 Two runs on the same rows are replayed under every threshold: what goes on to
@@ -130,7 +339,7 @@ heedful compare runs/a runs/b runs/old --baseline runs/old
 """,
     ),
     "report": Command(
-        "heedful.cli.report:report",
+        "heedful.cli.runs:report",
         """Write a report on finished runs: one page of HTML that needs nothing but itself.
 
 Rates with intervals and coverage, breakdowns, charts, the hardest constraints,
@@ -142,7 +351,7 @@ heedful report runs/gpt runs/haiku -o both.html
 """,
     ),
     "merge": Command(
-        "heedful.cli.merge:merge",
+        "heedful.cli.runs:merge",
         """Add up finished runs over parts of a data set, such as one for each file.
 
 Rates and intervals come from all rows. With --run the whole is written too, as
@@ -161,7 +370,7 @@ heedful runs runs --sort "responses fully met"
 """,
     ),
     "view": Command(
-        "heedful.cli.view:view",
+        "heedful.cli.runs:view",
         """Look at runs in a browser.
 
 Samples by text, verdict, type, tag and judge; each with its explanations and
@@ -172,7 +381,7 @@ heedful view runs --open
 """,
     ),
     "export": Command(
-        "heedful.cli.export:export",
+        "heedful.cli.runs:export",
         """Write finished runs for other tools.
 
 A .csv, .jsonl or .parquet file has the judgments, a row each; a .eval file

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from heedful.cli.command import Group
-from heedful.cli.commands import COMMANDS
+from heedful.cli.commands import COMMANDS, Group
 from heedful.cli.terminal import say
 from heedful.cli.trust import FILE, RISKY, is_trusted, read, remember
 from heedful.core.errors import UsageError
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from cyclopts import App
     from cyclopts.argument import Argument, ArgumentCollection
 
-    from heedful.cli.command import Command
+    from heedful.cli.commands import Command
 
 SAVE = "--save-config"
 

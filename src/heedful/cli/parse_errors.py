@@ -16,8 +16,7 @@ from cyclopts import (
     UnusedCliTokensError,
 )
 
-from heedful.cli.command import Command
-from heedful.cli.commands import COMMANDS
+from heedful.cli.commands import COMMANDS, Command
 from heedful.cli.help import HELP_ALL
 from heedful.core.errors import UsageError
 

@@ -1,4 +1,4 @@
-"""``heedful reward``: policy data and statistics from judged responses."""
+"""``heedful reward``."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from heedful.core.errors import UsageError
 
 if TYPE_CHECKING:
     from heedful.rewards.terms import LengthPenalty, Terms
+
 
 Aggregates = Literal["fraction", "all_or_nothing", "hybrid", "psr", "weighted", "gate"]
 

@@ -1,8 +1,9 @@
-"""``heedful runs``."""
+"""Commands about finished runs: ``heedful runs | view | report | merge | export``."""
 
 from __future__ import annotations
 
 import json
+import json as as_json
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,10 +12,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from heedful.cli import terminal
+from heedful.cli.judging import is_complete, too_little
+from heedful.cli.running import INCOMPLETE, Outcome, Output, Quiet, RequiredOutput, print_outcome
 from heedful.core.errors import UsageError
+from heedful.core.text import amount
 
 if TYPE_CHECKING:
+    from heedful.analysis.export import Exported
     from heedful.pages.overview import RunLine
+
 
 SHOWN = ("constraints met", "responses fully met")
 """Rates that are shown beside the one that the runs are sorted by."""
@@ -144,3 +150,170 @@ def _json(lines: list[RunLine]) -> str:
         ensure_ascii=False,
         indent=2,
     )
+
+
+def view(
+    runs_dir: Path | None = None,
+    /,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 0,
+    open: Annotated[bool, Parameter(negative="")] = False,  # noqa: A002 - the name users know
+) -> int:
+    """Look at runs in a browser.
+
+    Args:
+        runs_dir: The folder whose runs are shown, with those in its folders; or one run. Default:
+            the current folder.
+        host: The address to listen at; what is sent is not encrypted, so leave it at loopback.
+        port: The port. Default: any that is free.
+        open: Open a browser.
+    """
+    try:
+        from heedful.pages.viewer.app import serve
+    except ModuleNotFoundError as error:
+        raise UsageError(
+            f"the viewer needs {error.name}", hint="pip install 'heedful[view]'"
+        ) from error
+    root = runs_dir or Path()
+    serve(root, host=host, port=port, browser=open, say=_say)
+    return 0
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
+def report(
+    *runs: Annotated[Path, Parameter(name="RUN")],
+    output: RequiredOutput = Path("report.html"),
+    examples: int = 10,
+    charts: bool = True,
+) -> int:
+    """Write a report on finished runs: one page of HTML that needs nothing but itself.
+
+    Args:
+        runs: Directories of finished runs; several stand side by side and are compared where they
+            hold the same samples.
+        output: The .html file.
+        examples: How many samples with an unmet constraint are shown of each run; 0 for none.
+        charts: Draw charts; without them the file is about a megabyte smaller.
+    """
+    from heedful.pages.report.report import report as write
+
+    written = write(*runs, output=output, examples=examples, charts=charts)
+    size = output.stat().st_size / 1000
+    samples = amount(written.samples, "sample")
+    sys.stdout.write(f"{amount(len(runs), 'run')}, {samples} → {output} ({size:,.0f} kB)\n")
+    if written.unread:
+        rows = amount(written.unread, "row")
+        sys.stderr.write(f"{rows} could not be read or judged; the report lists them\n")
+    return INCOMPLETE if written.unread else 0
+
+
+def merge(
+    *runs: Annotated[Path, Parameter(name="RUN")],
+    run: Path | None = None,
+    prices: Path | None = None,
+    json: Annotated[bool, Parameter(name="--json", negative="")] = False,
+    quiet: Quiet = False,
+) -> int:
+    """Add up finished runs over parts of a data set.
+
+    Args:
+        runs: Directories of finished runs of one judge, in the order of their rows.
+        run: A new directory for the whole run, with all rows. By default nothing is written.
+        prices: A file, {"MODEL": {"prompt": 1, "completion": 2}}, in dollars per million tokens.
+        json: Print the summary as JSON.
+        quiet: Print nothing.
+    """
+    from heedful.jobs.evaluate_tables import view
+    from heedful.jobs.merge import merge as merge_runs
+
+    table = None
+    if prices is not None:
+        from heedful.models.pricing import read_prices
+
+        table = read_prices(prices)
+    summary = merge_runs(*runs, run=run, prices=table)
+    failed, complete = summary["rows"]["failed"], is_complete(summary)
+    if json:
+        sys.stdout.write(as_json.dumps(summary, ensure_ascii=False, indent=2) + "\n")
+        return 0 if complete else INCOMPLETE
+    results = run and run / "results.jsonl"
+    outcome = Outcome(
+        view=lambda: view(summary),
+        written=[results, run and run / "summary.json"],
+        problems=summary["problems"],
+        failed=failed,
+        names=results,
+        complete=complete,
+        hints=[*too_little(summary)],
+    )
+    return print_outcome(outcome, quiet=quiet)
+
+
+def export(
+    *runs: Annotated[Path, Parameter(name="RUN")],
+    output: Output = None,
+    otel: Annotated[bool, Parameter(negative="")] = False,
+    salvage: Annotated[bool, Parameter(negative="")] = False,
+) -> int:
+    """Write finished runs for other tools.
+
+    Args:
+        runs: Directories of finished runs.
+        output: A .csv, .jsonl or .parquet file for the judgments, a row each; a .eval file for one
+            run as a log of Inspect AI; a .md file for the summary.
+        otel: Send the verdicts as OpenTelemetry's gen_ai.evaluation.result events, to the collector
+            that OTEL_EXPORTER_OTLP_ENDPOINT names.
+        salvage: Leave out rows that are damaged, instead of refusing their run.
+    """
+    if (output is None) is not otel:
+        raise UsageError(
+            "runs are exported to a file or as events",
+            hint="name a file with --output, or give --otel",
+        )
+    from heedful.analysis.export import SUFFIXES, emit_events
+    from heedful.analysis.export import export as write
+
+    if output is None:
+        return _said(emit_events(*runs, salvage=salvage), "OpenTelemetry")
+    if output.suffix.lower() == ".md":
+        return _summaries(runs, output)
+    if output.suffix.lower() not in SUFFIXES:
+        raise UsageError(
+            "the output is of an unknown kind",
+            where=str(output),
+            hint="name a .csv, .jsonl or .parquet file for the judgments, a .eval file for a log "
+            "of Inspect AI, or a .md file for the summary",
+        )
+    return _said(write(*runs, output=output, salvage=salvage), str(output))
+
+
+def _said(written: Exported, where: str) -> int:
+    sys.stdout.write(f"{amount(written.judgments, 'judgment')} → {where}\n")
+    if written.unread:
+        have = "has" if written.unread == 1 else "have"
+        rows = amount(written.unread, "row")
+        sys.stderr.write(f"{rows} could not be read and {have} no judgments\n")
+    return INCOMPLETE if written.unread else 0
+
+
+def _summaries(runs: tuple[Path, ...], output: Path) -> int:
+    from heedful.data.formats.base import atomically
+    from heedful.engine.saved_run import SavedRun
+    from heedful.jobs.evaluate_tables import document
+    from heedful.jobs.results import check_folder
+
+    check_folder(output, runs)
+    if not runs:
+        raise UsageError("no run is named", hint="name the directory of a run, or several")
+    opened = [SavedRun.open(run) for run in runs]
+    named = [(run.directory.resolve().name, run.summary) for run in opened]
+    pages = [document(name, summary).markdown() for name, summary in named]
+    with atomically(output) as file:
+        file.write("\n".join(pages))
+    sys.stdout.write(f"{amount(len(pages), 'summary', 'summaries')} → {output}\n")
+    return 0

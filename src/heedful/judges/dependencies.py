@@ -67,9 +67,17 @@ def _asks_all(sample: Sample) -> bool:
 
 
 def _unanswered(constraint: Constraint) -> Judgment:
-    """Judge a response without an answer; verifiers give a loose verdict too."""
-    loose = None if constraint.check is None else Status.UNMET
-    return Judgment(status=Status.UNMET, explanation=NO_ANSWER, judge=REASONING, loose=loose)
+    """Judge a response without an answer: unmet, at the lowest level where there are levels."""
+    levels = () if constraint.scale is None else constraint.scale.answers
+    applicable = [level for level in levels if not level.na]
+    lowest = min(applicable, key=lambda level: level.value, default=None)
+    return Judgment(
+        status=Status.UNMET,
+        explanation=NO_ANSWER,
+        judge=REASONING,
+        loose=None if constraint.check is None else Status.UNMET,
+        level=None if lowest is None else lowest.label,
+    )
 
 
 def _rounds(checklist: Sequence[Constraint], positions: Sequence[int]) -> Iterator[list[int]]:
