@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-import zipfile
 from typing import TYPE_CHECKING
 
 import pytest
@@ -120,20 +119,6 @@ def test_punkt_data_is_used_where_it_is_installed(tmp_path: Path) -> None:
     assert rules(tmp_path / "data", tmp_path) == f"punkt_tab at {folder} 1"
 
 
-def test_packed_punkt_data_is_read_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    install(tmp_path / "english")
-    (tmp_path / "tokenizers").mkdir()
-    with zipfile.ZipFile(tmp_path / "tokenizers" / "punkt_tab.zip", "w") as packed:
-        for name in PUNKT:
-            packed.write(tmp_path / "english" / name, f"punkt_tab/english/{name}")
-    monkeypatch.setenv("NLTK_DATA", str(tmp_path))
-    parameters = punkt()
-    assert parameters is not None
-    assert parameters.abbreviations == {"blah"}
-    assert parameters.seen("the") == 34
-    assert parameters.seen("other") == 0
-
-
 def test_damaged_punkt_data_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "tokenizers" / "punkt_tab" / "english"
     install(folder)
@@ -143,15 +128,6 @@ def test_damaged_punkt_data_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyP
         punkt()
     assert caught.value.where == str(folder)
     assert "nltk.download" in caught.value.hint
-
-
-def test_a_damaged_archive_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    archive = tmp_path / "tokenizers" / "punkt_tab.zip"
-    archive.parent.mkdir()
-    archive.write_bytes(b"no archive")
-    monkeypatch.setenv("NLTK_DATA", str(tmp_path))
-    with pytest.raises(VerifierError, match="Punkt"):
-        punkt()
 
 
 @pytest.mark.parametrize(

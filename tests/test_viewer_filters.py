@@ -23,7 +23,7 @@ from heedful.core.nouns import Constraint, Critique, Judgment, Message, Sample, 
 from heedful.engine.store import Input, Store
 from heedful.pages.viewer import runs
 from heedful.pages.viewer.building import STATUSES, Builder, Facts, facts
-from heedful.pages.viewer.filters import GROUPS, ORDERS, Filter
+from heedful.pages.viewer.index import GROUPS, ORDERS, Filter
 from heedful.pages.viewer.pages_samples import marked, quotes, spans
 from heedful.pages.viewer.runs import Memory, Run
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-__all__ = ["Ahead", "delimited"]
+__all__ = ["delimited"]
 
 
 class Ahead:

@@ -68,10 +68,9 @@ def _asks_all(sample: Sample) -> bool:
 
 def _unanswered(constraint: Constraint) -> Judgment:
     """Judge a response without an answer: unmet, at the lowest level where there are levels."""
-    levels = [] if constraint.scale is None else constraint.scale.answers
-    lowest = min(
-        (each for each in levels if not each.na), key=lambda each: each.value, default=None
-    )
+    levels = () if constraint.scale is None else constraint.scale.answers
+    applicable = [level for level in levels if not level.na]
+    lowest = min(applicable, key=lambda level: level.value, default=None)
     return Judgment(
         status=Status.UNMET,
         explanation=NO_ANSWER,

@@ -6,7 +6,7 @@ import functools
 import inspect
 import reprlib
 import typing
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from heedful.core.errors import VerifierError
 
@@ -15,9 +15,6 @@ if TYPE_CHECKING:
 
     from pydantic import TypeAdapter
     from pydantic_core import ErrorDetails
-
-_BOUNDS = {"gt": ">", "ge": ">=", "lt": "<", "le": "<="}
-_CHOICES_SHOWN = 16
 
 
 def validated(
@@ -46,7 +43,7 @@ def validated(
 
 def _complaint(detail: ErrorDetails) -> str:
     name = ".".join(str(part) for part in detail["loc"])
-    if detail["type"] in {"missing", "missing_argument", "missing_keyword_only_argument"}:
+    if detail["type"].startswith("missing"):
         return f"{name} is missing"
     if detail["type"] == "unexpected_keyword_argument":
         return f"{name} is not an argument of it"
@@ -98,27 +95,8 @@ def _signature(function: Callable[..., Any]) -> dict[str, tuple[Any, Any]]:
 
 
 def _allowed(function: Callable[..., Any]) -> str:
-    arguments = _signature(function)
-    if not arguments:
-        return "it takes no arguments"
-    return "it takes " + ", ".join(f"{name}: {_spell(t)}" for name, (t, _) in arguments.items())
-
-
-def _spell(hint: Any) -> str:
-    if typing.get_origin(hint) is Annotated:
-        plain, *limits = typing.get_args(hint)
-        bounds = [
-            f" {sign} {getattr(limit, name)}"
-            for limit in limits
-            for name, sign in _BOUNDS.items()
-            if getattr(limit, name, None) is not None
-        ]
-        return _spell(plain) + " and".join(bounds)
-    if typing.get_origin(hint) is Literal:
-        choices = [repr(choice) for choice in typing.get_args(hint)]
-        # A longer list stands in the complaint already.
-        return " or ".join(choices if len(choices) <= _CHOICES_SHOWN else [*choices[:3], "…"])
-    return hint.__name__ if isinstance(hint, type) and not typing.get_args(hint) else str(hint)
+    names = ", ".join(_signature(function))
+    return f"it takes {names}" if names else "it takes no arguments"
 
 
 def origin(function: Callable[..., Any]) -> str:

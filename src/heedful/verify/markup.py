@@ -9,23 +9,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from heedful.core.delimited import Ahead
 from heedful.verify.text.lines import without_code
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container
-
-
-def _count_closed(
-    pattern: re.Pattern[str], text: str, end: Callable[[re.Match[str]], int | None]
-) -> int:
-    """Count a pattern's matches; of those that only open something, the ones that have an end."""
-    number = at = 0
-    while match := pattern.search(text, at):
-        closed = end(match) if match["opened"] else match.end()
-        number += closed is not None
-        at = match.end() if closed is None else closed
-    return number
+    from collections.abc import Container
 
 
 # --- Markdown -----------------------------------------------------------------------------------
@@ -80,11 +67,7 @@ _BOLD_TEXT = re.compile(
     rf"|(?<!\w)__(?!\s|(?:{_NAMES_OF_CODE})__)[^_\n]+(?<!\s)__(?!\w)"
 )
 _MAYBE_BOLD_TEXT = re.compile(r"\*\*(?=\S)(?:[^*\n]|\*(?!\*))++\*\*|(?<!\w)__(?=\S)[^_\n]+__(?!\w)")
-_BOLD, _MAYBE_BOLD = (
-    re.compile(rf"{each.pattern}|<(?P<opened>b|strong)>(?=.)")
-    for each in (_BOLD_TEXT, _MAYBE_BOLD_TEXT)
-)
-_BOLD_ENDS = {"b": re.compile(r"</b>|\n"), "strong": re.compile(r"</strong>|\n")}
+_BOLD_TAG = re.compile(r"<(?:b|strong)>(?=[^<\n])")
 
 
 def bold_passages(text: str) -> list[int]:
@@ -95,33 +78,20 @@ def bold_passages(text: str) -> list[int]:
     >>> bold_passages("2**3 is 4**2, `**a**`")
     [0, 1]
     """
-    tags = "<b>" in text or "<strong>" in text
-    if not tags and "**" not in text and "__" not in text:
+    if "**" not in text and "__" not in text and "<" not in text:
         return [0, 0]
     text = without_code(text)
-    if not tags:
-        sure = len(_BOLD_TEXT.findall(text))
-        return [sure, max(sure, len(_MAYBE_BOLD_TEXT.findall(text)))]
-    ahead = {tag: Ahead(pattern, text) for tag, pattern in _BOLD_ENDS.items()}
-
-    def end(opening: re.Match[str]) -> int | None:
-        # At least one character stands between the tags, even of another tag.
-        closing = ahead[opening["opened"]].after(opening.end() + 1)
-        return closing.end() if closing and closing[0] != "\n" else None
-
-    sure = _count_closed(_BOLD, text, end)
-    for tag, pattern in _BOLD_ENDS.items():
-        ahead[tag] = Ahead(pattern, text)
-    return [sure, max(sure, _count_closed(_MAYBE_BOLD, text, end))]
+    sure, maybe = (len(each.findall(text)) for each in (_BOLD_TEXT, _MAYBE_BOLD_TEXT))
+    tagged = len(_BOLD_TAG.findall(text))
+    return [sure + tagged, max(sure, maybe) + tagged]
 
 
-_MARK_BUT_LINK = re.compile(
+_MARK = re.compile(
     r"\*\*(?=\S)[^*\n]+\*\*|^(?:\s{0,3}#{1,6}\s+\S|[^\S\n]*(?:```|~~~)"
-    r"|[^\S\n]*(?:\|\s*)?:?-{2,}+:?(?:\s*+\|\s*+:?-{2,}+:?)+\s*(?:\|\s*)?$)",
+    r"|[^\S\n]*(?:\|\s*)?:?-{2,}+:?(?:\s*+\|\s*+:?-{2,}+:?)+\s*(?:\|\s*)?$)"
+    r"|\[[^\[\]\n]++\]\([^()\n]+\)",
     re.MULTILINE,
 )
-_MARK = re.compile(rf"{_MARK_BUT_LINK.pattern}|(?P<opened>\[)(?=[^\]\n])", re.MULTILINE)
-_LABEL_END, _TARGET_END = re.compile(r"[\]\n]"), re.compile(r"[)\n]")
 
 
 def markdown_marks(text: str) -> int:
@@ -130,21 +100,7 @@ def markdown_marks(text: str) -> int:
     >>> markdown_marks("# Rain\n[here](a.b) and [not here] **there**")
     3
     """
-    if "](" not in text:
-        return len(_MARK_BUT_LINK.findall(text))
-    labels, targets = Ahead(_LABEL_END, text), Ahead(_TARGET_END, text)
-
-    def end(opening: re.Match[str]) -> int | None:
-        label = labels.after(opening.end())
-        if label is None or not text.startswith("](", label.start()):
-            return None
-        start = label.end() + 1
-        target = targets.after(start)
-        if target is None or target[0] == "\n" or target.start() == start:
-            return None
-        return target.end()
-
-    return _count_closed(_MARK, text, end)
+    return len(_MARK.findall(text))
 
 
 # --- code blocks --------------------------------------------------------------------------------

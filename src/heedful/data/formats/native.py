@@ -38,7 +38,7 @@ from heedful.data.formats.fields import explain, messages, response_text, row_id
 from heedful.data.formats.files import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 __all__ = [
     "CHECKLIST_KEYS",
@@ -310,7 +310,7 @@ def _weight(points: Any, where: str) -> Any:
     return points
 
 
-_RUBRIC = {
+_RUBRIC: dict[str, Callable[[Any, str], Any]] = {
     "scale": _scale,
     "depends_on": _depends_on,
     "weight": _weight,

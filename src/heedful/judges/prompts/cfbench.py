@@ -6,7 +6,6 @@ Source: the judge's prompt and parser in CFBench's public code (arXiv 2408.01122
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -15,13 +14,15 @@ from heedful.core.nouns import Constraint, Judgment, Message, Sample, Status
 from heedful.core.text import amount, unix_lines
 from heedful.judges.prompts import block_layout as layout
 from heedful.judges.prompts.base import readings, refuse_undecided, undecided
-from heedful.judges.prompts.quotation import NOTHING, QUOTED, Shown
+from heedful.judges.prompts.quotation import NOTHING, QUOTED, Shown, letters
 from heedful.judges.prompts.template import shipped, version, with_format
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _PARSER = 4
+_TELLING = "不没无非未勿莫别零二两三四五六七八九十百千万"
+"""Characters without which a criterion says something else."""
 _VERDICTS = {"0": 0.0, "0.0": 0.0, "1": 1.0, "1.0": 1.0}
 
 
@@ -85,9 +86,9 @@ def parse(text: str, constraints: Sequence[Constraint], shown: Shown = NOTHING) 
     """Read a reply strictly: all constraints are decided, or none.
 
     What the published strict parse accepts is accepted, and every reply that a person can read:
-    as many lines as criteria, each ending in a tab and 0 or 1, and each nearest to the criterion
-    in its place. Judges trim spaces, change quotation marks, drop a full stop; leaving such rows
-    out is not neutral, because the published fallback already hides what they hold.
+    as many lines as criteria, each ending in a tab and 0 or 1, and each with the letters and digits
+    of the criterion in its place. Judges trim spaces, change quotation marks, drop a full stop;
+    leaving such rows out is not neutral, because the published fallback hides what they hold.
 
     A criterion that itself has line ends, blank lines or tabs does no harm, nor do Windows line
     ends, reasoning before the reply or code fences around it.
@@ -181,35 +182,27 @@ def _legible(reply: str, criteria: Sequence[str]) -> list[float] | str:
         )
     ):
         return _malformed(reply, criteria)
-    likeness = _Likeness(criteria)
-    nearest = [likeness.nearest(line.head) for line in lines]
-    for own, (line, places) in enumerate(zip(lines, nearest, strict=True)):
-        if own not in places:
-            other = f" (it is nearer to criterion {places[0] + 1})" if places else ""
-            return f"line {own + 1} does not repeat its criterion{other}"
-        if _differ(_unnumbered(line.head, criteria[own], own + 1), criteria[own]):
-            return f"line {own + 1} differs from its criterion in a negation or a number"
-        if _may_end_in_its_criterion(line, likeness, own):
-            return f"line {own + 1} leaves open whether it ends in a verdict or in its criterion"
-        # Criteria that cannot be told apart need one verdict: nobody knows which line is whose.
-        if len({lines[place].value for place in places}) > 1:
-            return f"line {own + 1} repeats criteria that are alike, and their verdicts differ"
+    for number, (line, criterion) in enumerate(zip(lines, criteria, strict=True), start=1):
+        if not _repeats(_unnumbered(line.head, criterion, number), criterion):
+            return f"line {number} does not repeat its criterion"
     return [line.value for line in lines]
+
+
+def _repeats(head: str, criterion: str) -> bool:
+    """Tell whether a line repeats its criterion, in spite of a Chinese word that it leaves out."""
+    said, asked = letters(head), letters(criterion)
+    left = iter(asked)
+    if not said or not all(char in left for char in said):
+        return False
+    dropped = Counter(asked) - Counter(said)
+    meant = any(char.isascii() or char in _TELLING for char in dropped)
+    return not meant and dropped.total() * 10 <= len(asked)
 
 
 def _unnumbered(head: str, criterion: str, number: int) -> str:
     """Leave out the number of a line, where the criterion has none."""
     own = re.match(rf"\s*{number}(?:[.)](?!\d)|[、．:：）])", head)
     return head[own.end() :] if own and not re.match(r"\s*\d", criterion) else head
-
-
-def _may_end_in_its_criterion(line: _Line, likeness: _Likeness, own: int) -> bool:
-    """Tell whether the digit may be the criterion's own ("the sum is 1"), or a second verdict."""
-    likes = likeness.to(line.head, own)
-    before, second = _divided(line.head)
-    return likeness.to(f"{line.head}\t{int(line.value)}", own) >= likes or (
-        second is not None and likeness.to(before, own) >= likes
-    )
 
 
 def _lines(reply: str) -> tuple[list[_Line], str]:
@@ -254,88 +247,3 @@ def _malformed(reply: str, criteria: Sequence[str]) -> str:
         if _divided(part)[1] is None:
             return f"line {number} ends in {value.strip()[:40]!r}, not in 0 or 1"
     return "the reply cannot be divided by the criteria"
-
-
-_LEAST = 0.5
-"""Of two texts of which one repeats the other; below it, it is another text."""
-
-
-_NEGATION = re.compile(
-    r"(?:[不没無无非未勿莫别]|(?<![^\W_])(?:not|no|none|never|neither|nor|without|cannot)(?![^\W_])"
-    r"|n['’‘`´]?t(?![^\W_])(?<=[odsern]n['’‘`´]t))[\W_]*(?P<of>[a-z]+|\w)?"
-)
-"""A negation and what it negates."""
-_NUMBER = re.compile(
-    r"\d+(?:\.\d+)?|[零一二两三四五六七八九十百千万]{2,9}|[零二两三四五六七八九十百千万]"
-    r"|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|once|twice)\b"
-)
-_GROUPED = re.compile(r"(?<=\d),(?=\d{3})")
-
-
-def _differ(text: str, criterion: str) -> bool:
-    """Tell whether a text negates or counts otherwise than a criterion that it resembles.
-
-    It does so if it negates something else, or has other numbers.
-    """
-    first, second = _folded(text), _folded(criterion)
-    return _negated(first) != _negated(second) or _NUMBER.findall(first) != _NUMBER.findall(second)
-
-
-def _folded(text: str) -> str:
-    return _GROUPED.sub("", unicodedata.normalize("NFKC", text).casefold())
-
-
-def _negated(text: str) -> Counter[str]:
-    return Counter(match["of"] or "" for match in _NEGATION.finditer(text))
-
-
-class _Likeness:
-    """Compares texts with criteria by the pairs of neighbouring characters that they share.
-
-    Dice's coefficient, in time linear in the texts, so that no reply can make it slow. Letters and
-    digits come first; white space, punctuation, width and case decide only between criteria that
-    these leave equal.
-    """
-
-    def __init__(self, criteria: Sequence[str]) -> None:
-        """Take in the criteria."""
-        self._places: dict[str, list[int]] = {}
-        for at, criterion in enumerate(criteria):
-            self._places.setdefault(criterion.strip(), []).append(at)
-        self._criteria = [_pairs(criterion) for criterion in criteria]
-
-    def to(self, text: str, position: int) -> tuple[float, float]:
-        """Say how alike a text is to the criterion at a position, from 0 to 1."""
-        return _alike(_pairs(text), self._criteria[position])
-
-    def nearest(self, text: str) -> list[int]:
-        """Return the positions of the criteria that a text is most alike to; none if to no one."""
-        if text.strip() in self._places:  # the usual case; comparing with all is for the rest
-            return self._places[text.strip()]
-        pairs = _pairs(text)
-        values = [_alike(pairs, criterion) for criterion in self._criteria]
-        best = max(values, default=(0.0, 0.0))
-        return [at for at, value in enumerate(values) if value == best and best[0] >= _LEAST]
-
-
-_Pairs = tuple[Counter[str], Counter[str]]
-
-
-def _pairs(text: str) -> _Pairs:
-    """Count the pairs of neighbouring characters: of letters and digits alone, and of all."""
-    folded = unicodedata.normalize("NFKC", text).casefold()
-    bare = "".join(char for char in folded if unicodedata.category(char)[0] in "LMN")
-    return _counted(bare), _counted(text.strip())
-
-
-def _counted(text: str) -> Counter[str]:
-    framed = f"\n{text}\n"
-    return Counter(framed[at : at + 2] for at in range(len(framed) - 1))
-
-
-def _alike(first: _Pairs, second: _Pairs) -> tuple[float, float]:
-    return _dice(first[0], second[0]), _dice(first[1], second[1])
-
-
-def _dice(first: Counter[str], second: Counter[str]) -> float:
-    return 2 * (first & second).total() / (first.total() + second.total())

@@ -68,19 +68,19 @@ class Shown:
     def holds(self, words: str) -> bool:
         """Tell whether words stand in one of the texts, whatever signs are around and in them."""
         if self._letters is None:
-            self._letters = [letters for text in self.texts if (letters := _letters(text))]
-        said = _letters(words)
-        return bool(said) and any(said in letters for letters in self._letters)
+            self._letters = [found for text in self.texts if (found := letters(text))]
+        said = letters(words)
+        return bool(said) and any(said in text for text in self._letters)
 
 
 NOTHING = Shown()
 """For replies of which nobody knows what they are about."""
 
 
-def _letters(text: str) -> str:
+def letters(text: str) -> str:
     r"""Reduce a text to its letters and digits.
 
-    >>> _letters("&lt;c1&gt;\nVER**DICT**: ｍet")
+    >>> letters("&lt;c1&gt;\nVER**DICT**: ｍet")
     'c1verdictmet'
     """
     if "&" in text:
@@ -91,9 +91,9 @@ def _letters(text: str) -> str:
         text = _ESCAPE.sub(lambda escape: chr(int(escape[1], 16)) if escape[1] else " ", text)
     if text.isascii():
         return text.encode().translate(_LOWER, _DELETED).decode()
-    letters = _SIGNS.sub("", text)
-    if not unicodedata.is_normalized("NFKC", letters):
-        letters = _SIGNS.sub("", unicodedata.normalize("NFKC", letters))
-    if _FOREIGN.search(letters):
-        letters = letters.translate(_LOOKALIKES)
-    return letters.casefold()
+    bare = _SIGNS.sub("", text)
+    if not unicodedata.is_normalized("NFKC", bare):
+        bare = _SIGNS.sub("", unicodedata.normalize("NFKC", bare))
+    if _FOREIGN.search(bare):
+        bare = bare.translate(_LOOKALIKES)
+    return bare.casefold()

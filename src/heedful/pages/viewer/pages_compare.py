@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from heedful.analysis.compare.tables import GROUPS_SHOWN, head, notes, tables
 from heedful.core.errors import RunError, UsageError
-from heedful.pages.viewer.filters import Filter
+from heedful.pages.viewer.index import Filter
 from heedful.pages.viewer.pages_samples import PAGE, laid_out, page_number
 from heedful.reporting.notation import percent
 

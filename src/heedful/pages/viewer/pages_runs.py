@@ -30,8 +30,7 @@ if TYPE_CHECKING:
 
     from heedful.pages.overview import RunLine
     from heedful.pages.viewer.finding import ViewedItem
-    from heedful.pages.viewer.live import LiveProgress
-    from heedful.pages.viewer.runs import Run
+    from heedful.pages.viewer.runs import LiveProgress, Run
     from heedful.pages.viewer.state import Viewer
     from heedful.reporting.document import Document
 

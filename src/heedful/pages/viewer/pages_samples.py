@@ -17,7 +17,7 @@ from heedful.core.errors import HeedfulError, UsageError
 from heedful.core.turns import pieces
 from heedful.jobs.results import record
 from heedful.pages.viewer.building import STATUSES, fact
-from heedful.pages.viewer.filters import DISAGREEMENTS, GROUPS, ORDERS, PROBLEM, Filter
+from heedful.pages.viewer.index import DISAGREEMENTS, GROUPS, ORDERS, PROBLEM, Filter
 from heedful.pages.viewer.pages_writing import labelling, saved_filters
 from heedful.reporting.html.environment import said
 

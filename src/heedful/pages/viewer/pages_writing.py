@@ -15,7 +15,7 @@ from heedful.core.text import one_line
 from heedful.critic.data.audit import draw as draw_audit
 from heedful.data.formats.base import atomically
 from heedful.pages.viewer.auditing import Audit, LabelFile
-from heedful.pages.viewer.filters import Filter
+from heedful.pages.viewer.index import Filter
 from heedful.reporting.notation import interval, percent
 
 if TYPE_CHECKING:

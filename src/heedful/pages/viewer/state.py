@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING, Any
 from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse
 
-from heedful.pages.viewer.comparing import Comparisons
-from heedful.pages.viewer.finding import Builds, find, index_folder
-from heedful.pages.viewer.live import Watch
-from heedful.pages.viewer.runs import Memory, Run
+from heedful.pages.viewer.finding import Builds, Comparisons, find, index_folder
+from heedful.pages.viewer.runs import Memory, Run, Watch
 from heedful.reporting.html.environment import CHART_SCRIPTS, environment
 
 if TYPE_CHECKING:

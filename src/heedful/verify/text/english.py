@@ -26,7 +26,6 @@ from heedful.verify.text.sentences import (
 )
 
 if TYPE_CHECKING:
-    import zipfile
     from collections.abc import Iterator
 
 
@@ -57,32 +56,22 @@ _FILES = ("abbrev_types.txt", "collocations.tab", "sent_starters.txt", "ortho_co
 _MODEL = "tokenizers/punkt_tab"
 
 
-def _places() -> Iterator[Path | zipfile.Path]:
-    """List the folders where NLTK looks, in its order, unpacked data before packed."""
+def _places() -> Iterator[Path]:
+    """List the folders where NLTK looks, in its order."""
     prefix = Path(sys.prefix)
     roots = [Path(each) for each in os.environ.get("NLTK_DATA", "").split(os.pathsep) if each]
     with contextlib.suppress(RuntimeError):  # a user without a home
         roots.append(Path.home() / "nltk_data")
     roots += [prefix / "nltk_data", prefix / "share" / "nltk_data", prefix / "lib" / "nltk_data"]
     if sys.platform == "win32":
-        roots += [Path(os.environ.get("APPDATA", "C:\\")) / "nltk_data"]
-        roots += [Path(f"{drive}:\\nltk_data") for drive in "CDE"]
+        shared = [os.environ.get("APPDATA", "C:\\"), *(f"{drive}:\\" for drive in "CDE")]
     else:
-        shared = ("/usr/share", "/usr/local/share", "/usr/lib", "/usr/local/lib")
-        roots += [Path(each) / "nltk_data" for each in shared]
-    for root in roots:
+        shared = ["/usr/share", "/usr/local/share", "/usr/lib", "/usr/local/lib"]
+    for root in (*roots, *(Path(each) / "nltk_data" for each in shared)):
         yield root / _MODEL / "english"
-        packed = root / f"{_MODEL}.zip"
-        if packed.is_file():
-            import zipfile
-
-            try:
-                yield zipfile.Path(packed, "punkt_tab/english/")
-            except (OSError, zipfile.BadZipFile) as error:
-                raise _unreadable(packed, error) from error
 
 
-def _read(folder: Path | zipfile.Path) -> Parameters:
+def _read(folder: Path) -> Parameters:
     try:
         lines = {name: (folder / name).read_text(encoding="utf-8").split("\n") for name in _FILES}
         pairs = [line.split("\t") for line in lines["collocations.tab"] if line]
@@ -95,16 +84,12 @@ def _read(folder: Path | zipfile.Path) -> Parameters:
             starters=frozenset(filter(None, lines["sent_starters.txt"])),
             seen=lambda word: flags.get(word, 0),
         )
-    except Exception as error:  # a damaged archive raises many kinds
-        raise _unreadable(folder, error) from error
-
-
-def _unreadable(place: Path | zipfile.Path, error: Exception) -> VerifierError:
-    return VerifierError(
-        f"Punkt's data cannot be read: {error}",
-        where=str(place),
-        hint="install it again with nltk.download('punkt_tab', force=True), or remove it",
-    )
+    except (OSError, ValueError) as error:
+        raise VerifierError(
+            f"Punkt's data cannot be read: {error}",
+            where=str(folder),
+            hint="install it again with nltk.download('punkt_tab', force=True), or remove it",
+        ) from error
 
 
 # --- our own lists ------------------------------------------------------------------------------
