@@ -99,8 +99,10 @@ def test_a_call_that_fails_fails_its_own_constraints() -> None:
 
 def test_a_row_without_a_response_costs_no_call() -> None:
     model = replying(met)
-    critique = judge(Checklist(model, PLAIN), sample("a", response=None))
-    assert critique.judgments[0].status is Status.FAILED
+    asked = Checklist(model, PLAIN)
+    row = sample("a", response=None)
+    assert judge(asked, row).judgments[0].status is Status.FAILED
+    assert asked.request(row, [0]) is None
     assert not model.calls
 
 
