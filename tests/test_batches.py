@@ -19,7 +19,7 @@ from batch_model import KINDS, Scripted, judge, verdict
 from batch_model import rows as rows_of
 from batch_server import KEY, serving
 from commands import run
-from heedful import Sample, StopRunError, dry_run, evaluate, respond
+from heedful import StopRunError, dry_run, evaluate, respond
 from heedful.core.errors import RunError, UsageError
 from heedful.judges import prompts
 from heedful.judges.compose import Panel
@@ -158,16 +158,6 @@ def test_requests_too_large_for_one_body_go_as_a_file(
         summary = judge(Scripted("gemini", server.url), 8, tmp_path, executor="batch").summary
     assert len(server.files) == 1
     assert summary["coverage"] == 1
-
-
-def test_members_of_a_panel_share_a_pass(tmp_path: Path) -> None:
-    with serving(verdict) as server:
-        model = Scripted("openai", server.url)
-        judges = [Checklist(model, prompts.make("plain"), sample_index=k) for k in range(3)]
-        rows = [Sample(id="1", prompt="Tell me about number 1.", checklist=[], response="1")]
-        rows += [row.model_copy(update={"id": f"x{row.id}"}) for row in rows_of(4)]
-        evaluate(rows, judge=Panel(*judges), run=tmp_path, executor="batch")
-    assert [batch["count"] for batch in server.batches.values()] == [12]
 
 
 def test_a_submission_that_fails_for_a_while_is_repeated(kind: str, tmp_path: Path) -> None:

@@ -15,7 +15,6 @@ pytest.importorskip("starlette", reason="the extra 'view' is not installed")
 pytest.importorskip("httpx2", reason="Starlette's client needs httpx2")
 
 from browsers import browser
-from heedful import Constraint, Sample, evaluate
 from heedful.critic.data.audit import read_back
 from viewing import make_run
 
@@ -179,21 +178,6 @@ def test_hostile_text_does_nothing(watched: Watched) -> None:
     shown = page.locator("article.response .said").inner_text()
     assert "<script>alert(1)</script></script>" in shown
     assert page.evaluate("getComputedStyle(document.querySelector('.response .said')).direction")
-
-
-def test_a_megabyte_of_text_is_shown_when_asked_for(chromium: Browser, tmp_path: Path) -> None:
-    response = "x" * 5000 + " a" * 500_000
-    sample = Sample(id="long", checklist=(Constraint(text="Be long."),), response=response)
-    evaluate([sample], run=tmp_path / "runs" / "long")
-    with serving(tmp_path / "runs", tmp_path / "cache") as address:
-        context = chromium.new_context()
-        watched = Watched(context.new_page(), address)
-        page = watched.open("long", "/samples/1")
-        page.get_by_text("Show them to their end").click()
-        page.wait_for_url("**whole**")
-        assert len(page.locator("article.response .said").inner_text()) > 1_000_000
-        context.close()
-        assert not watched.faults
 
 
 def test_judgments_are_labelled_by_keys_and_saved_at_once(

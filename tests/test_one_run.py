@@ -187,29 +187,6 @@ def test_an_input_that_is_left_alone_is_read_once_more_at_most(tmp_path: Path) -
     assert fingerprint(tmp_path / "moved.jsonl") == taken
 
 
-def test_the_command_says_so_and_pays_for_no_row_twice(capsys: pytest.CaptureFixture[str]) -> None:
-    write(lines())
-    asked: Counter[str] = Counter()
-
-    def script(number: int, body: dict[str, Any]) -> Answer:
-        row = body["messages"][-1]["content"].partition("Question ")[2].partition(".")[0]
-        asked[row] += 1
-        if number == 40:
-            os.truncate("in.jsonl", 100 * len(lines()[0]))
-        return verdicts(number, body)
-
-    with serving(script=script) as server:
-        words = f"evaluate in.jsonl --judge checklist --model m --base-url {server.url} --run run"
-        given = [*words.split(), "--api-key", "none", "--max-concurrency", "4", "-q"]
-        assert commands.run(*given) == 2
-        assert "in.jsonl" in capsys.readouterr().err
-        write(lines())
-        assert commands.run(*given) == 0
-    assert len(results("run")) == ROWS
-    assert len(asked) == ROWS
-    assert asked.total() <= ROWS + 1  # a line that was cut in two was no row
-
-
 # One writer.
 
 

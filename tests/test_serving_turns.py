@@ -94,3 +94,26 @@ def test_requests_take_turns_and_no_more_rows_are_read_than_there_is_room_for(
         gaps = (later - earlier for earlier, later in itertools.pairwise(places))
         assert len(places) == size
         assert all(gap <= len(sizes) for gap in gaps)
+
+
+def test_rows_that_were_not_started_by_the_deadline_are_judged_all_the_same() -> None:
+    judged: list[int] = []
+
+    async def scenario() -> list[int | None]:
+        service = JudgingService(Limits(), 2)
+        slow = asyncio.Event()
+
+        async def judge(row: int, _: int) -> int:
+            await slow.wait()
+            judged.append(row)
+            return row
+
+        now = asyncio.get_running_loop().time()
+        answered = await service.judge(range(5), judge, None, now + 0.01)
+        slow.set()
+        while service.admission.held:  # noqa: ASYNC110 - the service says it by no event
+            await asyncio.sleep(0)
+        return answered
+
+    assert asyncio.run(scenario()) == [None] * 5
+    assert judged == list(range(5))

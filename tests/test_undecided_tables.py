@@ -98,13 +98,6 @@ def plain(draw: random.Random) -> list[Sample]:
     ]
 
 
-def advancedif(draw: random.Random) -> list[Sample]:
-    return [
-        row.model_copy(update={"tags": {**row.tags, "benchmark": "advancedif"}})
-        for row in plain(draw)
-    ]
-
-
 def sysbench(draw: random.Random) -> list[Sample]:
     return [
         sample(
@@ -143,25 +136,8 @@ def multiif(draw: random.Random) -> list[Sample]:
     ]
 
 
-def rubric(draw: random.Random) -> list[Sample]:
-    weights = (3.0, 1.0, -2.0, 2.0)
-    return [
-        row.model_copy(
-            update={
-                "checklist": tuple(
-                    each.model_copy(update={"weight": weight, "gate": weight == 3})
-                    for each, weight in zip(row.checklist, weights, strict=True)
-                )
-            }
-        )
-        for row in plain(draw)
-    ]
-
-
 KINDS = {
     "plain": plain,
-    "rubric": rubric,
-    "advancedif": advancedif,
     "sysbench": sysbench,
     "multiif": multiif,
 }

@@ -71,7 +71,7 @@ class Steps(NamedTuple):
     steps: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Family:
     """What a benchmark counts.
 

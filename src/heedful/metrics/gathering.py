@@ -7,8 +7,9 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from heedful.core.nouns import Status
+from heedful.core.rubric import constraint_tags, named_tags
 from heedful.metrics.family import Units
-from heedful.metrics.outcomes import MET, NOT_APPLICABLE, UNDECIDED, UNMET
+from heedful.metrics.outcomes import MET, NOT_APPLICABLE, UNDECIDED, UNMET, packed_verdict
 from heedful.metrics.rates import EndSpreads, Share, measure
 from heedful.metrics.statistics import spearman
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from heedful.core.nouns import Critique, Sample, Scoring
+    from heedful.core.nouns import Constraint, Critique, Judgment, Sample, Scoring
     from heedful.metrics.family import Steps
     from heedful.metrics.outcomes import RowOutcome
     from heedful.metrics.rates import RateEstimate
@@ -329,3 +330,95 @@ def _prompt_length(sample: Sample) -> int:
         if message.role == "user":
             return len(message.content)
     return 0
+
+
+KINDS = 50
+"""Kinds of tags that are told apart: more help nobody."""
+
+
+def tags_of(sample: Sample) -> Iterator[tuple[str, Any]]:
+    """Go through a row's tags, and its ``example_tags`` (HealthBench) of kinds that come twice."""
+    yield from sample.tags.items()
+    several = sample.source.get("example_tags") if sample.source else None
+    for kind, value in dict.fromkeys(named_tags(several)):
+        if kind in sample.tags and sample.tags[kind] != value:
+            yield kind, value
+
+
+class ConstraintTags:
+    """Verdicts by the tags of their constraints; one with several of a kind counts in each."""
+
+    def __init__(self) -> None:
+        self.kinds: dict[str, GroupCounts[int]] = {}
+
+    def add(
+        self, checklist: Sequence[Constraint], states: Sequence[int]
+    ) -> Iterator[tuple[tuple[str, ...], int]]:
+        """Count a row's verdicts, and say what it contributes to which cells."""
+        counts: dict[tuple[str, str], int] = {}
+        for constraint, state in zip(checklist, states, strict=True):
+            if not constraint.__pydantic_extra__:  # nearly all: they have no tags
+                continue
+            if state != NOT_APPLICABLE and not constraint.is_penalty:
+                for named in constraint_tags(constraint):
+                    counts[named] = counts.get(named, 0) + packed_verdict(state)
+        for (kind, value), packed in counts.items():
+            if kind not in self.kinds and len(self.kinds) == KINDS:
+                continue
+            groups = self.kinds.setdefault(kind, GroupCounts())
+            groups.add(value, packed)
+            if not groups.dropped:
+                yield ("constraint", f"constraint {kind}", value), packed
+
+
+_STATUSES = tuple(status.value for status in Status)
+
+
+class Votes:
+    """Accumulator of votes. Several samples of one judge count together, under its name."""
+
+    def __init__(self) -> None:
+        self._split: Counter[Share] = Counter()
+        self._judges: dict[str, Counter[str]] = {}
+
+    def add(self, critique: Critique) -> Share | None:
+        """Take in one row; judgments without votes are passed over."""
+        split, comparable = [], []
+        for judgment in critique.judgments:
+            if judgment.votes is None:
+                continue
+            said = [vote["status"] for vote in judgment.votes]
+            decided = [status for status in said if Status(status).decided]
+            split.append(len({*decided}) > 1)
+            comparable.append(len(decided) > 1)
+            self._count(judgment)
+        if not split:
+            return None
+        share = agreement(split, comparable)
+        self._split[share] += 1
+        return share
+
+    def _count(self, judgment: Judgment) -> None:
+        for vote in judgment.votes or ():
+            counts = self._judges.setdefault(vote["judge"], Counter())
+            counts[vote["status"]] += 1
+            if judgment.status.decided and Status(vote["status"]).decided:
+                counts["compared"] += 1
+                counts["with the majority"] += vote["status"] == judgment.status
+
+    def result(self, together: EndSpreads | None, *, readable: float) -> dict[str, Any]:
+        """Sum up."""
+        if not self._split:
+            return {}
+        return {
+            "disagreement": measure(self._split, readable=readable, together=together),
+            "judges": {judge: _laid_out(counts) for judge, counts in sorted(self._judges.items())},
+        }
+
+
+def _laid_out(counts: Counter[str]) -> dict[str, Any]:
+    compared = counts["compared"]
+    return {
+        **{status: counts[status] for status in _STATUSES},
+        "with_majority": counts["with the majority"] / compared if compared else None,
+    }

@@ -86,11 +86,14 @@ class RateEstimate(TypedDict):
     rates: NotRequired[int]
 
 
+NO_SPREAD = Spread()
+
+
 class EndSpreads(NamedTuple):
     """How the two ends of a rate vary between clusters."""
 
-    low: Spread = Spread()
-    high: Spread = Spread()
+    low: Spread = NO_SPREAD
+    high: Spread = NO_SPREAD
 
     @classmethod
     def of(cls, shares: Iterable[tuple[Share, int]]) -> EndSpreads:
@@ -113,7 +116,10 @@ class EndSpreads(NamedTuple):
         """Add two up."""
         if other is None:
             return self
-        return EndSpreads(self.low.plus(other.low), self.high.plus(other.high))
+        low = self.low.plus(other.low)
+        if self.low is self.high and other.low is other.high:  # nothing is undecided in either
+            return EndSpreads(low, low)
+        return EndSpreads(low, self.high.plus(other.high))
 
     def interval(self, of: Callable[[Spread], Interval | None]) -> Interval | None:
         """Reach from the lower limit of the lower end to the upper limit of the upper end."""

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from heedful.core.nouns import Status
 from heedful.metrics.clusters import ClusterStore, cluster_of
 from heedful.metrics.family import all_families, family_of
-from heedful.metrics.gathering import GROUPS, Factors, GroupCounts, Labels
+from heedful.metrics.gathering import (
+    GROUPS,
+    ConstraintTags,
+    Factors,
+    GroupCounts,
+    Labels,
+    Votes,
+    tags_of,
+)
 from heedful.metrics.general import (
     BY_PRIORITY,
     CHECKED,
@@ -23,6 +31,7 @@ from heedful.metrics.outcomes import (
     RowOutcome,
     fitted,
     packed_verdict,
+    pooled,
     sort_verdicts,
     unpack,
 )
@@ -35,9 +44,6 @@ from heedful.metrics.rubrics import (
     score_measure,
     score_share,
 )
-from heedful.metrics.shares import pooled
-from heedful.metrics.tagged import ConstraintTags, tags_of
-from heedful.metrics.votes import Votes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -117,15 +123,18 @@ def _declared(
     said: Mapping[str, Any], sample: Sample, family: Family | None, scoring: Scoring
 ) -> tuple[tuple[str, Any], ...]:
     """Let families read a declaration: the row's own, and those that read any."""
-    readers = {each.name: each for each in all_families().values() if each.reads_all}
-    if family is not None:
-        readers[family.name] = family
     read = [
-        (name, each.declared(said, sample, scoring))
-        for name, each in readers.items()
+        (each.name, each.declared(said, sample, scoring))
+        for each in _readers(family)
         if each.declared is not None
     ]
     return tuple((name, value) for name, value in read if value is not None)
+
+
+@cache
+def _readers(family: Family | None) -> list[Family]:
+    readers = [each for each in all_families().values() if each.reads_all and each is not family]
+    return readers if family is None else [*readers, family]
 
 
 def contributions(
@@ -189,6 +198,7 @@ class Summary:
         self._dimensions: dict[str, GroupCounts[int]] = {name: GroupCounts() for name in DIMENSIONS}
         self._units: dict[str, Units] = {}
         self._families: dict[str, Family] = {}
+        self._unmet_if_undecided = False
         self._reliability = Reliability(scoring)
         self._constraint_tags = ConstraintTags()
         self._labels = Labels()
@@ -278,11 +288,15 @@ class Summary:
         constraints = sum(verdicts.values())
         applicable = constraints - verdicts.get("not_applicable", 0)
         decided = verdicts["met"] + verdicts["unmet"]
-        self._families = all_families(*{row.benchmark for row in self._outcomes})
+        benchmarks = {row.benchmark for row in self._outcomes}
+        self._families = families = all_families(*benchmarks)
+        self._unmet_if_undecided = self._scoring == "faithful" and all(
+            name in families and families[name].unmet_if_undecided for name in benchmarks
+        )
         parts = contributions(self._outcomes, self._scoring)
         self._together = together = self._clusters.spreads(self._contributions(parts))
         by = self._by_constraint() | self._by_tag(parts)
-        named = {name: each.score for name, each in self._families.items() if each.score}
+        named = {name: each.score for name, each in families.items() if each.score}
         by |= self._typed.result(named, readable=self._readable)
         result = {
             "samples": read + self._failed,
@@ -321,12 +335,7 @@ class Summary:
     def _pooled(self, packed: int) -> Share:
         """Turn packed counts into its part of a rate over verdicts."""
         share = pooled(unpack(packed))
-        families = self._families
-        unmet = all(
-            row.benchmark in families and families[row.benchmark].unmet_if_undecided
-            for row in self._outcomes
-        )
-        if self._scoring == "strict" or not unmet:
+        if not self._unmet_if_undecided:
             return share
         return Share.known(share.low, share.units)
 

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from heedful.metrics.contrasts import Contrast, contrast
 from heedful.metrics.family import all_families
 from heedful.metrics.gathering import GROUPS
-from heedful.metrics.outcomes import unpack
-from heedful.metrics.shares import pooled
+from heedful.metrics.outcomes import pooled, unpack
 from heedful.metrics.summary import contributions
 
 if TYPE_CHECKING:

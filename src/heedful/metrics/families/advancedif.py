@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from heedful.metrics.family import Family, Mean
+from heedful.metrics.outcomes import all_met, csr_share, pooled
 from heedful.metrics.rates import Share
-from heedful.metrics.shares import all_met, csr_share, pooled
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -8,9 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from heedful.metrics.family import Family
-from heedful.metrics.outcomes import VerdictCounts
+from heedful.metrics.outcomes import VerdictCounts, all_met, csr_share, mean
 from heedful.metrics.rates import Share
-from heedful.metrics.shares import all_met, csr_share, mean
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

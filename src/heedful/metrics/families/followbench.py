@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from heedful.metrics.family import Family, Steps
 from heedful.metrics.gathering import SessionStability
-from heedful.metrics.shares import all_met, csr_share
+from heedful.metrics.outcomes import all_met, csr_share
 
 if TYPE_CHECKING:
     from heedful.core.nouns import Scoring

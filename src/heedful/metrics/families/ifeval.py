@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from heedful.metrics.family import Family
 from heedful.metrics.general import ACCURACIES
-from heedful.metrics.shares import all_met, pooled
+from heedful.metrics.outcomes import all_met, pooled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

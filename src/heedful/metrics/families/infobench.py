@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from heedful.metrics.family import Family
+from heedful.metrics.outcomes import pooled
 from heedful.metrics.rates import Share
-from heedful.metrics.shares import pooled
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from heedful.metrics.family import Family, Mean, Units
+from heedful.metrics.outcomes import all_met
 from heedful.metrics.rates import macro_measure
 from heedful.metrics.reliability import Reliability
-from heedful.metrics.shares import all_met
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

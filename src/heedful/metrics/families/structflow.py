@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from heedful.metrics.family import Family
+from heedful.metrics.outcomes import all_met, csr_share, pooled
 from heedful.metrics.rates import Share
 from heedful.metrics.rubrics import RubricScore, positive_only, score_share
-from heedful.metrics.shares import all_met, csr_share, pooled
 
 if TYPE_CHECKING:
     from heedful.core.nouns import Scoring

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from heedful.metrics.family import Family, Steps
 from heedful.metrics.gathering import SessionStability
+from heedful.metrics.outcomes import all_met, pooled
 from heedful.metrics.rates import Share
-from heedful.metrics.shares import all_met, pooled
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Find what can be viewed below a folder: runs, reports of benchmarks, audits."""
+"""What there is below a folder: runs, reports, audits; their indexes and comparisons are made."""
 
 from __future__ import annotations
 
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
     from heedful.pages.viewer.runs import Run
 
-__all__ = []
 
 Kind = Literal["run", "report", "audit"]
 

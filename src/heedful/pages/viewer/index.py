@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from heedful.pages.viewer.building import Fact, Facts
 
-__all__ = []
 
 GROUPS = {"undecided": tuple(status.value for status in Status if not status.settled)}
 """Words for several statuses."""

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from heedful.jobs.results import Scored
     from heedful.pages.viewer.index import Filter
 
-__all__ = []
 
 LOOKING_SECONDS = 0.7
 """How long rows that are not in the index are looked through for one page."""

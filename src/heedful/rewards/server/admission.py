@@ -18,7 +18,7 @@ from heedful.core.errors import HeedfulError, StopRunError, UsageError
 from heedful.core.text import amount
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+    from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence
 
     from heedful.core.nouns import Critique
 
@@ -202,6 +202,7 @@ class JudgingService:
         self.unanswered = 0
         self.failing: StopRunError | None = None
         self._waiting: set[asyncio.Timeout] = set()
+        self._resting: set[asyncio.Task[None]] = set()  # rows of requests past their deadline
         self._closes = float("inf")
 
     def deadline(self) -> float:
@@ -288,54 +289,65 @@ class JudgingService:
             )
         self.admission.enter(len(rows))
         tasks: list[asyncio.Task[T]] = []
-        batch = asyncio.create_task(self._work_through(rows, judge, tasks))
-        if counted is not None:
-            counted.used_by(batch)
-        await self._wait(batch, until)
-        if self.closing:
-            batch.cancel()
+        started = self._start(enumerate(rows), judge, counted, tasks)
+        try:
+            async with asyncio.timeout_at(until) as timeout:
+                self._waiting.add(timeout)
+                await self._start_all(started, len(rows))
+                # Waiting for tasks does not cancel them when it is given up.
+                await asyncio.wait(tasks)
+        except TimeoutError:
+            if len(tasks) < len(rows) and not self.closing:
+                self._go_on(self._start_all(started, len(rows) - len(tasks)), counted)
+        finally:
+            self._waiting.discard(timeout)
         late = [None] * (len(rows) - len(tasks))
         outcomes = [*map(self._outcome, tasks), *late]
         self.unanswered += self.closing * outcomes.count(None)
         return outcomes
 
-    async def _work_through(
+    def _start(
         self,
-        rows: Sequence[Any],
+        rows: Iterator[tuple[int, Any]],
         judge: Callable[[Any, int], Coroutine[Any, Any, T]],
+        counted: Body | None,
         tasks: list[asyncio.Task[T]],
-    ) -> None:
+    ) -> Iterator[None]:
+        """Start a row at each step."""
+        began = asyncio.get_running_loop().time()
+        for at, row in rows:
+            task = asyncio.create_task(judge(row, at))
+            task.add_done_callback(partial(self._release, began))
+            if counted is not None:
+                counted.used_by(task)
+            tasks.append(task)
+            yield
+
+    async def _start_all(self, started: Iterator[None], count: int) -> None:
         """Start the rows one by one, taking turns with other requests.
 
         Reading a row and deciding it by code may take milliseconds, so only one row does so before
         the loop goes on to whatever else has arrived.
         """
-        began = asyncio.get_running_loop().time()
-        for at, row in enumerate(rows):
-            await self._room.acquire()
+        for _ in range(count):
             async with self._turn:
-                task = asyncio.create_task(judge(row, at))
-                task.add_done_callback(partial(self._release, began))
-                tasks.append(task)
+                await self._room.acquire()
+                next(started)
                 await asyncio.sleep(0)
-        await asyncio.wait(tasks)
+
+    def _go_on(self, starting: Coroutine[Any, Any, None], counted: Body | None) -> None:
+        """Judge the rows that were not started in time; their client may ask for them again."""
+        rest = asyncio.create_task(starting)
+        self._resting.add(rest)
+        rest.add_done_callback(self._resting.discard)
+        if counted is not None:
+            counted.used_by(rest)
 
     def _release(self, began: float, task: asyncio.Task[Any]) -> None:
         self._room.release()
         self.admission.leave(task.get_loop().time() - began)
         if not task.cancelled():
             task.exception()  # looked at, as its client may be gone
-
-    async def _wait(self, batch: asyncio.Task[None], until: float) -> None:
-        try:
-            async with asyncio.timeout_at(until) as timeout:
-                self._waiting.add(timeout)
-                # Waiting for a task does not cancel it when it is given up.
-                await asyncio.wait([batch])
-        except TimeoutError:
-            pass
-        finally:
-            self._waiting.discard(timeout)
 
     def _outcome(self, task: asyncio.Task[T]) -> T | None:
         if not task.done() or task.cancelled():
