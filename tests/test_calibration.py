@@ -124,6 +124,20 @@ def test_the_interval_of_a_share_is_one_of_shares(
         assert low < high
 
 
+def test_few_labels_are_less_sure_than_the_normal_interval_says() -> None:
+    labels, verdicts = [0.8, 0.6, 0.8, 1.0, 0.8, 0.6], [0.8, 0.6, 0.6, 1.0, 0.8, 0.8]
+    rest = [0.8, 0.6, 0.8, 1.0] * 50
+    strata = [Stratum(labels, verdicts, rest)]
+    own = powered_mean(strata)
+    low, high = own["interval"]
+    few, whole = (
+        small_sample(each, powered_mean(each))["interval"]
+        for each in (strata, [Stratum([1, 0, 1, 1, 1, 1], [1, 0, 1, 1, 1, 0], [1, 1, 1, 0] * 50)])
+    )
+    assert few[1] - few[0] > 1.6 * (high - low)
+    assert few[1] - few[0] < 0.75 * (whole[1] - whole[0])  # shares vary less than rows that pass
+
+
 @pytest.mark.slow
 def test_a_plan_keeps_its_promise() -> None:
     chance = random.Random(5)

@@ -13,8 +13,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from heedful import Constraint, Message, Sample, Status, UsageError, evaluate
-from heedful.judges.likelihood import Likelihood
-from heedful.judges.prompts.likelihood import log_odds
+from heedful.judges.likelihood import Likelihood, log_odds
 from heedful.metrics.calibration import platt
 from heedful.models import Completion, ScriptedModel
 from heedful.models.replies import read_completion

@@ -28,14 +28,21 @@ from heedful.metrics.agreement import (
     recall_met,
     recall_unmet,
 )
-from heedful.metrics.agreement_intervals import alpha_estimate, rate_estimates
+from heedful.metrics.agreement_intervals import (
+    alpha_estimate,
+    rate_estimates,
+    weighted_kappa_estimate,
+)
 from heedful.metrics.averages import Parts, mean_over, mean_over_types
 from heedful.metrics.calibration import calibration
 from heedful.metrics.correction import corrected_rate, rogan_gladen
-from heedful.metrics.proportions import wilson
+from heedful.metrics.proportions import Spread, mean_interval, rate_interval, wilson
+from heedful.metrics.rates import Share, measure
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from heedful.metrics.agreement import IntervalEstimate
 
 CELLS = st.tuples(*[st.integers(0, 30)] * 4).map(lambda cells: Confusion(*cells))
 SHARES = st.floats(0, 1)
@@ -43,6 +50,12 @@ SHARES = st.floats(0, 1)
 
 def alpha(units: Sequence[Sequence[int]]) -> float:
     return float(krippendorff_alpha(np.sum([coincidences(unit) for unit in units], axis=0)))
+
+
+def width(estimate: IntervalEstimate) -> float:
+    assert estimate["interval"]
+    low, high = estimate["interval"]
+    return high - low
 
 
 def same(one: float, other: float) -> bool:
@@ -283,6 +296,57 @@ def test_a_judge_without_errors_may_still_err(name: str) -> None:
     assert agreed["value"] == pytest.approx(1)
     assert agreed["interval"] is not None
     assert agreed["interval"][0] < 0.9
+
+
+@pytest.mark.parametrize("name", ["mean_f1", "balanced_accuracy", "kappa", "mcc"])
+def test_errors_that_go_together_tell_less_and_a_class_without_labels_nothing(name: str) -> None:
+    good, bad = Confusion(4, 0, 0, 4), Confusion(1, 3, 3, 1)
+    kind, strict = Confusion(4, 3, 0, 1), Confusion(1, 0, 3, 4)
+    together, apart = (
+        width(rate_estimates(counts)[name])
+        for counts in ({good: 20, bad: 20}, {good: 10, bad: 10, kind: 10, strict: 10})
+    )
+    assert together > 1.3 * apart
+    rare, common = (
+        width(rate_estimates({Confusion(tp=1): 100 - unmet, Confusion(tn=1): unmet})[name])
+        for unmet in (2, 50)
+    )
+    assert rare > 3 * common
+    assert rate_estimates({Confusion(tp=4, fn=1): 9})[name]["interval"] is None
+
+
+def test_a_mean_of_rates_is_as_uncertain_as_the_one_with_few_clusters() -> None:
+    one, two = ((1.0, 1.0), (0.0, 0.0)), ((1.0, 1.0), (1.0, 1.0))
+    rare, common = mean_interval([{one: 48, two: 2}]), mean_interval([{two: 50}])
+    assert rare
+    assert common
+    assert rare[0] < 0.4
+    assert common[0] > 0.9
+
+
+def test_values_that_hardly_vary_have_a_narrow_interval() -> None:
+    values = Spread.of([((0.5 + 0.01 * (k % 3), 1.0), 1) for k in range(40)])
+    wide, narrow = rate_interval(values), rate_interval(values, values=True)
+    assert wide
+    assert narrow
+    assert narrow[1] - narrow[0] < (wide[1] - wide[0]) / 2
+    assert narrow[0] < 0.50975 < narrow[1]
+    shares = {Share.known(0.5 + 0.01 * k): 10 for k in range(3)}
+    own, wider = measure(shares)["interval"], measure(shares, span=(-5, 1))["interval"]
+    assert own
+    assert wider
+    assert wider[1] - wider[0] < 1.5 * (own[1] - own[0])  # the scale is six times as long
+
+
+def test_weighted_kappa_is_cohens_of_values_and_alike_for_two_levels() -> None:
+    cells = Confusion(8, 2, 1, 9)
+    pairs = [(1, 1)] * 8 + [(0, 1)] * 2 + [(1, 0)] + [(0, 0)] * 9
+    sums = Counter((1, a, b, a + b, a * b) for a, b in pairs)
+    estimate = weighted_kappa_estimate(sums)
+    assert estimate["value"] == pytest.approx(float(kappa(cells)))
+    assert estimate["interval"]
+    assert estimate["interval"][0] < estimate["value"] < estimate["interval"][1]
+    assert weighted_kappa_estimate({(1, 1, 1, 2, 1): 5}) == {"value": None, "interval": None}
 
 
 def test_one_cluster_has_no_interval_and_none_has_no_value() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import math
 import random
@@ -246,37 +245,6 @@ def test_equal_rates_have_equal_intervals(passed: int, failed: int) -> None:
         result["by"]["type"]["format"],
     ]
     assert len({tuple(rate["interval"] or ()) for rate in rates}) == 1
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("sizes", "rates"),
-    [
-        ((2, 150), (0.5, 0.95)),
-        ((3, 100), (0.6, 0.9)),
-        ((5, 80), (0.3, 0.9)),
-        ((20, 40), (0.7,) * 2),
-    ],
-)
-def test_a_mean_over_tasks_of_unequal_sizes_holds_the_truth(
-    sizes: tuple[int, int], rates: tuple[float, float]
-) -> None:
-    """Computed from all numbers of passes: nothing is drawn."""
-    passed, failed = Share.known(1), Share.known(0)
-    truth, held = sum(rates) / 2, 0.0
-    for hits in itertools.product(*(range(size + 1) for size in sizes)):
-        probability = math.prod(
-            math.comb(size, hit) * rate**hit * (1 - rate) ** (size - hit)
-            for size, hit, rate in zip(sizes, hits, rates, strict=True)
-        )
-        if probability > 1e-5:
-            strata = {
-                str(at): {passed: hit, failed: size - hit}
-                for at, (size, hit) in enumerate(zip(sizes, hits, strict=True))
-            }
-            low, high = macro_measure(strata)["interval"] or (0.0, 0.0)
-            held += probability * (low <= truth <= high)
-    assert held > 0.92
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ class DrawingFlags:
     Attributes:
         draw: Draw so many rows at random into --output, to be labelled.
         by: With --draw: draw from each value of this tag in proportion.
-        seed: Of the draw.
+        seed: Seed of the draw.
     """
 
     draw: int | None = None

@@ -55,9 +55,9 @@ def select(
 
     Args:
         input: The file with the instructions.
-        output: Where those that are chosen go: JSON lines. Only a dry run needs none.
-        count: How many are chosen. Default: all.
-        seed: Of the random choice among those alike.
+        output: The file for the chosen instructions: JSON lines. Only a dry run needs none.
+        count: Instructions to choose. Default: all.
+        seed: Seed of the random choice among instructions that are alike.
         data: How the input is read.
         model_flags: The model and how it is called.
         flags: How the job is run.
@@ -359,7 +359,7 @@ class ChoiceFlags:
             per-constraint (a pair for each wrong judgment, on a checklist of one).
         similarity: How the sampled judgments are compared of which one is chosen.
         candidates: Rejected critiques of each item, drawn where there are more.
-        seed: Of the draws.
+        seed: Seed of the draws.
     """
 
     method: Literal["constraint-level", "whole-response", "expert", "per-constraint"] = (
@@ -387,8 +387,8 @@ def pairs(
         input: The file with expert critiques (recording.text) and sampled ones (recording.others).
         output: Where the pairs go: JSON lines. Their summary goes beside them: .summary.json.
         choice: Which critiques become a pair.
-        reading: Of critiques in IF-Critic's format: as its public code reads them, or as strictly
-            as when judging.
+        reading: Reading of critiques in IF-Critic's format: as its public code reads them, or as
+            strictly as when judging.
         prompt_file: A file whose text replaces that of the critiques' prompt.
         format: The format of INPUT; detected from the file by default.
         quiet: Print no numbers.
@@ -426,7 +426,7 @@ def split(
         output: A folder for sft.jsonl and preference.jsonl; or a .jsonl file in which the tag
             "part" tells them apart.
         share: The first part's share of the instructions.
-        seed: Of the split.
+        seed: Seed of the split.
         format: The format of INPUT; detected from the file by default.
         quiet: Print no numbers.
     """
@@ -484,8 +484,8 @@ class DrawFlags:
 
     Attributes:
         of: What is checked: critiques, or checklists.
-        samples: How many are chosen.
-        seed: Of the random choice.
+        samples: Samples to choose.
+        seed: Seed of the random choice.
     """
 
     of: Literal["critiques", "checklists"] = "critiques"
@@ -507,7 +507,7 @@ def audit(
 
     Args:
         input: The samples; with --filled, the audit that was filled in.
-        output: Where they go, .csv or .jsonl; with --filled, the accuracies as JSON.
+        output: The file for them, .csv or .jsonl; with --filled, the accuracies as JSON.
         filled: Read INPUT back.
         draw: Which samples are chosen.
         format: The format of the samples; detected from the file by default.
@@ -540,7 +540,7 @@ class CardFlags:
     """The contents of the dataset's card.
 
     Attributes:
-        name: Of the dataset. Default: the folder's.
+        name: Name of the dataset. Default: the folder's.
         funnel: The summary of heedful critic filter, for the card.
     """
 
@@ -558,9 +558,9 @@ class AskedFlags:
         prompt_file: A file whose text replaces that of the prompt.
         per_call: Constraints in one example made of code's verdicts. Default: all.
         measure: Put what code counts beside each constraint, as heedful evaluate --measure does.
-        balance: Of code's verdicts, take as many met as unmet of each type.
+        balance: Take as many met as unmet of code's verdicts of each type.
         cross: Constraints of other rows that code checks on each response.
-        seed: Of the choice.
+        seed: Seed of the choice.
     """
 
     prompt: str = "plain"

@@ -98,9 +98,9 @@ def run(
     Args:
         files: RealCritic's files (question, gt, reasoning) or ProcessBench's, one a set.
         critiquing: The critiques: of which solutions, how many, and the model that checks them.
-        scoring: Of the table: strict, or faithful (as the published code counts).
-        labels: Of the table: corrected takes people's verdicts on given solutions of the published
-            sets where code had erred or could not decide.
+        scoring: Scoring of the table: strict, or faithful (as the published code counts).
+        labels: Labels for the table: corrected takes people's verdicts on given solutions of
+            the published sets where code had erred or could not decide.
         model_flags: The models and how they are called.
         comparing: How answers are compared.
         flags: How the job is run.

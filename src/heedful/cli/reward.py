@@ -97,7 +97,8 @@ class PairingFlags:
     Attributes:
         margin: The least difference between the two rewards of a pair; they always differ.
         pairs: Pairs for an instruction at most; each response is in one of them at most.
-        ties: Of several responses with the same reward: any, or the two whose lengths differ least.
+        ties: Which of several responses with the same reward: any, or the two whose lengths differ
+            least.
         seed: For random ties.
     """
 

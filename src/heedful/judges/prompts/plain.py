@@ -160,7 +160,7 @@ def parse(text: str, constraints: Sequence[Constraint], shown: Shown = NOTHING) 
     :func:`~heedful.judges.prompts.base.judged`.
 
     A block's verdict is its last line. A block whose tags do not pair has none. If a line outside
-    the blocks states one, no constraint has: who knows which block it belongs to.
+    the blocks states one, no constraint has, since that line may correct any of them.
     """
     exact = _exact(text, len(constraints), shown)
     if exact is not None:

@@ -18,14 +18,7 @@ from heedful.core.errors import HeedfulError, StopRunError, UsageError
 from heedful.core.text import amount
 
 if TYPE_CHECKING:
-    from collections.abc import (
-        AsyncIterator,
-        Callable,
-        Coroutine,
-        Iterator,
-        Mapping,
-        Sequence,
-    )
+    from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence
 
     from heedful.core.nouns import Critique
 
