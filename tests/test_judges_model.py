@@ -95,13 +95,30 @@ def test_a_call_that_fails_fails_its_own_constraints() -> None:
     critique = judge(Checklist(model, PLAIN, per_call=1), sample("a", "b", "c"))
     assert [item.status for item in critique.judgments] == [Status.MET, Status.FAILED, Status.MET]
     assert "on fire" in critique.judgments[1].explanation
+    alone = judge(
+        Checklist(ScriptedModel("", fail=lambda _: ModelError("off")), PLAIN), sample("a")
+    )
+    assert alone.text is None
 
 
 def test_a_row_without_a_response_costs_no_call() -> None:
     model = replying(met)
-    critique = judge(Checklist(model, PLAIN), sample("a", response=None))
-    assert critique.judgments[0].status is Status.FAILED
+    asked = Checklist(model, PLAIN)
+    row = sample("a", response=None)
+    assert judge(asked, row).judgments[0].status is Status.FAILED
+    assert asked.request(row, [0]) is None
     assert not model.calls
+
+
+def test_the_last_user_turn_must_say_something() -> None:
+    model = replying(met)
+    turns = [Message(role="user", content=text) for text in ("Write.", " ")]
+    row = sample("a").model_copy(update={"conversation": (*turns,)})
+    critique = judge(Checklist(model, PLAIN), row)
+    assert critique.judgments[0].status is Status.FAILED
+    assert critique.text is None
+    asked = row.model_copy(update={"conversation": (turns[1], turns[0])})
+    assert judge(Checklist(model, PLAIN), asked).judgments[0].status is Status.MET
 
 
 def vote(*verdicts: str, min_confidence: float = 0.0) -> Any:

@@ -49,9 +49,8 @@ BENCHMARKS: dict[str, dict[str, Any]] = {
 
 
 @st.composite
-def rows(draw: st.DrawFn) -> list[Row]:
-    """Draw some rows of one benchmark, few of whose verdicts are undecided."""
-    benchmark = draw(st.sampled_from(sorted(BENCHMARKS)))
+def rows(draw: st.DrawFn, benchmark: str) -> list[Row]:
+    """Draw some rows of a benchmark, few of whose verdicts are undecided."""
     weighted = draw(st.booleans())
     checked = benchmark == "multiif" or draw(st.booleans())
     made: list[Row] = []
@@ -75,6 +74,8 @@ def rows(draw: st.DrawFn) -> list[Row]:
             for at in range(len(verdicts))
         ]
         tags: dict[str, Any] = dict(BENCHMARKS[benchmark])
+        if "group" in tags:
+            tags["group"] = number // 2
         for step in ("turn", "level", "idx_in_group"):
             if step in tags:
                 tags[step] = number % 3 + 1
@@ -121,15 +122,21 @@ def measures(found: Any, path: str = "") -> Iterator[tuple[str, dict[str, Any]]]
                 yield from measures(part, f"{path}/{name}")
 
 
+@pytest.mark.parametrize("benchmark", BENCHMARKS)
 @of_a_hundred(60)
-@given(rows())
-def test_a_range_is_from_the_least_to_the_most_of_all_completions(drawn: list[Row]) -> None:
+@given(st.data())
+def test_a_range_is_from_the_least_to_the_most_of_all_completions(
+    benchmark: str, data: st.DataObject
+) -> None:
+    drawn = data.draw(rows(benchmark))
     found = dict(measures(summed(drawn)))
     decided = [dict(measures(summed(each))) for each in completions(drawn)]
     for path, measured in found.items():
         values = [each[path]["value"] for each in decided if path in each]
         if None in values or not values:
             continue  # a drop from 0 isn't defined
+        if path.endswith("/success"):
+            continue  # whether anything was decided
         least, most = min(values), max(values)
         assert measured["bounds"] == pytest.approx([least, most]), path
         known = math.isclose(least, most, abs_tol=1e-12)
@@ -138,11 +145,14 @@ def test_a_range_is_from_the_least_to_the_most_of_all_completions(drawn: list[Ro
         assert low <= least + 1e-9, path
         assert most - 1e-9 <= high, path
         assert isinstance(measured["undecided"], int)
-        assert (measured["undecided"] == 0) == known, path
+        assert known or measured["undecided"], path
 
 
-@of_a_hundred(40)
-@given(rows(), st.sampled_from([0.0, 0.25, 1 / 3, 0.5, 0.75, 1.0]))
+@of_a_hundred(20)
+@given(
+    st.sampled_from(sorted(BENCHMARKS)).flatmap(rows),
+    st.sampled_from([0.0, 0.25, 1 / 3, 0.5, 0.75, 1.0]),
+)
 def test_a_gate_passes_iff_it_passes_for_every_completion(drawn: list[Row], least: float) -> None:
     summary = summed(drawn)
     for family, rates in summary["metrics"].items():
@@ -153,7 +163,7 @@ def test_a_gate_passes_iff_it_passes_for_every_completion(drawn: list[Row], leas
                 for other in map(summed, completions(drawn))
                 if name in other["metrics"].get(family, {})
             ]
-            if "drop" not in name:  # that one, from 0, is undefined in some completions
+            if "drop" not in name and name != "success":  # as above
                 assert (not below(gate, summary)) == all(held), (family, name)
 
 
@@ -185,6 +195,7 @@ def test_a_mean_of_rates_is_known_where_all_are() -> None:
     assert (pairs["value"], pairs["bounds"]) == (None, [0.5, 1.0])
 
 
+@pytest.mark.slow
 def test_seven_known_failures_of_twenty(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """No row is known to be fully met, and seven are known not to be."""
     taste, commas = "Be witty.", "No commas."

@@ -185,8 +185,9 @@ def score_measure(
             ends = estimate[field]
             if ends is not None:
                 estimate[field] = [min(1.0, max(0.0, end)) for end in ends]
-        if estimate["value"] is not None:
-            estimate["value"] = min(1.0, max(0.0, estimate["value"]))
+        bounds = estimate["bounds"]
+        if bounds is not None and bounds[0] == bounds[1]:  # known, if only by the clip
+            estimate["value"] = bounds[0]
     return estimate
 
 

@@ -210,7 +210,7 @@ class Summary:
     def add(self, sample: Sample, critique: Critique) -> Mapping[str, float | None]:
         """Take in one row and the judgments on it; return its scores, as the results file has them.
 
-        They are those of :func:`heedful.metrics.satisfaction.scores`.
+        They are those of :func:`heedful.metrics.summary.scores`.
         """
         verdicts = sort_verdicts(sample, critique)
         row = outcome(sample, critique, verdicts, self._scoring)

@@ -55,7 +55,6 @@ _CLAUSE = re.compile(
 )
 _LEADING = re.compile(r"(?:[ *$`\"'_]|\.(?!\d))+")
 _PARAGRAPHS = re.compile(r"\n\s*\n")
-_NO_WORDS = re.compile(r"<<[^<>\n]{0,200}>>|\[asy\][\s\S]{0,9000}?\[/asy\]")
 _FULL_WIDTH = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {0x3000: " "}
 _FULL_WIDTH.pop(ord("，"))
 _FULL_WIDTH.pop(ord("？"))
@@ -96,7 +95,6 @@ _NEGATED = re.compile(
 )
 _CONNECTOR = re.compile(r"\s{0,3}(?:[,，、或和;；]|,?\s{0,3}(?:and|or)(?![a-zA-Z]))\s{0,3}")
 _NAME = re.compile(r"\s{0,3}[a-zA-Z](?:_?\{?\w+\}?|'*\s{0,3}\([a-zA-Z]\))?\s{0,3}")
-_ALIGNED = re.compile(r"\\(?:begin|end)\{(?:align(?:ed)?|gather(?:ed)?|equation|split)\*?\}")
 _RELATION = re.compile(
     r"[<>≤≥≠≈≡]|\\(?:leq?|geq?|lt|gt|neq?|in|to|approx|equiv|leqslant|geqslant)(?![a-z])"
 )
@@ -118,20 +116,13 @@ _CHECK = re.compile(
     (?![a-z])(?:(?!\b(?:so|thus|hence|therefore|answer)\b)[\s\S]){0,2000}$""",
     re.IGNORECASE | re.VERBOSE,
 )
-_SO = re.compile(
-    r"[,;]\s(?:and\s)?(?:so|thus|hence|therefore)\b(?!\sthat|\son)[,\s]+|[，；,]\s?(?:所以|因此|故)"
-)
 _CIRCUMSTANCES = tuple(
     re.compile(pattern)
     for pattern in (
         # What a sentence says after its value: when, for what, compared with what.
         r",? (?:when|where|at|for)(?: and only when)? \$?\\?\(?[a-zA-Z](?:\s?=|_)",
-        r",\s(?:who|whose)\b|,?\s(?:since|because)\b|,\sas\s(?:shown|required|expected|desired|stated)\b",
-        r"\sby\s[a-z]+ing\s(?!.*(?:\bis\b|=|\bgets?\b))",
         r"(?<=[\w%])\sthan\s(?!(?:\S+\s){0,12}(?:is\b|are\b|=|equals\b|\S*:))",
         r",?\s(?:that|which|who)\s(?:costs?|has|have|weighs?|earns?|pays?)\s",
-        r"\sfrom\s(?:the|his|her|their|its|an?)\s\\?\$?\d",
-        r"(?<=\d)(?<![./]\d)\s(?:out\s)?of\s(?:the|his|her|their|its|these|those|all)?\s?\\?\$?\d",
         r"\sto\s(?:earn|reach|buy|make|pay|read|finish|cover|save|raise|win|travel|fill|arrange|choose)\b",
         r"\s(?:for|by|among|between|from|over|in)\s(?:the\s|all\s)?\d+\s[a-z]+\W{0,3}$",
     )
@@ -161,7 +152,7 @@ def final_answer(text: str) -> str | None:
     if boxes:
         final = _FINAL.search(text, boxes[-1].end)
         return _core(final["answer"]) if final else last_boxed(text)
-    text = on_one_line(_CHECK.sub("", _NO_WORDS.sub("", text.translate(_FULL_WIDTH))))
+    text = on_one_line(_CHECK.sub("", text.translate(_FULL_WIDTH)))
     *_, marked = [None, *_MARKED.finditer(text)]
     if marked is not None:
         return (marked["tagged"] or marked["last"] or "").strip()
@@ -225,11 +216,7 @@ def conclusion(sentence: str) -> str | None:
 
 
 def _without_circumstances(sentence: str) -> str:
-    """Cut a sentence to its last clause after ``so``, and to what stands before circumstances."""
-    for clause in reversed(list(_SO.finditer(sentence))):
-        if _VALUE.search(sentence, clause.end()):
-            sentence = sentence[clause.end() :]
-            break
+    """Cut a sentence to what stands before circumstances."""
     for pattern in _CIRCUMSTANCES:
         found = pattern.search(sentence)
         if found is not None and _VALUE.search(sentence, 0, found.start()):
@@ -392,9 +379,6 @@ def settled(formula: str) -> str:
     >>> settled(r"3 \cdot 4 = 12"), settled("x + y = 3"), settled("ab = 2b = 6")
     ('12', 'x + y = 3', '6')
     """
-    if _ALIGNED.search(formula):
-        rows = [row for row in re.split(r"\\\\", _ALIGNED.sub("", formula)) if row.strip(" .,")]
-        formula = rows[-1].replace("&", "").strip(" .,=") if rows else formula
     sides = latex.members(formula.strip())
     if len(sides) <= 1 or _RELATION.search(formula) or len(latex.parts(formula)) > 1:
         return formula.strip()

@@ -22,7 +22,6 @@ _LEAD = (
 _END = r"(?![\w'’])"
 _STOP = r"(?=[)）\]】}*_\"'”」$\s]{0,12}(?:[.。,，;；:：!！]|$|\n))"
 _WORD = r"(?:answer|ans\.?|option|choice|selection|letter|pick)"
-_ANSWER = r"(?:réponse|respuesta(?:\ correcta)?|resposta|risposta|antwort|ответ|答え|정답|답)"
 _PHRASES = (
     # Each puts the label into L, or into @ in any case; stronger kinds of statement come first.
     (
@@ -31,7 +30,6 @@ _PHRASES = (
         rf"(?:therefore|thus|likely|most\ likely)?\s*"
         rf"(?:{_WORD})?\s*{_LEAD}(?:L{_END}|@{_STOP})"
     ),
-    rf"{_ANSWER}\s*(?:est|ist|es|é|è|는|은|は|[:：=])\s*{_LEAD}L(?![A-Za-z])",
     (
         rf"(?:(?:正确|最佳)?答案|答(?=\s?[:：])|正确的?选项|正确的是)[】\]]?\s*(?:应该|应当|应)?\s*(?:而?是|为|选|:|：)*"
         rf"\s*(?:选项)?{_LEAD}L(?![A-Za-z])"

@@ -242,10 +242,7 @@ def _by_tag(
 
 
 def sizes(readings: Sequence[RunReading]) -> Section:
-    """Lay out the rates by the number of constraints, and by the length of texts.
-
-    Of one run the rates stand beside each other, of several the runs do, for each rate.
-    """
+    """Lay out the rates, or those of several runs, by number of constraints and length of texts."""
     parts = []
     for what, column, of in (
         ("number of constraints", "constraints", [reading.by_size for reading in readings]),

@@ -205,10 +205,7 @@ class Index:
         return choices
 
     def totals(self) -> tuple[int, int, int, int]:
-        """Return how many verdicts are met, unmet and undecided, and how many rows came to nought.
-
-        All of them within what the index covers.
-        """
+        """Count the indexed verdicts that are met, unmet, undecided, and the rows that failed."""
         query = "SELECT total(met), total(unmet), total(undecided), total(problem) FROM samples"
         with closing(self._open()) as db:
             met, unmet, undecided, problems = map(int, db.execute(query).fetchone())

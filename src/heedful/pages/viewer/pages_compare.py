@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
     from heedful.jobs.results import Scored
-    from heedful.pages.viewer.finding import ViewedItem
-    from heedful.pages.viewer.state import Viewer
+    from heedful.pages.viewer.state import ViewedItem, Viewer
 
 PAIR, MOST = 2, 8
 """Runs that are compared at a time: a page of more has no room for its columns."""

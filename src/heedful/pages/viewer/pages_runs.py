@@ -29,9 +29,8 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
     from heedful.pages.overview import RunLine
-    from heedful.pages.viewer.finding import ViewedItem
     from heedful.pages.viewer.runs import LiveProgress, Run
-    from heedful.pages.viewer.state import Viewer
+    from heedful.pages.viewer.state import ViewedItem, Viewer
     from heedful.reporting.document import Document
 
 

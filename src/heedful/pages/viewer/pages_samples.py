@@ -30,9 +30,8 @@ if TYPE_CHECKING:
 
     from heedful.core.nouns import Judgment, Sample
     from heedful.jobs.results import Scored
-    from heedful.pages.viewer.finding import ViewedItem
     from heedful.pages.viewer.runs import Run
-    from heedful.pages.viewer.state import Viewer
+    from heedful.pages.viewer.state import ViewedItem, Viewer
 
 
 LONG = 20_000
@@ -75,10 +74,7 @@ def spans(text: str, parts: Iterable[tuple[int, str]]) -> list[Span]:
 
 
 def marked(text: str, spans: Sequence[Span], limit: int | None = LONG) -> Markup:
-    """Make a text safe to show, with its marks.
-
-    See :func:`heedful.reporting.html.environment.said`.
-    """
+    """Make a text safe to show, with its marks."""
     from markupsafe import Markup
 
     parts: list[Markup] = []
