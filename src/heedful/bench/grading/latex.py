@@ -55,9 +55,7 @@ _SIMPLER = tuple(
         (r"\\var(epsilon|phi|theta|rho|sigma)(?![a-zA-Z])", r"\\\1"),
         (r"\\\{\s*\\\}", r"\\emptyset"),
         (r"^(\d+)\s(?:in|out of)\s(\d+)$", r"\\frac{\1}{\2}"),
-        (r"^(\d+)\s*to\s*(\d+)$", r"\1:\2"),
         (r"\{,\}", ","),
-        (r"\\(?:therefore|because|Rightarrow|implies)(?![a-zA-Z])\s*", ""),
         (
             r"\\(begin|end)\{(?:[bB]?(?:matrix|smallmatrix)|array)\}(?:\s*\{[lcr|]*\})?",
             r"\\\1{pmatrix}",
@@ -70,14 +68,13 @@ _SIMPLER = tuple(
             "",
         ),
         (r"(?<![a-zA-Z\\])(?:np\.|math\.)?(sqrt|arcsin|arccos|arctan)\s*\(([^()]*)\)", r"\\\1{\2}"),
-        (r"√|\\sqrt\s*\(([^()]*)\)", r"\\sqrt{\1}"),
+        (r"\\sqrt\s*\(([^()]*)\)", r"\\sqrt{\1}"),
     )
 )
 _WRAPPER = re.compile(
     r"\\(?:text(?:bf|it|rm|normal)?|math(?:rm|bf|it|sf|normal)|boldsymbol|bm|mbox|hbox"
     r"|operatorname\*?)\s*\{((?:[^{}]|\{[^{}]*\})*+)\}"
 )
-_OLD_STYLE = re.compile(r"\\(?:rm|bf|it|mathrm|mathbf|text)(?![a-zA-Z])\s*")
 _BARE_FRACTION = re.compile(r"\\(frac|binom)\s*(\d|[a-zA-Z]|\{[^{}]*\})\s*(\d|[a-zA-Z]|\{[^{}]*\})")
 _BARE_ROOT = re.compile(r"\\sqrt\s*(\d+|[a-zA-Z])")
 _ARGUMENT = re.compile(
@@ -138,7 +135,7 @@ def tidy(text: str) -> str:
         text = pattern.sub(simpler, text)
     while (shorter := _WRAPPER.sub(_unwrapped, text)) != text:
         text = shorter
-    text = _CONDITION.sub("", _OLD_STYLE.sub("", text))
+    text = _CONDITION.sub("", text)
     text = _BARE_FRACTION.sub(lambda m: rf"\{m[1]}{_braced(m[2])}{_braced(m[3])}", text)
     text = _BARE_ROOT.sub(r"\\sqrt{\1}", text)
     text = _PLAIN_FUNCTION.sub(r"\\\1 ", text)
