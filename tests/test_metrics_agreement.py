@@ -343,9 +343,11 @@ def test_weighted_kappa_is_cohens_of_values_and_alike_for_two_levels() -> None:
     pairs = [(1, 1)] * 8 + [(0, 1)] * 2 + [(1, 0)] + [(0, 0)] * 9
     sums = Counter((1, a, b, a + b, a * b) for a, b in pairs)
     estimate = weighted_kappa_estimate(sums)
-    assert estimate["value"] == pytest.approx(float(kappa(cells)))
-    assert estimate["interval"]
-    assert estimate["interval"][0] < estimate["value"] < estimate["interval"][1]
+    value, interval = estimate["value"], estimate["interval"]
+    assert value == pytest.approx(float(kappa(cells)))
+    assert value is not None
+    assert interval
+    assert interval[0] < value < interval[1]
     assert weighted_kappa_estimate({(1, 1, 1, 2, 1): 5}) == {"value": None, "interval": None}
 
 
