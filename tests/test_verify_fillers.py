@@ -43,7 +43,7 @@ FILLERS = frozenset(
     心得体会 必须 总 总字数 总长度 成语 报告 括起来 按照 控制 推荐信 描述 提交 撰写 改写后的 故事
     散文 数据 数量 整个 整体 整篇 文中 文字 文末 文本 文案 文档 文章 文章的 新闻稿 方式 既 是 是否
     有 条 构成 标签 格式 次 歌词 正文 段 段数 润色后的 演讲稿 生成的 用 由 的 的形式 的格式 短文
-    短诗 确保 符号 答案 篇 篇幅 组成 结构 结果 给出 编写 能 自然 至 英文 英文字母 表情 表情符号
+    短诗 确保 符号 答案 篇 篇幅 组成 结构 结果 给 给出 编写 能 自然 至 英文 英文字母 表情 表情符号
     表示 表达 要 要求 要用 论文 词汇 词语 诗 诗歌 话 话题 该 语 语言 请 软文 输出 输出信息
     输出内容 输出格式 输出的 输出结果 输出语言 返回 返回内容 返回数据 返回结果 这 这个 这首诗 进行
     进行回答 通知 邮件 部分 采用 里 长度 阐述 限制 限定 需 需严格 需在 需要 首
@@ -57,10 +57,11 @@ _FILLERS_OF = {
     "contains": "address appear each email line sentence 各 官网",
     "contains_any": "至少",
     "count": """
-        about approximately length lists max numbered single there's total 共写 列表 只写 只有 只用
-        只能 只能为 只能用 大约 左右 恰好包含 技巧 数 标题 点 约 至少一个 表
+        about approximately count length lists max numbered single there's total 共写 列表 只写 只有
+        只用 只能 只能为 只能用 大约 左右 恰好包含 技巧 数 标题 点 约 至少一个 表
     """,
     "ends_with": "exact",
+    "language": "email",
     "equals": "either let or 只需",
     "excludes": "british competitors 第一人称 通篇",
     "format": "double 数字",

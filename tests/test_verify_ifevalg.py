@@ -158,7 +158,7 @@ def test_faithful_scoring_repeats_what_the_published_code_decides(
 @pytest.mark.parametrize(
     ("id_", "args", "complaint"),
     [
-        ("copy:copying_multiple", PROMPT | {"N": 0}, "N is 0.*int > 0"),
+        ("copy:copying_multiple", PROMPT | {"N": 0}, "N is 0.*greater than 0"),
         ("new:copy_span_idx", SPAN | {"n_end": 2.5}, "n_end is 2.5"),
         ("letters:letter_counting", {"N": 3, "relation": "at most"}, "relation is 'at most'"),
         ("keywords:palindrome", {"keyword": "a"}, "takes no arguments"),

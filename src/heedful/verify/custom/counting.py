@@ -19,7 +19,7 @@ from heedful.verify import markup
 from heedful.verify.custom.verse import classical, verse_readings
 from heedful.verify.text import characters as signs
 from heedful.verify.text.characters import numbers
-from heedful.verify.text.lines import FENCE
+from heedful.verify.text.lines import FENCES
 from heedful.verify.text.words import without_marks
 
 if TYPE_CHECKING:
@@ -240,7 +240,7 @@ def _markdown_tables(layout: Layout) -> list[int]:
 
 def _code_blocks(layout: Layout) -> list[int]:
     """Blocks between fences; indented lines, and those of HTML, may be some."""
-    fences = sum(1 for line in layout.lines if FENCE.match(line.text))
+    fences = sum(1 for line in layout.lines if line.text.lstrip().startswith(FENCES))
     return [fences // 2, (fences + 1) // 2 + len(_OTHER_CODE.findall(layout.text))]
 
 

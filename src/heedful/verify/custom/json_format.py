@@ -259,7 +259,7 @@ def _compiled(schema: str) -> Callable[[Any], object]:
 # --- patterns -----------------------------------------------------------------------------------
 
 _PATTERN = "pattern_"
-_ATOM = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]")
+_ATOM = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*+(?:\]|\Z)")
 _INNERMOST = re.compile(r"\((?:\?(?:[:=!]|<[=!]))?([^()]*)\)(?P<repeated>[*+]|\{\d*,?\d*\})?")
 _CHOICE = re.compile(r"[*+?|]|\{\d*,\d*\}|\{\d{3,}\}")
 _NOT_PYTHONS = re.compile(r"\\[1-9kpP]|\\u\{|\(\?[<P]\w")

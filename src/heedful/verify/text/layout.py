@@ -20,7 +20,7 @@ from heedful.verify.text.framing import (
     is_remark,
     remarks,
 )
-from heedful.verify.text.lines import FENCE, HEADLIKE, LayoutLine, LineKind, headlike, kinds
+from heedful.verify.text.lines import FENCES, HEADLIKE, LayoutLine, LineKind, headlike, kinds
 from heedful.verify.text.stops import STOPS, readings
 
 if TYPE_CHECKING:
@@ -320,7 +320,7 @@ class Layout:
         beside = {
             at
             for at in self._written
-            if self.lines[at].kind == "aside" or FENCE.match(self.lines[at].text)
+            if self.lines[at].kind == "aside" or self.lines[at].text.lstrip().startswith(FENCES)
         }
         first = frozenset(self._written[: bool(self._trimmings)])
         left_out = [frozenset[int](), first, self._trimmings, self._framing]

@@ -20,7 +20,7 @@ LineKind = Literal[
     "blank", "heading", "bullet", "number", "table", "rule", "code", "aside", "prose"
 ]
 
-FENCE = re.compile(r"\s*(?:```|~~~)")
+FENCES = ("```", "~~~")
 _RULE = re.compile(r"\s*(?:-{3,}|\*{3,}|_{3,}|={3,}|(?:[-*_]\s+){2,}[-*_])\s*")
 _BULLET = re.compile(r"(\s*)[-*+•·●○▪◦‣]\s+\S|(\s*)[•●▪◦‣]\S")
 _NUMBER = re.compile(r"(\s*)(?:\*\*)?(?:\(?\d{1,3}[.)、．）](?!\d)|（\d{1,3}）|[①-⑳])")
