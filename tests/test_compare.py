@@ -42,9 +42,9 @@ def test_a_case_by_hand(tmp_path: Path) -> None:
     assert value(pair, "cfbench.csr", "first") == 2.5 / 4
     assert value(pair, "cfbench.csr", "second") == 3 / 4
     assert value(pair, "cfbench.csr") == pytest.approx(-0.125)
-    # ISR: y2 can still pass on the second side, so x1, x2 and y1 remain.
-    assert value(pair, "cfbench.isr") == pytest.approx(2 / 3 - 1 / 3)
-    assert pair["metrics"]["cfbench"]["isr"]["compared"] == 3
+    # ISR: y2 fails on the first side whatever its other verdict is, so all rows are known.
+    assert value(pair, "cfbench.isr") == pytest.approx(2 / 4 - 2 / 4)
+    assert pair["metrics"]["cfbench"]["isr"]["compared"] == 4
     assert pair["metrics"]["infobench"]["drfr"]["coverage"] == 8 / 9
     assert pair["outcomes"] == {"wins": 1, "losses": 1, "ties": 2, "undecided": 0}
     assert pair["verdicts"]["undecided"] == {"met": 1, "unmet": 0, "undecided": 0}
@@ -413,3 +413,14 @@ def test_three_models_on_ifeval(data: Path, tmp_path: Path) -> None:
     interval = pair["metrics"]["ifeval"]["prompt_strict"]["difference"]["interval"]
     assert interval == pytest.approx([mean - margin, mean + margin], abs=0.008)
     assert len(pair["by"]["verifier"]) == 25
+
+
+def test_rows_that_fail_for_certain_are_compared_although_something_in_them_is_undecided(
+    tmp_path: Path,
+) -> None:
+    first = run(tmp_path / "a", {f"x{at}": "mm" for at in range(30)}, "first")
+    second = run(tmp_path / "b", {f"x{at}": "u?" if at < 25 else "mm" for at in range(30)}, "b")
+    measured = only_pair(first, second)["metrics"]["cfbench"]["isr"]
+    assert measured["difference"]["value"] == pytest.approx(25 / 30)
+    assert measured["coverage"] == 1
+    assert measured["p"] < 0.001

@@ -63,6 +63,8 @@ class Part(NamedTuple):
     units: int
     covered: float
     extremes: tuple[float, ...]
+    known: Four | None
+    """The sums where the rate of both sides is known, whatever the undecided verdicts are."""
 
 
 class PairRows(NamedTuple):
@@ -88,8 +90,8 @@ class PairRows(NamedTuple):
 def parts(rows: PairRows, scorings: tuple[Scoring, Scoring]) -> tuple[tuple[Rate, Part], ...]:
     """Pair two rows' contributions to every rate that both have a part in.
 
-    A row of which anything is undecided has no part in rates over rows: taking in those that are
-    known to fail, but not those that can still pass, would make the difference too small.
+    A row of which anything is undecided has no part in rates over rows as long as some row can
+    still pass: taking in only those that are known to fail would make the difference too small.
 
     Cached, because a million rows come to a few thousand distinct pairs of outcomes.
     """
@@ -136,13 +138,17 @@ def joint(
     """Pair two contributions: what both sides decided, and what either can come to."""
     extremes = (*alone[0], *alone[1])
     units = max(share.units for share in alone)
-    first, second = shared or (None, None)
-    if not first or not second or first.undecided or second.undecided:
-        return Part(NOTHING, units, 0.0, extremes)
+    known = None if any(share.undecided for share in alone) else _sums(*alone)
+    sums = NOTHING
+    if shared is not None and all(share and not share.undecided for share in shared):
+        sums = _sums(shared[0] or alone[0], shared[1] or alone[1])
+    return Part(sums, units, covered * units if sums[1] else 0.0, extremes, known)
+
+
+def _sums(first: Share, second: Share) -> Four:
     if not first.units or not second.units:
-        return Part(NOTHING, units, 0.0, extremes)
-    sums = (first.low, first.units, second.low, second.units)
-    return Part(sums, units, covered * units, extremes)
+        return NOTHING
+    return (first.low, first.units, second.low, second.units)
 
 
 class Clusters:
@@ -195,6 +201,7 @@ class Differences:
         self._units: Counter[Key] = Counter()
         self._covered: dict[Key, float] = {}
         self._extremes: dict[Key, tuple[float, ...]] = {}
+        self._open: set[Key] = set()
         self._groups: dict[str, set[str]] = {}
         self.dropped: set[str] = set()
 
@@ -210,10 +217,16 @@ class Differences:
         if part.sums[1]:
             self._compared[key] += 1
             self._clusters.add(key, part.sums)
+        if part.known is None:
+            self._open.add(key)
+        elif key not in self._open and part.known[1]:
+            self._compared[_known(key)] += 1
+            self._clusters.add(_known(key), part.known)
 
     def rates(self, dimension: str = "", group: str = "") -> list[Rate]:
         """Return the rates that were compared, over all pairs or those of a group."""
-        return [key[2:] for key in self._compared if key[:2] == (dimension, group)]
+        compared = (self._chosen(key) for key in self._units if key[:2] == (dimension, group))
+        return [key[2:] for key in compared if self._compared[key]]
 
     def groups(self, dimension: str) -> list[str]:
         """Return the groups of a dimension, by name."""
@@ -233,16 +246,30 @@ class Differences:
         return self._difference(keys, seed=seed)
 
     def _difference(self, keys: Mapping[str, Key], *, seed: int) -> Difference:
-        compared = {group: key for group, key in keys.items() if self._compared[key]}
+        chosen = {group: self._chosen(key) for group, key in keys.items()}
+        compared = {group: key for group, key in chosen.items() if self._compared[key]}
         contrasted = contrast(
             {group: self._clusters.counted(key) for group, key in compared.items()}, seed=seed
         )
-        units = [(self._covered.get(key, 0.0), self._units[key]) for key in keys.values()]
+        units = [
+            (
+                self._units[key] if chosen[group] != key else self._covered.get(key, 0.0),
+                self._units[key],
+            )
+            for group, key in keys.items()
+        ]
         return Difference(
             **contrasted,
             compared=sum(self._compared[key] for key in compared.values()),
             coverage=sum(part / of for part, of in units if of) / max(1, len(units)),
             bounds=bounds([self._extremes[key] for key in keys.values() if key in self._extremes]),
+        )
+
+    def _chosen(self, key: Key) -> Key:
+        """Choose all pairs where their rates are known, else those of which all is decided."""
+        known = _known(key)
+        return (
+            known if key not in self._open and self._compared[known] > self._compared[key] else key
         )
 
     def _room(self, dimension: str, group: str) -> bool:
@@ -254,6 +281,10 @@ class Differences:
                 self.dropped.add(dimension)
                 known.clear()
         return dimension not in self.dropped
+
+
+def _known(key: Key) -> Key:
+    return (f"known {key[0]}", key[1], key[2], key[3])
 
 
 def bounds(strata: Sequence[tuple[float, ...]]) -> list[float] | None:
