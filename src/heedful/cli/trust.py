@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 FILE = Path("heedful.toml")
 
 RISKY = frozenset({"api-key-env", "base-url", "header", "host", "output", "sandbox"})
-"""Flags that send a key or a prompt somewhere, open a port, replace a file, or run programs without a
-sandbox."""
+"""Flags that send a key or a prompt somewhere, open a port, replace a file, or run programs
+without a sandbox."""
 
 
 def trust(file: Path = FILE) -> int:
