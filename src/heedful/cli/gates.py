@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from heedful.core.errors import UsageError
 from heedful.metrics.general import BY_PRIORITY, CONSTRAINTS_MET, FULLY_MET, POOLED
-from heedful.reporting.metric_names import EXTRA, KEYS, in_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -34,6 +33,8 @@ def gates(given: Iterable[str]) -> list[Gate]:
 
 
 def _gate(word: str) -> Gate:
+    from heedful.reporting.metric_names import KEYS
+
     named, equals, value = word.partition("=")
     try:
         least = float(value)
@@ -61,6 +62,7 @@ def _gate(word: str) -> Gate:
 
 def _known(family: str) -> bool:
     from heedful.metrics.family import family_of
+    from heedful.reporting.metric_names import EXTRA
 
     return family in EXTRA or family_of(family) is not None
 
@@ -70,6 +72,7 @@ def below(gate: Gate, summary: Mapping[str, Any]) -> str:
 
     What is undecided may be unmet, so a gate holds against the lower end of a range.
     """
+    from heedful.reporting.metric_names import in_words
     from heedful.reporting.notation import least, percent, rate, undecided
 
     measure = summary["metrics"].get(gate.family, {}).get(gate.name)

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from heedful.metrics.rates import RateEstimate
-from heedful.metrics.summary import Summary, scores
+from typing import TYPE_CHECKING
+
+from heedful.core.lazy import exports
+
+if TYPE_CHECKING:
+    from heedful.metrics.rates import RateEstimate
+    from heedful.metrics.summary import Summary, scores
 
 __all__ = ["RateEstimate", "Summary", "scores"]
+
+__getattr__ = exports(
+    __name__, {"RateEstimate": "rates", "Summary": "summary", "scores": "summary"}
+)
