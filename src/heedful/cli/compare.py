@@ -99,7 +99,8 @@ def compare(
     results = [] if gate.no_worse_than is None else _checked(summary, gate, chosen=bool(metrics))
     _write(summary, output, comment, [result.said for result in results])
     lacks = _lacks(summary)
-    failing = ("worse", "open") if gate.require_shown else ("worse",)
+    # A gate holds against the lower end of what undecided verdicts leave.
+    failing = {"worse", "undecided"} | ({"open"} if gate.require_shown else set())
     outcome = Outcome(
         view=lambda: report.view(summary),
         written=[output, comment],

@@ -158,12 +158,12 @@ class GateResult(NamedTuple):
 
     Attributes:
         verdict: ``worse`` if the difference is beyond the margin and p, of no difference, is below
-            0.05; ``shown`` if the interval excludes a difference beyond the margin, and so do the
-            bounds that undecided verdicts leave; otherwise ``open``.
+            0.05; ``undecided`` if the undecided verdicts may make it so; ``shown`` if the interval
+            excludes a difference beyond the margin; otherwise ``open``.
         said: the same in words, with the numbers.
     """
 
-    verdict: Literal["worse", "shown", "open"]
+    verdict: Literal["worse", "undecided", "shown", "open"]
     said: str
 
 
@@ -189,7 +189,7 @@ def no_worse(pair: Pair, *, margin: float, rates: Sequence[Rate] = ()) -> list[G
 def _checked(pair: Pair, rate: Rate, measured: Any, margin: float) -> GateResult:
     about = f"{pair['first']} and {pair['second']}, {in_words(*rate)}"
     if measured is None:
-        return GateResult("open", f"{about}: nothing was compared")
+        return GateResult("undecided", f"{about}: nothing was decided on both sides")
     value, ends = measured["difference"]["value"], measured["difference"]["interval"]
     beyond = f"more than {percent(margin, 1)} points worse"
     numbers = f"{_points(value, ends)}, {_p(measured['p'])}"
@@ -200,12 +200,11 @@ def _checked(pair: Pair, rate: Rate, measured: Any, margin: float) -> GateResult
             shown = f"is worse, but whether it is {beyond} is open"
             shown += ": the estimate is, the interval isn't"
         return GateResult("worse", f"{about}: {numbers}; {pair['first']} {shown}")
-    low = ends[0] if ends else -1.0
-    if low < least:
-        return GateResult("open", f"{about}: {numbers}; whether it is {beyond} is open")
     if measured["coverage"] < 1 and measured["bounds"][0] < least:
-        said = f"whether it is {beyond} is open: it depends on what was undecided"
-        return GateResult("open", f"{about}: {numbers}; {said} ({_covered(measured)})")
+        said = f"whether it is {beyond} depends on what was undecided"
+        return GateResult("undecided", f"{about}: {numbers}; {said} ({_covered(measured)})")
+    if (ends[0] if ends else -1.0) < least:
+        return GateResult("open", f"{about}: {numbers}; whether it is {beyond} is open")
     return GateResult("shown", f"{about}: {numbers}; {pair['first']} isn't {beyond}")
 
 
