@@ -80,76 +80,6 @@ _WRITTEN: dict[Language, dict[Status, str]] = {
 _READ = {line: status for lines in _WRITTEN.values() for status, line in lines.items()}
 
 
-@dataclass(frozen=True, slots=True)
-class Plain:
-    """Plain text, parsed tolerantly.
-
-    Attributes:
-        explain: ask for an explanation before each verdict; without, for verdicts only.
-        language: of the prompt; ``auto`` takes Chinese if the last user message is mostly Chinese.
-        text: a prompt text of the user's own.
-    """
-
-    explain: bool = True
-    language: Literal["auto", "en", "zh"] = "auto"
-    text: str | None = None
-
-    name = "plain"
-    response_format = None
-    shows_parts: ClassVar[bool] = True
-    """Whether tool calls and images are shown."""
-
-    @property
-    def version(self) -> str:
-        """Of the prompts in both languages and the parser."""
-        languages: tuple[Language, ...] = ("en", "zh")
-        return version(_PARSER, self.language, *map(self._template, languages))
-
-    def render(
-        self,
-        sample: Sample,
-        constraints: Sequence[Constraint],
-        *,
-        measurements: Sequence[str | None] | None = None,
-    ) -> list[Message]:
-        """Write the prompt; see :class:`heedful.judges.prompts.base.JudgePrompt`."""
-        language = self._language(layout.last_user_turn(sample))
-        checklist = layout.numbered(constraints, measurements, language)
-        return layout.messages(self._template(language), sample, checklist, language)
-
-    def parse(
-        self, text: str, constraints: Sequence[Constraint], shown: Shown = NOTHING
-    ) -> list[Judgment]:
-        """Read a reply; see :func:`parse`."""
-        return parse(text, constraints, shown)
-
-    def write(self, judgments: Sequence[Judgment], constraints: Sequence[Constraint]) -> str:
-        """Write the reply that reads as these judgments, in the language of the constraints."""
-        refuse_undecided(judgments)
-        language = self._language("\n".join(constraint.text for constraint in constraints))
-        blocks = []
-        for number, judgment in enumerate(judgments, start=1):
-            explanation = quote(judgment.explanation.strip(), _is_marker) if self.explain else ""
-            verdict = _WRITTEN[language][judgment.status]
-            lines = [f"<c{number}>", explanation, verdict, f"</c{number}>"]
-            blocks.append("\n".join(line for line in lines if line))
-        return "\n\n".join(blocks)
-
-    def _language(self, text: str) -> Language:
-        return layout.language_of(text) if self.language == "auto" else self.language
-
-    def _template(self, language: Language) -> str:
-        form = f"{self.name}.{language}.{'explain' if self.explain else 'verdicts'}.txt"
-        return with_format(self.text or shipped(f"{self.name}.{language}.txt"), form)
-
-
-@dataclass(frozen=True, slots=True)
-class Short(Plain):
-    """Plain in few words, for a small model that is trained to answer it."""
-
-    name = "short"
-
-
 def parse(text: str, constraints: Sequence[Constraint], shown: Shown = NOTHING) -> list[Judgment]:
     """Read a reply; each constraint stands for itself.
 
@@ -292,6 +222,65 @@ def _is_marker(line: str) -> bool:
     return bool(
         _OPEN.match(line) or _CLOSE.search(line) or _stated(line) or _NAME.fullmatch(_narrow(line))
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Plain:
+    """Plain text, parsed tolerantly; in Chinese where the last user message is mostly Chinese."""
+
+    explain: bool = True
+    language: Literal["auto", "en", "zh"] = "auto"
+    text: str | None = None
+
+    name = "plain"
+    parse = staticmethod(parse)
+    response_format = None
+    shows_parts: ClassVar[bool] = True
+    """Whether tool calls and images are shown."""
+
+    @property
+    def version(self) -> str:
+        """Of the prompts in both languages and the parser."""
+        languages: tuple[Language, ...] = ("en", "zh")
+        return version(_PARSER, self.language, *map(self._template, languages))
+
+    def render(
+        self,
+        sample: Sample,
+        constraints: Sequence[Constraint],
+        *,
+        measurements: Sequence[str | None] | None = None,
+    ) -> list[Message]:
+        """Write the prompt."""
+        language = self._language(layout.last_user_turn(sample))
+        checklist = layout.numbered(constraints, measurements, language)
+        return layout.messages(self._template(language), sample, checklist, language)
+
+    def write(self, judgments: Sequence[Judgment], constraints: Sequence[Constraint]) -> str:
+        """Write the reply that reads as these judgments, in the language of the constraints."""
+        refuse_undecided(judgments)
+        language = self._language("\n".join(constraint.text for constraint in constraints))
+        blocks = []
+        for number, judgment in enumerate(judgments, start=1):
+            explanation = quote(judgment.explanation.strip(), _is_marker) if self.explain else ""
+            verdict = _WRITTEN[language][judgment.status]
+            lines = [f"<c{number}>", explanation, verdict, f"</c{number}>"]
+            blocks.append("\n".join(line for line in lines if line))
+        return "\n\n".join(blocks)
+
+    def _language(self, text: str) -> Language:
+        return layout.language_of(text) if self.language == "auto" else self.language
+
+    def _template(self, language: Language) -> str:
+        form = f"{self.name}.{language}.{'explain' if self.explain else 'verdicts'}.txt"
+        return with_format(self.text or shipped(f"{self.name}.{language}.txt"), form)
+
+
+@dataclass(frozen=True, slots=True)
+class Short(Plain):
+    """Plain in few words, for a small model that is trained to answer it."""
+
+    name = "short"
 
 
 # --- blocks of other replies: checklists, answers about constraints ---
