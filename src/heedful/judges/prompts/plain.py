@@ -40,9 +40,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Plain", "parse"]
 
-_PARSER = 4
+_PARSER = 5
 
-_OPEN = re.compile(r"[ \t*]*([<＜]\s*[cC](\d{1,6})\s*[>＞])[ \t*]*")
+_OPEN = re.compile(r"[ \t*]*[<＜]\s*[cC](\d{1,6})\s*[>＞][ \t*]*")
 _CLOSE = re.compile(r"[<＜]\s*[/／]\s*[cC](\d{1,6})\s*[>＞][ \t*]*$")
 _TAG = re.compile(r"[<＜]\s*[cC]\d{1,6}\s*[>＞]")
 _EXACT = re.compile(
@@ -107,7 +107,7 @@ def parse(text: str, constraints: Sequence[Constraint], shown: Shown = NOTHING) 
         verdict = next((line for line in lines[::-1] if _stated(line)), None)
         if verdict is None:
             return undecided(constraints, "the reply states no verdict")
-        blocks = [_Block(verdict, 1, lines)]
+        blocks = [_Block(1, lines)]
     parts = [block.part(shown) for block in blocks]
     return judged(parts, constraints, shown, "block <c{}>")
 
@@ -118,7 +118,7 @@ def _exact(text: str, count: int, shown: Shown) -> list[Judgment] | None:
     at = 0
     for number in range(1, count + 1):
         block = _EXACT.match(text, at)
-        if block is None or int(block[1]) != number or shown.holds(block[0]):
+        if block is None or int(block[1]) != number or shown.holds(block[0][block.start(3) - at :]):
             return None
         explanation = (block[2] or "").strip()
         if explanation.isascii():
@@ -133,19 +133,18 @@ def _exact(text: str, count: int, shown: Shown) -> list[Judgment] | None:
 
 @dataclass(slots=True)
 class _Block:
-    """The lines between two tags, and the opening one."""
+    """The lines between two tags, and the closing one."""
 
-    opening: str
     number: int
     lines: list[str] = field(default_factory=list)
+    closing: str = ""
     sound: bool = True
 
     def part(self, shown: Shown) -> ReplyPart:
-        """Read the block; its words begin with the last opening tag, wherever that stands."""
-        words = "\n".join([self.opening, *self.lines])
-        tags = [tag.start() for tag in _TAG.finditer(words)]
+        """Read the block; its verdict and its end tell a quotation, whatever stands before."""
+        verdict = next((line for line in self.lines[::-1] if line.strip()), "")
         judgment = self._judgment(shown)
-        words = words[max(tags, default=0) :]
+        words = f"{verdict}\n{self.closing}"
         return ReplyPart(words, lambda _: judgment, self.number, self._name())
 
     def _name(self) -> str | None:
@@ -187,7 +186,7 @@ def _blocks(reply: str) -> tuple[list[_Block], list[str]]:
             continue
         opening = _OPEN.match(line)
         if opening:
-            current = _Block(opening[1], int(opening[2]))
+            current = _Block(int(opening[1]))
             blocks.append(current)
             line = line[opening.end() :]  # noqa: PLW2901 - the rest of it is as any line
         closing = _CLOSE.search(line)
@@ -195,9 +194,11 @@ def _blocks(reply: str) -> tuple[list[_Block], list[str]]:
         lines.append(line[: closing.start()] if closing else line)
         if closing:
             if current is None or current.number != int(closing[1]):
-                blocks.append(_Block(closing[0], int(closing[1]), sound=False))
+                blocks.append(_Block(int(closing[1]), closing=closing[0], sound=False))
                 if current:
                     current.sound = False
+            else:
+                current.closing = closing[0]
             current = None
     return blocks, prose
 
