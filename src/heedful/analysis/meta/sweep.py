@@ -10,7 +10,7 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from heedful.analysis.meta.bench import Bench, settings
+from heedful.analysis.meta.bench import Bench
 from heedful.analysis.meta.entries import Sums, collect
 from heedful.analysis.meta.job import check_labels, known_verdicts
 from heedful.analysis.meta.labels import MET, UNMET, without_labels
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Unpack
 
-    from heedful.analysis.meta.bench import MetaOptions, MetaSettings
+    from heedful.analysis.meta.bench import MetaOptions
     from heedful.analysis.meta.entries import JudgeEntry
     from heedful.analysis.meta.labels import Labelled
     from heedful.engine.inputs import Data
@@ -153,14 +153,13 @@ def sweep(
     **options: Unpack[MetaOptions],
 ) -> dict[str, Any]:
     """Judge labelled rows under several protocols, and choose one by accuracy and cost."""
-    chosen = settings(**options)
-    _check(chosen, margin, [*arms, *runs])
-    if chosen.truth is None:
+    _check(options, margin, [*arms, *runs])
+    if options.get("truth") is None:
         arms = [replace(arm, judge=without_labels(arm.judge)) for arm in arms]
 
     async def work() -> dict[str, Any]:
-        bench = Bench(data, chosen, scoring="strict", seed=seed)
-        labelled = await known_verdicts(bench, chosen, [arm.judge.name for arm in arms])
+        bench = Bench(data, options, scoring="strict", seed=seed)
+        labelled = await known_verdicts(bench, [arm.judge.name for arm in arms])
         check_labels(labelled, bench.where, [arm.judge for arm in arms])
         saved = [_saved(Path(run), labelled) for run in runs]
         if is_dry_run():
@@ -171,11 +170,11 @@ def sweep(
     return finish(work())
 
 
-def _check(chosen: MetaSettings, margin: float, swept: Sequence[object]) -> None:
+def _check(options: MetaOptions, margin: float, swept: Sequence[object]) -> None:
     """Refuse what makes no sense before anything is paid for."""
     if not 0 <= margin < 1:
         raise UsageError(f"the margin is {margin}", hint="give a share, such as 0.01 for a point")
-    if chosen.probes or chosen.correct or chosen.arbiter is not None:
+    if options.get("probes") or options.get("correct") or options.get("arbiter") is not None:
         raise UsageError("a sweep has no probes, corrections or arbiter", hint="leave them out")
     if not swept:
         raise UsageError("there is nothing to sweep", hint="give protocols, or runs")
