@@ -14,19 +14,12 @@ from hypothesis import strategies as st
 from heedful.metrics.agreement import (
     RATES,
     Confusion,
-    balanced_accuracy,
     coincidences,
-    f1_met,
-    f1_unmet,
     holm,
     kappa,
     krippendorff_alpha,
     mcc,
     mcnemar,
-    mean_f1,
-    precision_met,
-    recall_met,
-    recall_unmet,
 )
 from heedful.metrics.agreement_intervals import (
     alpha_estimate,
@@ -85,22 +78,22 @@ def test_rates_of_a_table_by_hand() -> None:
 
 
 def test_a_rate_without_a_denominator_is_not_a_number() -> None:
-    only_met = Confusion(tp=4)
-    assert f1_met(only_met) == 1
-    for rate in (f1_unmet, mean_f1, recall_unmet, balanced_accuracy, kappa, mcc):
-        assert math.isnan(rate(only_met))
-    assert f1_unmet(Confusion(tp=4, fn=1)) == 0
+    undefined = {name for name, rate in RATES.items() if math.isnan(rate(Confusion(tp=4)))}
+    defined = {"f1_met", "accuracy", "precision_met", "recall_met"}
+    assert undefined == RATES.keys() - defined
+    assert RATES["f1_unmet"](Confusion(tp=4, fn=1)) == 0
 
 
 @given(CELLS)
 def test_f1_is_the_harmonic_mean_and_classes_mirror_each_other(cells: Confusion) -> None:
-    precision, recall = float(precision_met(cells)), float(recall_met(cells))
-    if precision > 0 and recall > 0:
-        assert float(f1_met(cells)) == pytest.approx(2 / (1 / precision + 1 / recall))
+    of = {name: float(rate(cells)) for name, rate in RATES.items()}
+    if of["precision_met"] > 0 and of["recall_met"] > 0:
+        harmonic = 2 / (1 / of["precision_met"] + 1 / of["recall_met"])
+        assert of["f1_met"] == pytest.approx(harmonic)
     mirrored = Confusion(cells.tn, cells.fn, cells.fp, cells.tp)
-    assert same(float(f1_unmet(cells)), float(f1_met(mirrored)))
-    for rate in (mean_f1, balanced_accuracy, kappa, mcc):
-        assert same(float(rate(cells)), float(rate(mirrored)))
+    assert same(of["f1_unmet"], float(RATES["f1_met"](mirrored)))
+    for name in ("mean_f1", "balanced_accuracy", "kappa", "mcc"):
+        assert same(of[name], float(RATES[name](mirrored)))
 
 
 @given(CELLS)
