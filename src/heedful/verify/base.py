@@ -20,7 +20,7 @@ from heedful.core.errors import UndecidedError, UsageError, VerifierError
 from heedful.verify.arguments import origin, schema, validated
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from heedful.core.nouns import Check
     from heedful.verify.text.prepared import Response
@@ -92,7 +92,7 @@ _bindings: dict[tuple[str, str], _Binding] = {}
 def verifier(
     id: str,  # noqa: A002 - what the data calls it
     *,
-    describe: Wording,
+    describe: Wording = "",
     decides_empty: bool = False,
 ) -> Callable[[_F], _F]:
     """Register a function as the verifier of an id.
@@ -100,7 +100,7 @@ def verifier(
     Args:
         id: the id that checks name, e.g. ``length_constraints:number_words``.
         describe: the constraint in words: a template over the function's keyword arguments, or a
-            function that takes them.
+            function that takes them; by default the first line of the function's docstring.
         decides_empty: whether it decides a response without text, which else meets no check.
 
     Returns:
@@ -120,7 +120,8 @@ def verifier(
                 where=origin(function),
                 hint="give it an id of its own",
             )
-        _registry[id] = _Verifier(id, function, describe, decides_empty)
+        summary = (function.__doc__ or id).partition("\n")[0]
+        _registry[id] = _Verifier(id, function, describe or summary, decides_empty)
         _bindings.clear()
         return function
 
@@ -149,9 +150,13 @@ def describe(check: Check) -> str:
     binding = _bind(check)
     wording = binding.verifier.wording
     try:
-        if isinstance(wording, str):
-            return wording.format_map(binding.arguments)
-        return wording(**binding.arguments)
+        if callable(wording):
+            return wording(**binding.arguments)
+        shown = {
+            name: quoted(value) if isinstance(value, list) else value
+            for name, value in binding.arguments.items()
+        }
+        return wording.format_map(shown)
     except Exception as error:
         raise _broken(check, "cannot be worded", error) from error
 
@@ -239,6 +244,25 @@ def exactly(number: int, required: int, noun: str) -> Finding:
     Finding(met=False, found='5 bullet points, asked for 4')
     """
     return Finding(met=number == required, found=f"{amount(number, noun)}, asked for {required}")
+
+
+def none(number: int, noun: str, which: str = "") -> Finding:
+    """Require that there is none of something.
+
+    >>> none(2, "sentence", " without an emoji")
+    Finding(met=False, found='2 sentences without an emoji, none allowed')
+    """
+    return Finding(met=not number, found=f"{amount(number, noun)}{which}, none allowed")
+
+
+def unless(wrong: Iterable[str], problem: str, otherwise: str) -> Finding:
+    """Require that nothing is wrong; of what is wrong, the first five are named, each once.
+
+    >>> unless(["storm"], "missing", "all keywords are there")
+    Finding(met=False, found="missing: 'storm'")
+    """
+    named = list(dict.fromkeys(wrong))[:5]
+    return Finding(met=not named, found=f"{problem}: {quoted(named)}" if named else otherwise)
 
 
 def quoted(words: Sequence[str]) -> str:
