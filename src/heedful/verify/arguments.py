@@ -83,7 +83,7 @@ def _signature(function: Callable[..., Any]) -> dict[str, tuple[Any, Any]]:
     annotated = typing.cast("Any", lambda: None)
     annotated.__annotations__ = {each.name: each.annotation for each in parameters}
     try:
-        names = getattr(function, "__globals__", {})
+        names = getattr(inspect.unwrap(function), "__globals__", {})
         hints = typing.get_type_hints(annotated, globalns=names, include_extras=True)
     except NameError as error:
         raise VerifierError(

@@ -27,64 +27,6 @@ if TYPE_CHECKING:
 
     from heedful.verify.text.layout import Layout
 
-Unit = Literal[
-    "words",
-    "zi",
-    "zi_without_punctuation",
-    "zi_with_punctuation",
-    "han_characters",
-    "characters",
-    "characters_with_spaces",
-    "characters_without_spaces",
-    "letters",
-    "sentences",
-    "verses",
-    "sentences_or_verses",
-    "paragraphs",
-    "lines",
-    "bullet_points",
-    "markdown_bullet_points",
-    "numbered_items",
-    "list_items",
-    "headings",
-    "subheadings",
-    "tables",
-    "markdown_tables",
-    "code_blocks",
-    "emojis",
-    "bold_passages",
-    "links",
-    "hashtags",
-    "questions",
-    "points",
-    "stanzas",
-    "placeholders",
-    "highlighted_passages",
-    "capital_words",
-    "english_words",
-    "digits",
-    "markdown_marks",
-    "punctuation_marks",
-    "commas",
-    "full_stops",
-    "colons",
-    "semicolons",
-    "question_marks",
-    "exclamation_marks",
-    "quotation_marks",
-    "brackets",
-    "dashes",
-    "ellipses",
-    "numbers",
-    "numbers_or_digits",
-    "contractions",
-    "different_emojis",
-    "italic_passages",
-    "level_1_headings",
-    "level_2_headings",
-    "level_3_headings",
-]
-
 
 class CountRange(NamedTuple):
     """Number of units under the narrowest and under the widest reading."""
@@ -420,7 +362,7 @@ class CountedUnit(NamedTuple):
     several: str = ""
 
 
-UNITS: dict[Unit, CountedUnit] = {
+UNITS: dict[str, CountedUnit] = {
     "words": CountedUnit("word", "个单词", words),
     "zi": CountedUnit("字", "字", zi, "字"),
     "zi_without_punctuation": CountedUnit(
@@ -520,6 +462,12 @@ UNITS: dict[Unit, CountedUnit] = {
     ),
 }
 """The units that can be counted."""
+
+if TYPE_CHECKING:
+    Unit = str
+else:
+    Unit = Literal[tuple(UNITS)]
+    """A key of ``UNITS``; any other is refused where a check's arguments are validated."""
 
 
 def plural(unit: Unit) -> str:

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from heedful.core.errors import UndecidedError, VerifierError
 from heedful.verify.base import Finding, quoted, verifier
-from heedful.verify.custom.parts import Outcome, decide
-from heedful.verify.custom.structure import bounds
+from heedful.verify.custom.parts import Outcome, bounds, decide
 from heedful.verify.markup import code_block_alone, code_blocks
 
 if TYPE_CHECKING:
