@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from heedful.core import scripts
 from heedful.verify import markup
-from heedful.verify.custom.verse import classical, verse_readings
 from heedful.verify.text import characters as signs
 from heedful.verify.text.characters import numbers
+from heedful.verify.text.chinese import classical, verse_readings
 from heedful.verify.text.lines import FENCES
 from heedful.verify.text.words import without_marks
 
@@ -347,13 +347,10 @@ def letters(layout: Layout) -> list[int]:
 
 
 class CountedUnit(NamedTuple):
-    """A unit: its name in English and in Chinese, and how it is counted.
+    """A unit: its name in English, in Chinese after a number, and how it is counted.
 
-    Attributes:
-        one: the name of one, in English.
-        chinese: the name after a number, in Chinese.
-        readings: counts it in a text, under each reading; none where the text has no such unit.
-        several: the name of several, where it isn't that of the key.
+    Where a text has no such unit, ``readings`` is empty; ``several`` is the plural where it isn't
+    the key.
     """
 
     one: str

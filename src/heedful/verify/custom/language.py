@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from heedful.core import scripts
 from heedful.verify.base import Finding, quoted, verifier
 from heedful.verify.custom.parts import Decision, decide, of_part
-from heedful.verify.text.tokens import word_list
+from heedful.verify.text.words import word_list
 
 if TYPE_CHECKING:
     from heedful.verify.text.layout import Layout

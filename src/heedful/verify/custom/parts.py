@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from heedful.core.errors import UndecidedError, VerifierError
 from heedful.verify.base import Finding, Wording, quoted, verifier
-from heedful.verify.custom.verse import verse_readings
+from heedful.verify.text.chinese import verse_readings
 from heedful.verify.text.layout import Layout
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from heedful.verify.custom.counting import CountRange
 from heedful.verify.custom.parts import Decision, all_outcomes, bounds, decide, of_part
 from heedful.verify.custom.structure import within
 from heedful.verify.text.chinese import LETTERS, stands_alone
-from heedful.verify.text.tokens import UNSPACED
+from heedful.verify.text.words import UNSPACED
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -16,9 +16,9 @@ from pydantic import NonNegativeInt  # noqa: TC002 - read at run time
 
 from heedful.core.errors import VerifierError
 from heedful.verify.base import Finding, amount, compare, none, quoted, unless, verifier
-from heedful.verify.extras import imported
-from heedful.verify.text.english import splitter
-from heedful.verify.text.tokens import (
+from heedful.verify.ifbench.words import imported
+from heedful.verify.text.sentences import splitter
+from heedful.verify.text.words import (
     ASCII_EDGES,
     bare_words,
     unclosed,

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from pydantic import NonNegativeInt, PositiveInt  # noqa: TC002 - read at run time
 
 from heedful.verify.base import Finding, amount, exactly, none, verifier
-from heedful.verify.text.tokens import (
+from heedful.verify.text.words import (
     ASCII_EDGES,
     bare_words,
     treebank_words,

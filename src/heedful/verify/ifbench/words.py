@@ -9,6 +9,7 @@ says how; else they are the same.
 from __future__ import annotations
 
 import functools
+import importlib
 import re
 import string
 import unicodedata
@@ -22,9 +23,8 @@ from pydantic import NonNegativeInt, PositiveInt  # noqa: TC002 - read at run ti
 from heedful.core import scripts
 from heedful.core.errors import VerifierError
 from heedful.verify.base import Finding, amount, compare, exactly, quoted, unless, verifier
-from heedful.verify.extras import imported
 from heedful.verify.text.prepared import Response
-from heedful.verify.text.tokens import (
+from heedful.verify.text.words import (
     ASCII_EDGES,
     bare_words,
     treebank_words,
@@ -36,6 +36,20 @@ from heedful.verify.text.tokens import (
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+
+@functools.cache
+def imported(module: str) -> Any:
+    """Import a module of heedful's extra ``ifbench``."""
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        package = module.partition(".")[0]
+        broken = "" if error.name in {package, module} else f", which cannot be imported: {error}"
+        raise VerifierError(
+            f"this constraint needs the package {package}{broken}",
+            hint="pip install 'heedful[ifbench]'",
+        ) from error
 
 
 @verifier("count:word_count_range")

@@ -14,7 +14,7 @@ import string
 from typing import TYPE_CHECKING
 
 from heedful.verify.base import Finding, Relation, compare, exactly, none, quoted, unless, verifier
-from heedful.verify.text.tokens import whole_word
+from heedful.verify.text.words import whole_word
 
 if TYPE_CHECKING:
     from heedful.verify.text.prepared import Response

@@ -30,8 +30,8 @@ from heedful.verify.base import (
 from heedful.verify.ifbench.format import span
 from heedful.verify.ifbench.places import word_in_sentence
 from heedful.verify.ifeval.content import letter_frequency
-from heedful.verify.text.english import splitter
-from heedful.verify.text.tokens import bare_words, treebank_words, whole_word
+from heedful.verify.text.sentences import splitter
+from heedful.verify.text.words import bare_words, treebank_words, whole_word
 
 if TYPE_CHECKING:
     from collections.abc import Callable
