@@ -25,8 +25,8 @@ from heedful.metrics.agreement import (
 from heedful.metrics.proportions import (
     MIN_CLUSTERS,
     WEIGHT,
-    Span,
     Spread,
+    ValueSpan,
     Variance,
     effective,
     rate_interval,
@@ -115,7 +115,7 @@ def mean_estimate(counts: Mapping[Pair, int]) -> IntervalEstimate:
     means = [total / units for total, units in counts if units]
     if not means:
         return NOTHING
-    span = Span(min(0.0, *means), max(1.0, *means))
+    span = ValueSpan(min(0.0, *means), max(1.0, *means))
     scaled: Counter[Pair] = Counter()
     for (total, units), n in counts.items():
         scaled[span.down(total, units), units] += n

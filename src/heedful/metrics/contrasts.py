@@ -11,8 +11,8 @@ from heedful.metrics.proportions import (
     MIN_CLUSTERS,
     NORMAL_QUANTILE,
     SCALE,
-    Span,
     Spread,
+    ValueSpan,
     mean_interval,
     student,
 )
@@ -102,7 +102,7 @@ def contrast(strata: Mapping[str, Mapping[Numbers, int]], *, seed: int) -> Contr
     return Contrast(first=first, second=second, difference=estimate(difference, interval), p=p)
 
 
-def _span(strata: Mapping[str, Mapping[Numbers, int]]) -> Span:
+def _span(strata: Mapping[str, Mapping[Numbers, int]]) -> ValueSpan:
     """Find whole numbers between which the clusters' rates are; 0 and 1 are always between."""
     least, most = 0, 1
     for counts in strata.values():
@@ -111,10 +111,12 @@ def _span(strata: Mapping[str, Mapping[Numbers, int]]) -> Span:
                 if units and not 0 <= numerator <= units:
                     least = min(least, math.floor(numerator / units))
                     most = max(most, math.ceil(numerator / units))
-    return Span(least, most)
+    return ValueSpan(least, most)
 
 
-def _scaled(strata: Mapping[str, Mapping[Numbers, int]], span: Span) -> dict[str, Counter[Sums]]:
+def _scaled(
+    strata: Mapping[str, Mapping[Numbers, int]], span: ValueSpan
+) -> dict[str, Counter[Sums]]:
     """Bring rates between two numbers into [0, 1]."""
     scaled: dict[str, Counter[Sums]] = {}
     for name, counts in strata.items():
@@ -128,7 +130,7 @@ def _scaled(strata: Mapping[str, Mapping[Numbers, int]], span: Span) -> dict[str
     return scaled
 
 
-def _brought_back(scaled: Contrast, span: Span) -> Contrast:
+def _brought_back(scaled: Contrast, span: ValueSpan) -> Contrast:
     """Undo :func:`_scaled`."""
 
     def back(of: IntervalEstimate, origin: float) -> IntervalEstimate:

@@ -41,7 +41,7 @@ Pair: TypeAlias = tuple[float, float]
 """A cluster's numerator and denominator."""
 
 
-class Span(NamedTuple):
+class ValueSpan(NamedTuple):
     """Numbers between which values lie that are brought into 0 to 1 for an interval."""
 
     least: float

@@ -11,7 +11,7 @@ import math
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple, TypedDict
 
-from heedful.metrics.proportions import Span, Spread, mean_interval, rate_interval
+from heedful.metrics.proportions import Spread, ValueSpan, mean_interval, rate_interval
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -158,7 +158,7 @@ def _pooled(given: Sequence[Edges], total: Edges) -> RankEstimate:
 
 def _mean(strata: Sequence[Sequence[Edges]], of: Callable[[Edges], float | None]) -> RankEstimate:
     """Average over the instructions of each stratum, then over the strata."""
-    span = Span(-1.0 if of is tau_b else 0.0, 1.0)
+    span = ValueSpan(-1.0 if of is tau_b else 0.0, 1.0)
     ranked = [[of(e) if any(e) else 0.0 for e in stratum] for stratum in strata]
     values = [[value for value in stratum if value is not None] for stratum in ranked]
     values = [stratum for stratum in values if stratum]
