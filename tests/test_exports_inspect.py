@@ -106,17 +106,6 @@ def test_inspect_reads_the_log(run: Path, tmp_path: Path) -> None:
     assert len(inspect_log.read_eval_log_sample_summaries(path)) == 3
 
 
-@pytest.mark.slow
-def test_the_samples_are_scored_anew_by_inspects_own_mean(run: Path, tmp_path: Path) -> None:
-    inspect_log: Any = pytest.importorskip("inspect_ai.log", reason="inspect-ai is not installed")
-    metric: Any = pytest.importorskip("inspect_ai.scorer", reason="inspect-ai is not installed")
-    path = str(tmp_path / "o.eval")
-    export(run, output=path)
-    samples = inspect_log.read_eval_log(path).samples
-    scores = [metric.SampleScore(score=sample.scores["isr"]) for sample in samples if sample.scores]
-    assert metric.mean()([score for score in scores if not math.isnan(score.score.value)]) == 0
-
-
 def test_what_the_judge_said_is_in_the_log(tmp_path: Path) -> None:
     samples = tmp_path / "rows.jsonl"
     samples.write_text(
