@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from heedful.cli.running import Outcome, carry_out, print_outcome
+from heedful.cli.running import Outcome, carry_out, part, print_outcome
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-    from heedful.cli.connection import CallFlags
-    from heedful.cli.running import PartFlags, RunFlags
     from heedful.jobs.rows import Generation
 
 
@@ -23,24 +21,26 @@ def add_to_rows(
     function: Callable[..., Generation],
     inputs: Sequence[Path],
     output: Path | None,
+    options: dict[str, Any],
+    models: Sequence[str],
     *,
-    name: tuple[object, ...],
-    data: PartFlags,
-    model_flags: CallFlags,
-    flags: RunFlags,
+    told_apart: tuple[object, ...],
 ) -> int:
-    """Run a job that adds something to the rows of a file, and print its result."""
+    """Run a job that adds something to the rows of a file, and print its result.
+
+    ``told_apart`` is what tells runs that aren't named from others on the same rows.
+    """
     from heedful.cli.files import readable
     from heedful.engine.inputs import default_run
 
     files = readable(inputs)
-
+    if "run" not in options:
+        reading = (options.get("format"), options.get("task"), *part(options))
+        options["run"] = default_run(files, None, *told_apart, *reading)
     return carry_out(
-        partial(function, files, output=output, **data.reading()),
-        flags,
-        run=flags.run or default_run(files, None, *name, *data.part()),
-        models=model_flags.model,
-        concurrency=model_flags.max_concurrency,
+        partial(function, files, output=output),
+        options,
+        models=models,
         outcome=partial(_outcome, output=output),
         output=output,
     )

@@ -21,7 +21,7 @@ from heedful.critic.data.items import READ, WRITE, Drop, FilterItem
 from heedful.critic.data.replies import own_prompts
 from heedful.data.formats import native
 from heedful.data.formats.base import atomically, write_json
-from heedful.engine.inputs import split_options
+from heedful.engine.options import split_options
 from heedful.jobs.generate import Recipe, RowsJob, Task, check_rows_output, read_and_written
 from heedful.jobs.rows import Addition
 from heedful.judges import prompts
@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 
     from heedful.critic.data.stages import Stage
-    from heedful.engine.inputs import Data, DataOptions
+    from heedful.engine.inputs import Data
+    from heedful.engine.options import DataOptions
     from heedful.jobs.rows import Generated, Generation
     from heedful.models.base import Model
 
@@ -167,7 +168,7 @@ def filter_critiques(
         settings: of the stages.
         output: where to write the kept rows, as JSON lines.
         options: how the data is read and the job is run, see
-            :class:`~heedful.engine.inputs.DataOptions` and
+            :class:`~heedful.engine.options.DataOptions` and
             :class:`~heedful.engine.options.RunOptions`.
 
     Returns:
