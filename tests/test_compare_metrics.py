@@ -25,8 +25,7 @@ from heedful import (
     compare,
     evaluate,
 )
-from heedful.analysis.compare.headline import summary
-from heedful.analysis.compare.tables import document
+from heedful.analysis.compare.tables import document, summary
 from heedful.cli import main
 from heedful.metrics.agreement import mcnemar
 from heedful.metrics.contrasts import contrast

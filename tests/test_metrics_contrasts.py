@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compared import only_pair, run, sample
-from heedful.analysis.compare.headline import higher
+from heedful.analysis.compare.tables import higher
 from heedful.core.nouns import Message
 from heedful.metrics.contrasts import Contrast, contrast
 from heedful.metrics.proportions import wilson

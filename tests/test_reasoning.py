@@ -41,6 +41,10 @@ FORMS = {
     "Harmony without special tokens": "analysisWe need it. {}assistantfinal{}",
     "the template's opening tag": "{}\n</think>\n\n{}",
     "the template's opening tag, on one line": "{}.</think>{}",
+    "Harmony without special tokens, in Chinese": "analysis用户想要{}assistantfinal{}",
+    "Cohere": "<|START_THINKING|>{}<|END_THINKING|><|START_RESPONSE|>{}<|END_RESPONSE|>",
+    "Gemma": "<|channel>thought\n{}<channel|>{}",
+    "the turn's opening token": "<|im_start|>assistant\n<think>{}</think>{}",
     "two blocks": "<think>{}</think>\n<think>more</think>\n{}",
 }
 UNCLOSED = ["<think>{}", "\n<thinking>{}\n", "[THINK]{}", "<|channel|>analysis<|message|>{}"]
@@ -51,7 +55,7 @@ MENTIONS = [
     "It ends with </think>.",
     'They print "</think>" and go on.',
     "An example:\n\n```xml\n<think>\nSo.\n</think>\n```\n\nIt is XML.",
-    "~~~\n</think>\n~~~",
+    "<think> tags wrap the reasoning.",
     "</think> closes what the template opened.",
     "Channels are marked <|channel|>final<|message|>.",
     "analysis comes first, assistantfinal last",
@@ -131,7 +135,7 @@ def test_a_tag_that_is_mentioned_is_text(text: str) -> None:
     assert separate(text) == (text, None)
 
 
-@pytest.mark.parametrize("thought", ["`</think>` ends it.", "```\n</think>\n```", "a ` b"])
+@pytest.mark.parametrize("thought", ["`</think>` ends it.", "a ` b"])
 def test_reasoning_may_mention_its_own_end(thought: str) -> None:
     assert separate(f"<think>\n{thought}\n</think>\n\nYes `so`.") == ("Yes `so`.", thought)
 

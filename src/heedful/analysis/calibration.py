@@ -321,18 +321,7 @@ Rate = Literal["csr", "isr", "score"]
 
 
 class DrawUnit(NamedTuple):
-    """A row of the run.
-
-    Attributes:
-        id: the row's.
-        kind: its value of the tag that rows are drawn by.
-        verdict: its rate by what the judge decided; where that is nothing, the mean of the others.
-        decided: verdicts that were decided.
-        total: verdicts on what applies.
-        length: of the response in characters.
-        model: that wrote the response.
-        print: of what is judged, to tell another text with the same id.
-    """
+    """A row of the run."""
 
     id: str
     kind: str

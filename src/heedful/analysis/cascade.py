@@ -41,14 +41,7 @@ NEVER = 1.01
 
 
 class ReplayedVerdict(NamedTuple):
-    """One constraint under both judges.
-
-    Attributes:
-        truth: whether it is met.
-        small: the small judge's verdict, ``None`` where it decided nothing.
-        confidence: of the small judge.
-        large: the large judge's verdict.
-    """
+    """One constraint under both judges."""
 
     truth: bool
     small: bool | None
@@ -65,13 +58,7 @@ class ReplayedVerdict(NamedTuple):
 
 
 class ReplayedRow(NamedTuple):
-    """A row under both judges.
-
-    Attributes:
-        cluster: its instruction.
-        verdicts: on its constraints of which the truth is known.
-        cost: tokens that the large judge used for the row; ``None`` where the run doesn't say.
-    """
+    """A row under both judges."""
 
     cluster: bytes
     verdicts: tuple[ReplayedVerdict, ...]

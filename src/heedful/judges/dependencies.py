@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from graphlib import TopologicalSorter
 from typing import TYPE_CHECKING, Any
 
 from heedful.core.nouns import Critique, Judgment, Status
@@ -82,27 +83,12 @@ def _unanswered(constraint: Constraint) -> Judgment:
 
 def _rounds(checklist: Sequence[Constraint], positions: Sequence[int]) -> Iterator[list[int]]:
     """Divide positions into rounds, so that each follows those it depends on."""
-    asked = {*positions}
-    parents = {at: {n - 1 for n in checklist[at].depends_on} & asked for at in positions}
-    children: dict[int, list[int]] = {}
-    for at, over in parents.items():
-        for parent in over:
-            children.setdefault(parent, []).append(at)
-    missing = {at: len(over) for at, over in parents.items()}
-    ready = [at for at in parents if not missing[at]]
-    while ready:
-        yield ready
-        for at in ready:
-            del missing[at]
-        freed: list[int] = []
-        for at in ready:
-            for child in children.get(at, ()):
-                missing[child] -= 1
-                if not missing[child]:
-                    freed.append(child)
-        ready = sorted(freed)
-    if missing:
-        yield list(missing)
+    parents = {at: {n - 1 for n in checklist[at].depends_on} & {*positions} for at in positions}
+    order = TopologicalSorter(parents)
+    order.prepare()  # rows whose criteria depend on each other in a circle were refused
+    while ready := order.get_ready():
+        yield sorted(ready)
+        order.done(*ready)
 
 
 def _one_step(

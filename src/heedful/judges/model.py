@@ -119,15 +119,7 @@ class Checklist:
         )
 
     def request(self, sample: Sample, positions: Sequence[int]) -> str | None:
-        """Return the prompt as it is first sent; those of several calls are joined.
-
-        Args:
-            sample: the sample.
-            positions: the requested constraints.
-
-        Returns:
-            The text; ``None`` where nothing is sent.
-        """
+        """Return the prompt as it is first sent, those of several calls joined; else ``None``."""
         positions = self._askable(sample, positions)
         reason = lacking(sample, self.prompt) or unshown(sample, self.prompt)
         if not positions or reason is not None:

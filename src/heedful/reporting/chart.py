@@ -144,13 +144,7 @@ _CUSTOM_PROPERTY = re.compile(r"var\(--([\w-]+)\)")
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """A chart, drawn beside the table that holds the same numbers.
-
-    Attributes:
-        name: of its files, without an ending.
-        title: what it shows.
-        spec: how, as Vega-Lite.
-    """
+    """A chart, drawn beside the table that holds the same numbers."""
 
     name: str
     title: str
@@ -172,11 +166,7 @@ class Chart:
         return _CUSTOM_PROPERTY.sub(lambda match: theme[match[1]], text) + "\n"
 
     def image(self, format: Format, *, dark: bool = False) -> bytes:  # noqa: A002 - as elsewhere
-        """Render it.
-
-        Raises:
-            UsageError: the extra ``charts`` is not installed.
-        """
+        """Render it."""
         try:
             import vl_convert
         except ImportError as error:

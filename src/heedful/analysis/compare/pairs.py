@@ -327,34 +327,19 @@ class RowPair(NamedTuple):
 
 
 class PairingCounts(NamedTuple):
-    """Counts of the rows of two sides by whether they match.
-
-    Attributes:
-        paired: pairs.
-        only_first: rows of the first side that the second does not have.
-        only_second: the other way about.
-        ambiguous: rows left out, as another of their run has the same key.
-        conversations: pairs with other messages.
-        checklists: pairs with other constraints.
-        responses: pairs with other responses.
-    """
+    """Counts of the rows of two sides by whether they match."""
 
     paired: int
     only_first: int
     only_second: int
-    ambiguous: int
-    conversations: int
+    ambiguous: int  # left out, as another row of their run has the same key
+    conversations: int  # pairs in which these differ
     checklists: int
     responses: int
 
 
 class Pairing:
-    """The rows of two sides, while :func:`paired`.
-
-    Attributes:
-        key: what they were matched by.
-        counts: how they go together.
-    """
+    """The rows of two sides, while :func:`paired`."""
 
     def __init__(self, database: sqlite3.Connection, key: str) -> None:
         self._database = database

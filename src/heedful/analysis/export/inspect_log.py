@@ -41,12 +41,7 @@ _VALUES = {"met": "C", "unmet": "I"}
 
 
 class InspectLog:
-    """One run, to be written as a log.
-
-    Attributes:
-        judgments: written so far.
-        unread: rows that could not be read, and are samples with an error, so far.
-    """
+    """One run, to be written as a log."""
 
     def __init__(self, run: SavedRun) -> None:
         """Take a finished run."""

@@ -36,12 +36,7 @@ _HEX = {"trace_id": r"[0-9a-f]{32}", "span_id": r"[0-9a-f]{16}"}
 
 
 class EventLog:
-    """Finished runs, to be emitted as events.
-
-    Attributes:
-        judgments: emitted so far.
-        unread: rows that could not be read, and have no events, so far.
-    """
+    """Finished runs, to be emitted as events."""
 
     def __init__(self, runs: Sequence[SavedRun]) -> None:
         """Take finished runs."""

@@ -72,25 +72,7 @@ LISTED = 50
 
 @dataclass
 class JudgeEntry:
-    """One judge, as measured.
-
-    Attributes:
-        name: how results name it.
-        judge: the name of the judge that it is, or is a member of.
-        config: all that the judge's verdicts depend on, as far as it is known.
-        verdicts: by row id, for each sample a letter for each constraint (see :data:`STATES`).
-        votes: of how many votes a verdict is the majority, at most; 0 for one that isn't a vote.
-        confidences: by instruction, how often a confidence came with a right or a wrong verdict.
-        cost: what its calls cost, as a run's summary says; ``None`` where it made none.
-        judged: verdicts that were decided, on labelled constraints or others.
-        disagreements: the first verdicts that contradict their labels.
-        disagreeing: how many there are.
-        explanations: by row id the explanations, if they were read.
-        run: the directory of the judge's run.
-        strangers: rows of a run whose checklist is not the file's.
-        shares: by row id what each criterion earned, for rows whose criteria have levels.
-        answers: by row id what was said of each criterion, for rows whose labels name levels.
-    """
+    """One judge, as measured."""
 
     name: str
     judge: str

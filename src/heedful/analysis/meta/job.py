@@ -381,14 +381,7 @@ def from_run(directory: Path, labelled: Labelled, *, explain: bool = False) -> l
 
 @dataclass(frozen=True, slots=True)
 class Apparent:
-    """The rate of a run on rows without labels, as judged.
-
-    Attributes:
-        directory: the run's.
-        config: its judge's.
-        counts: how many instructions have (met, decided) verdicts.
-        constraints: verdicts, decided or not.
-    """
+    """The rate of a run on rows without labels, as judged."""
 
     directory: Path
     config: Mapping[str, Any]

@@ -40,21 +40,7 @@ Answer = tuple[str, float | None]
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """One labelled row.
-
-    Attributes:
-        id: the row's.
-        cluster: number of its instruction; responses to one instruction share it.
-        labels: a letter for each constraint.
-        group: the row's value of the tag that averages per type go by.
-        types: the constraints' types, or the verifiers of those that have none.
-        measured: whether code can measure the constraints: a check, or a numerical type.
-        annotations: for each annotator a letter for each constraint.
-        print: of the checklist, to tell another one with the same id.
-        preferred_to: the rows that are known to be worse, by id; ``None`` where none is ranked.
-        weights: of the constraints; empty where all are worth the same.
-        answers: what the labels say of each constraint; empty where none names a level.
-    """
+    """One labelled row."""
 
     id: str
     cluster: int
@@ -202,19 +188,7 @@ PROBLEMS_LISTED = 20
 
 @dataclass
 class Labelled:
-    """The labelled rows of a file.
-
-    Attributes:
-        targets: the rows with a label at least, by id, in the file's order.
-        origins: how many rows have their labels from where.
-        instructions: how many the labelled rows belong to.
-        read: rows that could be read.
-        failed: rows that could not.
-        problems: the first of those, and why.
-        circular: rows whose recorded critique is their label, and the only one they have.
-        notes: on odd preferences.
-        spare: rows without labels and preferences, until all are read.
-    """
+    """The labelled rows of a file."""
 
     targets: dict[str, Target] = field(default_factory=dict)
     origins: Counter[str] = field(default_factory=Counter)

@@ -82,13 +82,7 @@ MOST = 64
 
 @dataclass(frozen=True, slots=True)
 class SweepArm:
-    """A protocol of a sweep.
-
-    Attributes:
-        name: its settings, in words.
-        judge: who judges so.
-        settings: what is swept, as it is set here.
-    """
+    """A protocol of a sweep."""
 
     name: str
     judge: Judge
@@ -146,18 +140,7 @@ UNITS = ("dollars", "tokens", "calls")
 
 @dataclass
 class JudgedArm:
-    """A protocol, as judged.
-
-    Attributes:
-        name: its settings, in words.
-        entry: its verdicts.
-        settings: what is swept, as it is set here.
-        confidences: by row id the confidence of each verdict; code's is 1.
-        tokens: by row id what its calls took.
-        constraints: how many it was asked about.
-        cost: by unit, for a constraint; ``None`` where it isn't known.
-        cascade: of a cascade: its parts, its threshold, and the share that goes on.
-    """
+    """A protocol, as judged."""
 
     name: str
     entry: JudgeEntry = field(default_factory=lambda: JudgeEntry("", ""))
@@ -204,15 +187,7 @@ class JudgedArm:
 
 
 class SweepMeasure(NamedTuple):
-    """How protocols are measured: the same for all of them.
-
-    Attributes:
-        labelled: the known verdicts.
-        rate: ``balanced_accuracy``, or ``accuracy`` where all labels are the same.
-        unit: of costs, one of :data:`UNITS`.
-        margin: how much accuracy may be lost to save cost, as a share.
-        seed: of the randomization tests.
-    """
+    """How protocols are measured: the same for all of them."""
 
     labelled: Labelled
     rate: str
