@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path  # noqa: TC003 - cyclopts reads annotations at run time
+from pathlib import Path
 from typing import Any
 
 from heedful.cli.connection import MODEL, connected, the_model
@@ -14,7 +14,7 @@ from heedful.cli.running import DATA, RUN
 
 @takes(DATA, MODEL, RUN)
 def choose(
-    input: list[Path],  # noqa: A002 - shown to users as INPUT
+    input: list[Path],
     /,
     *,
     output: Output = None,

@@ -22,7 +22,7 @@ FILE = Annotated[list[Path], Parameter(name=["--input", "-i"], negative="")]
 
 @takes(RESULTS, DATA._replace(without=()), JUDGING, RUN)
 def evaluate(
-    input: FILE,  # noqa: A002 - AdvancedIF's name
+    input: FILE,
     *,
     judge: Judge = None,
     **options: Any,
@@ -80,7 +80,7 @@ def rejudge(
 
 @takes(Panel("", (RespondOptions,)), DATA, MODEL, RUN)
 def respond(
-    input: list[Path],  # noqa: A002 - shown to users as INPUT
+    input: list[Path],
     /,
     *,
     output: Output = None,

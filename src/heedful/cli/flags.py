@@ -52,8 +52,9 @@ Reasoning = Literal["strip", "keep"]
 Models = Annotated[list[str] | None, Parameter(name=["--model", "-m"], negative="")]
 
 NAMES = {
+    "aggregate": ["--aggregate", "-a"],
     "api_key": ["--api-key", "-k"],
-    "count": ["--count", "-n"],
+    "checks": ["--check"],
     "format": ["--format", "-f"],
     "headers": ["--header"],
     "log_file": ["--log-file", "--log_file"],
@@ -62,8 +63,11 @@ NAMES = {
     "max_concurrency": ["--max-concurrency", "--max_concurrency"],
     "model": ["--model", "-m"],
     "output": ["--output", "-o"],
+    "port": ["--port", "-p"],
     "quiet": ["--quiet", "-q"],
     "task": ["--task", "-t"],
+    "thresholds": ["--threshold"],
+    "timeout_s": ["--grading-timeout"],
 }
 """Flags that aren't just named like their option."""
 
@@ -86,15 +90,23 @@ BOTH_WAYS = frozenset(
 
 
 class Panel(NamedTuple):
-    """A panel of the help, and the types whose options are in it."""
+    """A panel of the help, and what its options are taken from: types, or functions.
+
+    All documented options are flags, without some; or only those that are named.
+    """
 
     title: str
     sources: tuple[Any, ...]
     without: Collection[str] = ()
+    only: Collection[str] = ()
 
     def but(self, *names: str) -> Panel:
         """Leave out options that a command doesn't have."""
         return self._replace(without={*self.without, *names})
+
+    def has(self, name: str, documented: Collection[str]) -> bool:
+        """Whether an option is a flag."""
+        return name in (self.only or documented) and name not in self.without
 
 
 def takes(*panels: Panel, **texts: str) -> Callable[[C], C]:
@@ -130,7 +142,7 @@ def _flags(panel: Panel, texts: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
     for source in panel.sources:
         documented = _texts(source) | dict(texts)
         for name, (hint, default) in _options(source).items():
-            if name not in documented or name in panel.without:
+            if not panel.has(name, documented):
                 continue
             kind = Optional[TYPES.get(name) or _kind(_resolved(hint, source.__module__))]  # noqa: UP045 - a value
             text = documented[name]

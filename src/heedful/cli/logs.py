@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from contextlib import contextmanager, suppress
-from pathlib import Path  # noqa: TC003 - flags are made from these annotations
+from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
 from heedful.cli.terminal import say

@@ -105,7 +105,7 @@ class MeasureFlags:
 
 
 def meta(
-    input: Path,  # noqa: A002 - shown to users as INPUT
+    input: Path,
     /,
     *,
     judges: MeasuredFlags = MeasuredFlags(),

@@ -25,6 +25,7 @@ def add_to_rows(
     models: Sequence[str],
     *,
     told_apart: tuple[object, ...],
+    outcome: Callable[[Any, Path | None, Path], Outcome] | None = None,
 ) -> int:
     """Run a job that adds something to the rows of a file, and print its result.
 
@@ -37,16 +38,17 @@ def add_to_rows(
     if "run" not in options:
         reading = (options.get("format"), options.get("task"), *part(options))
         options["run"] = default_run(files, None, *told_apart, *reading)
+    run, lay_out = options["run"], outcome or _outcome
     return carry_out(
         partial(function, files, output=output),
         options,
         models=models,
-        outcome=partial(_outcome, output=output),
+        outcome=lambda result: lay_out(result, output, run),
         output=output,
     )
 
 
-def _outcome(result: Generation, output: Path | None) -> Outcome:
+def _outcome(result: Generation, output: Path | None, run: Path) -> Outcome:
     from heedful.jobs.rows_tables import view
 
     return rows_outcome(
@@ -54,7 +56,7 @@ def _outcome(result: Generation, output: Path | None) -> Outcome:
         lambda: view(result.summary),
         resumed=result.progress.resumed,
         hopeless=result.progress.hopeless,
-        run=result.directory,
+        run=run,
         names=output,
         written=(output,),
     )

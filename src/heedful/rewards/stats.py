@@ -53,11 +53,16 @@ def statistics(
     groups = collect(data, terms)
     clusters = _clusters(groups)
     least, most = (
-        [[[response.bounds[side] for response in group] for group in cluster] for cluster in clusters]
+        [
+            [[response.bounds[side] for response in group] for group in cluster]
+            for cluster in clusters
+        ]
         for side in (0, 1)
     )
     means = [
-        mean_estimate(Counter((math.fsum(map(math.fsum, c)), float(sum(map(len, c)))) for c in ends))
+        mean_estimate(
+            Counter((math.fsum(map(math.fsum, c)), float(sum(map(len, c)))) for c in ends)
+        )
         for ends in (least, most)
     ]
     lengths = [
@@ -184,7 +189,9 @@ def _signal(
     several = [group for cluster in clusters for group in cluster]
     shares = []
     for flat in (_is_flat, _may_be_flat):
-        counts = [((sum(flat(*group) for group in cluster), len(cluster)), 1) for cluster in clusters]
+        counts = [
+            ((sum(flat(*group) for group in cluster), len(cluster)), 1) for cluster in clusters
+        ]
         share = sum(flat(*group) for group in several) / len(several) if several else None
         shares.append((share, rate_interval(Spread.of(counts))))
     return {
