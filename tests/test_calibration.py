@@ -391,7 +391,7 @@ def test_a_draw_by_kind_is_in_proportion(labels: int, seed: int) -> None:
         for n in range(size)
     ]
     try:
-        drawn = calibration._drawn(units, labels, seed, nested=True)  # noqa: SLF001 - the draw
+        drawn = calibration._drawn(units, labels, seed)  # noqa: SLF001 - the draw
     except HeedfulError:
         assert labels < 6
         return

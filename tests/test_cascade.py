@@ -103,16 +103,6 @@ def test_what_is_undecided_always_goes_on(tmp_path: Path) -> None:
     assert result["chosen"]["saving"] == pytest.approx(0.5, abs=0.1)
 
 
-def test_what_was_observed_is_the_lowest_within_the_margin(tmp_path: Path) -> None:
-    judged = runs(tmp_path, by_confidence)
-    for margin in (0.0, 0.05):
-        result = replay(*judged, margin=margin)
-        *points, never = result["points"]
-        best = never["accuracy"]["value"]
-        within = [p["threshold"] for p in points if best - p["accuracy"]["value"] <= margin + 1e-9]
-        assert result["observed"]["threshold"] == (min(within) if within else None)
-
-
 def test_rows_that_differ_are_left_out_and_counted(tmp_path: Path) -> None:
     small, _ = runs(tmp_path, by_confidence)
     rows = [
@@ -183,12 +173,5 @@ def test_code_before_gpt4o_on_cfbenchs_few_rows(data: Path, tmp_path: Path) -> N
     result = replay(tmp_path / "rules,compiled", tmp_path / "recorded", margin=0.02)
     assert result["rows"] == 24
     assert result["chosen"]["threshold"] is None
-    observed = result["observed"]
-    assert (observed["threshold"], observed["difference"]["value"]) == (0, 0)
-    low, high = observed["difference"]["interval"]
-    assert low < -0.2 < 0.2 < high  # four instructions
-    # Seven of GPT-4o's 126 verdicts; more where the compiler reads more.
-    assert 0.04 < observed["saving"] < 0.12
     shown = " ".join(document(result).markdown().split())
     assert "No threshold is shown" in shown
-    assert "which proves nothing" in shown

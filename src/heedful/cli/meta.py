@@ -90,7 +90,7 @@ class MeasureFlags:
         arbiter: A model that compares the explanations of two judges, in both orders.
         truth: Take the verdicts of code as the labels: rules, compiled, or both with a comma.
         sweep: Try protocols, as per_call=1,3,all votes=1,5 explain=yes,no model=A,B, and choose by
-            accuracy and cost, cascades included; runs: only those of --runs.
+            accuracy and cost; runs: only those of --runs.
         margin: How many points of accuracy the protocol that --sweep chooses may lose.
     """
 
@@ -264,7 +264,7 @@ def _reading(path: Path, labels: LabelFlags) -> list[str]:
 def _swept(
     summary: dict[str, Any], data: Sequence[str], output: Path | None, model_flags: JudgeFlags
 ) -> Outcome:
-
+    chosen = next(each for each in summary["protocols"] if each["name"] == summary["chosen"])
     undecided = [
         f"{each['name']}: no verdict was decided"
         for each in summary["protocols"]
@@ -277,7 +277,7 @@ def _swept(
         failed=len(summary["problems"]),
         hints=undecided,
         complete=not (undecided or summary["rows"]["failed"]),
-        next_step="\n  ".join(commands(summary, data, model_flags)),
+        next_step=command(data, chosen["settings"], model_flags) if chosen["settings"] else "",
     )
 
 
@@ -363,32 +363,8 @@ def _value(name: str, word: str) -> Any:
         raise UsageError(f"--sweep {name}={word} isn't a number") from error
 
 
-def commands(summary: Mapping[str, Any], data: Sequence[str], flags: JudgeFlags) -> Iterator[str]:
-    """Write the commands that run the chosen protocol, one a line.
-
-    A cascade is two: the large judge reads what the small one has decided, and decides the rest.
-    """
-    protocols = {each["name"]: each for each in summary["protocols"]}
-    chosen = protocols[summary["chosen"]]
-    cascade = chosen["cascade"]
-    if cascade is None:
-        if chosen["settings"]:
-            yield _command(data, chosen["settings"], flags)
-        return
-    small, large = protocols[cascade["small"]], protocols[cascade["large"]]
-    threshold = cascade["threshold"]
-    if small["settings"] and large["settings"] and threshold is not None:
-        run = "heedful-runs/small"
-        # The least number of few digits that is not above the threshold.
-        least = f"{threshold - 5e-7:.6f}"
-        first = _command(data, small["settings"], flags)
-        yield f"{first} --min-confidence {least} --run {run}"
-        yield _command([f"{run}/results.jsonl"], large["settings"], flags, before="recorded,")
-
-
-def _command(
-    data: Sequence[str], settings: Mapping[str, Any], flags: JudgeFlags, *, before: str = ""
-) -> str:
+def command(data: Sequence[str], settings: Mapping[str, Any], flags: JudgeFlags) -> str:
+    """Write the command that evaluates by a protocol."""
     from heedful.engine.sessions import without_secrets
 
     default = type(flags)()
@@ -399,7 +375,7 @@ def _command(
     }
     merged = given | dict(settings)
     judge = merged.pop("judge", "checklist")
-    words = ["heedful", "evaluate", *data, "--judge", f"{before}{judge}"]
+    words = ["heedful", "evaluate", *data, "--judge", str(judge)]
     for name, value in merged.items():
         words += _flag(name, value)
     return " ".join(map(shlex.quote, without_secrets(words)))

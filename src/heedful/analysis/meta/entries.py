@@ -48,6 +48,10 @@ class Sums:
         """Count the instructions by their sums."""
         return Counter(self._sums.values())
 
+    def beside(self, other: Sums) -> Counter[tuple[float, ...]]:
+        """Count the instructions by their sums here and there."""
+        return Counter((*sums, *other._sums[key]) for key, sums in self._sums.items())
+
     def total(self) -> list[float]:
         """Add up over all instructions."""
         return [sum(column) for column in zip(self._zero, *self._sums.values(), strict=True)]

@@ -12,7 +12,7 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, Unpack, cast
 
-from heedful.analysis.meta.bench import BY, Bench, MetaOptions, MetaSettings, settings
+from heedful.analysis.meta.bench import BY, Bench, MetaOptions
 from heedful.analysis.meta.entries import JudgeEntry, collect, open_bounds
 from heedful.analysis.meta.labels import (
     Labelled,
@@ -91,7 +91,7 @@ def meta(
         scoring: ``strict`` leaves out what was not decided; ``faithful`` takes it as met, as
             IF-RewardBench's code does.
         seed: of the randomization tests, and of the order that a probe shows.
-        options: see :class:`~heedful.analysis.meta.job.MetaOptions`.
+        options: see :class:`~heedful.analysis.meta.bench.MetaOptions`.
 
     Returns:
         The summary, ready for JSON; docs/meta.md describes it.
@@ -114,14 +114,14 @@ async def meta_async(
     **options: Unpack[MetaOptions],
 ) -> dict[str, Any]:
     """Do what :func:`meta` does, inside a running event loop."""
-    chosen = settings(**options)
-    by, probes, correct, arbiter = chosen.by, chosen.probes, chosen.correct, chosen.arbiter
+    bench = Bench(data, options, scoring=scoring, seed=seed)
+    probes, correct = bench.options["probes"], bench.options["correct"]
+    by, arbiter = bench.options["by"], bench.options["arbiter"]
     judges = _judges(judge, scoring, seed, default="" if runs else "recorded")
-    if chosen.truth is None:
+    if bench.options["truth"] is None:
         judges = [without_labels(each) for each in judges]
     _check_options(judges, runs, probes, arbiter)
-    bench = Bench(data, chosen, scoring=scoring, seed=seed)
-    labelled = await known_verdicts(bench, chosen, [each.name for each in judges])
+    labelled = await known_verdicts(bench, [each.name for each in judges])
     choices = recorded_choices(bench.samples(), scoring)
     if choices is not None and not any(target.labels for target in labelled.targets.values()):
         judges = []  # there is no checklist to judge
@@ -235,18 +235,18 @@ def _check_options(
         )
 
 
-async def known_verdicts(bench: Bench, options: MetaSettings, judges: Sequence[str]) -> Labelled:
+async def known_verdicts(bench: Bench, judges: Sequence[str]) -> Labelled:
     """Read the labels of all rows, or have code give them."""
-    if options.truth is None:
-        return Labelled.of(bench.rows, options.by)
+    names, by = bench.options["truth"], bench.options["by"]
+    if names is None:
+        return Labelled.of(bench.rows, by)
     for name in judges:
         if set(CODE) & set(name.split(",")):
             raise UsageError(
                 f"the judge {name} is code, and code's verdicts are the labels",
                 hint="measure a judge that asks a model: --judge checklist",
             )
-    truth = await verdicts_of_code(options.truth, bench.rows)
-    return Labelled.of(bench.rows, options.by, truth)
+    return Labelled.of(bench.rows, by, await verdicts_of_code(names, bench.rows))
 
 
 def check_labels(labelled: Labelled, where: str, judges: Sequence[Judge]) -> None:

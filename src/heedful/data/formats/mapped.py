@@ -69,8 +69,8 @@ def make(name: str) -> Format:
     return Format(
         name,
         tuple((column.partition(".")[0],) for column in columns if _is_needed(columns[column])),
-        lambda _: False,
         partial(_sample, columns),
+        lambda _: False,
     )
 
 

@@ -344,8 +344,4 @@ def _recording(fields: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _matches(record: Mapping[str, Any]) -> bool:
-    return any(key in record for key in CONVERSATION_KEYS + CHECKLIST_KEYS)
-
-
-FORMAT = Format("native", (CONVERSATION_KEYS + CHECKLIST_KEYS,), _matches, sample)
+FORMAT = Format("native", (CONVERSATION_KEYS + CHECKLIST_KEYS,), sample)

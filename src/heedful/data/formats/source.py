@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from importlib import import_module
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,30 +14,7 @@ from heedful.core import plugins, rubric
 from heedful.core.errors import InputError, RowError, UsageError
 from heedful.core.noun import meant
 from heedful.core.nouns import Message, Sample
-from heedful.data.formats import (
-    advancedif,
-    cfbench,
-    complexbench,
-    followbench,
-    healthbench,
-    if_critic,
-    if_rewardbench,
-    ifeval,
-    infobench,
-    llmbar,
-    mapped,
-    multichallenge,
-    multiif,
-    native,
-    profbench,
-    researchrubrics,
-    rewardbench2,
-    ruverbench,
-    structflow,
-    sysbench,
-    table,
-    trace,
-)
+from heedful.data.formats import advancedif, mapped, native, table
 from heedful.data.formats.base import Format, Row
 from heedful.data.formats.fields import made, row_id
 from heedful.data.formats.files import kind, records
@@ -49,31 +27,21 @@ if TYPE_CHECKING:
 
 _PLUGINS = "heedful.formats"
 
-_SPECIFIC = (
-    structflow,
-    if_rewardbench,
-    llmbar,
-    rewardbench2,
-    healthbench,
-    researchrubrics,
-    profbench,
-    ruverbench,
-    complexbench,
-    infobench,
-    multichallenge,
-    followbench,
-    sysbench,
-    cfbench,
-    multiif,
-    ifeval,
-    advancedif,
-    if_critic,
-    trace,
+BENCHMARKS = (
+    *("structflow", "if_rewardbench", "llmbar", "rewardbench2", "healthbench", "researchrubrics"),
+    *("profbench", "ruverbench", "complexbench", "infobench", "multichallenge", "followbench"),
+    *("sysbench", "cfbench", "multiif", "ifeval", "advancedif", "if_critic", "trace"),
 )
+"""Modules of this folder with a ``FORMAT``, the most specific first: the order of detection."""
+
 FORMATS: dict[str, Format] = {
-    module.FORMAT.name: module.FORMAT for module in (*_SPECIFIC, table, native)
+    module.FORMAT.name: module.FORMAT
+    for module in (
+        *(import_module(f"heedful.data.formats.{name}") for name in BENCHMARKS),
+        *(table, native),
+    )
 }
-"""All formats by name, the most specific first: the order in which a file is tried."""
+"""All formats by name, in the order in which a file is tried."""
 
 COUNTED_BYTES = 1 << 28
 """Larger files aren't read just to say how far a run is."""
@@ -268,12 +236,12 @@ def format_of(record: Mapping[str, Any], *, cells: bool) -> Format | None:
     for candidate in FORMATS.values():
         if candidate is other_container:
             continue
-        if candidate.matches(record):
+        if candidate.fits(record):
             return candidate
     for name in plugins.names(_PLUGINS, FORMATS):
         try:
             plugin = named(name)
-            if plugin.matches(record):
+            if plugin.fits(record):
                 return plugin
         except UsageError as error:
             plugins.warn(str(error))
