@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-def calibrate(  # noqa: PLR0913 - the flags of the command
+def calibrate(
     run: Path,
     /,
     *,

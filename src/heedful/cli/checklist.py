@@ -23,7 +23,7 @@ from heedful.cli.running import (
 )
 from heedful.core.errors import UsageError
 from heedful.core.text import amount, printable
-from heedful.jobs.options import ChecklistOptions
+from heedful.jobs.checklists.options import ChecklistOptions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -74,8 +74,8 @@ def _compile(paths: list[Path], output: Path | None, options: dict[str, Any]) ->
 
     if part(options):
         raise UsageError(f"--{part(options)[0]} is given without a model", hint="leave it out")
-    reading = {name: options.get(name) for name in ("format", "task")}
-    source = open_data(readable(paths), **reading) or ()
+    files = readable(paths)
+    source = open_data(files, format=options.get("format"), task=options.get("task")) or ()
     coverage = compiled.Coverage()
     for row in compiled.compiled_rows(source):
         coverage.add(row)

@@ -61,9 +61,7 @@ def compare(
     if comment is not None:
         _check_output(comment, [".md"], runs)
     metrics = [name for words in metric or () for name in _names(words)]
-    summary = compare_runs(
-        *runs, metrics=metrics, by=None if by is None else _names(by), **options
-    )
+    summary = compare_runs(*runs, metrics=metrics, by=None if by is None else _names(by), **options)
     results: list[GateResult] = []
     if no_worse_than is not None:
         results = _checked(summary, margin / 100, chosen=bool(metrics))

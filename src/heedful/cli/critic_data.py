@@ -213,7 +213,7 @@ def _list(words: str) -> list[str]:
     return [word.strip() for word in words.split(",") if word.strip()]
 
 
-def pairs(  # noqa: PLR0913 - the flags of the command
+def pairs(
     input: Path,
     /,
     *,
@@ -330,7 +330,7 @@ def checklists(
     return print_outcome(outcome, quiet=quiet)
 
 
-def audit(  # noqa: PLR0913 - the flags of the command
+def audit(
     input: Path,
     /,
     *,

@@ -144,7 +144,7 @@ def _flags(panel: Panel, texts: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
         for name, (hint, default) in _options(source).items():
             if not panel.has(name, documented):
                 continue
-            kind = Optional[TYPES.get(name) or _kind(_resolved(hint, source.__module__))]  # noqa: UP045 - a value
+            kind: Any = TYPES.get(name) or _kind(_resolved(hint, source.__module__))
             text = documented[name]
             shown = default if default or type(default) in (int, float) else None
             if shown is not None and "Default:" not in text:
@@ -153,7 +153,7 @@ def _flags(panel: Panel, texts: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
                 name=NAMES.get(name), help=text, negative=None if name in BOTH_WAYS else ""
             )
             group = (Parameter(group=panel.title),) if panel.title else ()
-            yield name, Annotated[kind, flag, *group]
+            yield name, Annotated[Optional[kind], flag, *group]  # noqa: UP045 - a value
 
 
 def _texts(source: Any) -> dict[str, str]:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def add_to_rows(
-    function: Callable[..., Generation],
+    function: Callable[..., Any],
     inputs: Sequence[Path],
     output: Path | None,
     options: dict[str, Any],

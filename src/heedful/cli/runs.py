@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from heedful.cli import terminal
-from heedful.cli.judging import is_complete, too_little
 from heedful.cli.flags import Output, Quiet, RequiredOutput, Switch
+from heedful.cli.judging import is_complete, too_little
 from heedful.cli.running import INCOMPLETE, Outcome, print_outcome
 from heedful.core.errors import UsageError
 from heedful.core.text import amount

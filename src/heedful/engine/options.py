@@ -60,7 +60,7 @@ class RunOptions(TypedDict, total=False):
 
     Attributes:
         run: The run's directory, which the same command or call resumes. Default:
-            heedful-runs/NAME for a command; a temporary one, which goes with the result, for a call.
+            heedful-runs/NAME for a command; for a call a temporary one, which goes with the result.
         concurrency: how many rows may be in work at a time; 64 by default.
         retry_failed: Work again on the rows that failed or were left undecided, and only those.
         reuse: Reuse the answers stored in another run, such as one over fewer rows.

@@ -28,13 +28,12 @@ from heedful.models.options import CONNECTION, CallOptions
 from heedful.models.options import sampling as make_sampling
 
 if TYPE_CHECKING:
-    from heedful.engine.options import DataOptions
     from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
     from contextlib import AbstractAsyncContextManager
     from typing import Unpack
 
     from heedful.engine.inputs import Data
-    from heedful.engine.options import ReadingOptions, RunOptions
+    from heedful.engine.options import DataOptions, ReadingOptions, RunOptions
     from heedful.engine.runner import Progress
     from heedful.engine.store import Entry, Store
     from heedful.models import Model, Price, Sampling

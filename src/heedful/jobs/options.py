@@ -11,9 +11,7 @@ from heedful.models.options import CallOptions
 if TYPE_CHECKING:
     import os
 
-    from heedful.jobs.checklists.prompt import ChecklistPrompt
-
-__all__ = ["ChecklistOptions", "EvaluationOptions", "GenerationOptions", "RespondOptions"]
+__all__ = ["EvaluationOptions", "GenerationOptions", "RespondOptions"]
 
 
 class EvaluationOptions(DataOptions, JudgeOptions, total=False):
@@ -48,19 +46,4 @@ class RespondOptions(GenerationOptions, total=False):
     samples: int
     models_per_sample: int | None
     seed: int
-    overwrite: bool
-
-
-class ChecklistOptions(GenerationOptions, total=False):
-    """Options of making checklists.
-
-    Attributes:
-        prompt: plain (with types and priorities), rubric (questions in the model's words) or
-            if_critic (IF-Critic's published format). Default: plain.
-        prompt_file: A file whose text replaces that of the prompt, with {{conversation}} in it.
-        overwrite: Also replace a checklist that is there.
-    """
-
-    prompt: str | ChecklistPrompt
-    prompt_file: str | os.PathLike[str] | None
     overwrite: bool

@@ -18,11 +18,11 @@ from heedful.models.named import connect
 from heedful.models.options import CONNECTION, CallOptions, flag, sampling
 
 if TYPE_CHECKING:
-    from heedful.judges.options import JudgeOptions
     from collections.abc import Sequence
     from typing import Unpack
 
     from heedful.judges.base import Judge
+    from heedful.judges.options import JudgeOptions
     from heedful.judges.prompts import JudgePrompt
     from heedful.models.base import Model
 

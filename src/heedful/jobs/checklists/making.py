@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Unpack
 from heedful.engine.options import refuse_unknown, split_options
 from heedful.engine.purpose import CHECKLIST_TOKENS
 from heedful.jobs.checklists.decomposer import Decomposer
+from heedful.jobs.checklists.options import ChecklistOptions
 from heedful.jobs.checklists.prompt import make
 from heedful.jobs.generate import Recipe, RowsJob, Task, called, keep
-from heedful.jobs.options import ChecklistOptions
 from heedful.jobs.rows import Addition
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def checklist(
         sampling: temperature and so on; by default temperature 0.
         output: where to write the rows, as JSON lines.
         options: ``prompt``, ``prompt_file`` and ``overwrite``, see
-            :class:`~heedful.jobs.options.ChecklistOptions`; how the data is read and the job is
+            :class:`~heedful.jobs.checklists.options.ChecklistOptions`; how the data is read and the job is
             run, see :class:`~heedful.engine.options.DataOptions` and
             :class:`~heedful.engine.options.RunOptions`; for a model given by name, how it is
             called, see :class:`~heedful.models.options.CallOptions`: ``base_url``, ….
