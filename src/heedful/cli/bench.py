@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 
 from heedful.bench.realcritic.run import Grading
-from heedful.cli.flags import Output, Panel, Quiet, Reasoning, takes
+from heedful.cli.flags import FlagGroup, Output, Quiet, Reasoning, takes
 from heedful.cli.running import PROBLEMS_SHOWN, Outcome, print_outcome
 from heedful.core.errors import UsageError
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from heedful.bench.grading.grading import GradeCounts
 
 
-@takes(Panel("", (Grading,), {"timeout_s"}))
+@takes(FlagGroup("", (Grading,), {"timeout_s"}))
 def grade(
     files: list[Path],
     /,

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from heedful.cli.connection import MODEL, connected, the_model
-from heedful.cli.flags import Output, Panel, Quiet, Switch, takes
+from heedful.cli.flags import FlagGroup, Output, Quiet, Switch, takes
 from heedful.cli.rows import add_to_rows
 from heedful.cli.running import (
     DATA,
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from heedful.jobs.checklists.linting import LintFinding
 
 
-@takes(Panel("", (ChecklistOptions,)), DATA, MODEL, RUN)
+@takes(FlagGroup("", (ChecklistOptions,)), DATA, MODEL, RUN)
 def checklist(
     input: list[Path],
     /,

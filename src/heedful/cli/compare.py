@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from heedful.analysis.compare import compare as compare_runs
-from heedful.cli.flags import Output, Panel, Quiet, Switch, takes
+from heedful.cli.flags import FlagGroup, Output, Quiet, Switch, takes
 from heedful.cli.running import Outcome, print_outcome
 from heedful.core.errors import UsageError
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from heedful.analysis.compare.headline import GateResult
 
 
-@takes(Panel("", (compare_runs,), only=("match", "baseline", "anyway", "seed")))
+@takes(FlagGroup("", (compare_runs,), only=("match", "baseline", "anyway", "seed")))
 def compare(
     *runs: Annotated[str, Parameter(name="RUN")],
     metric: Annotated[list[str] | None, Parameter(name=["--metric", "-m"], negative="")] = None,

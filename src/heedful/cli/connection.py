@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from heedful.cli.flags import Panel, taken
+from heedful.cli.flags import FlagGroup, taken
 from heedful.core.errors import UsageError
 from heedful.models.options import CallOptions
 
@@ -25,7 +25,7 @@ class ModelOptions(TypedDict, total=False):
     model: Sequence[str]
 
 
-MODEL = Panel("Model", (ModelOptions, CallOptions))
+MODEL = FlagGroup("Model", (ModelOptions, CallOptions))
 
 
 def connected(

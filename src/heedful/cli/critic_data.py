@@ -12,9 +12,9 @@ from cyclopts import Parameter
 from heedful.cli import rows
 from heedful.cli.connection import MODEL, connected, the_model
 from heedful.cli.flags import (
+    FlagGroup,
     Format,
     Output,
-    Panel,
     Quiet,
     RequiredOutput,
     Switch,
@@ -120,7 +120,7 @@ def sample(
     return add_to_rows(job, input, output, options, [name], told_apart=told_apart)
 
 
-STAGES = Panel("Stages", (FilterSettings,), {"skip", "order", "sampling"})
+STAGES = FlagGroup("Stages", (FilterSettings,), {"skip", "order", "sampling"})
 
 
 @takes(
@@ -373,7 +373,7 @@ def audit(
     return show("draw", drawn, output, broken=drawn["unusable"], quiet=quiet)
 
 
-@takes(Panel("", (ExportSettings,)))
+@takes(FlagGroup("", (ExportSettings,)))
 def export(
     input: Path,
     /,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
 from cyclopts import Parameter
 
-from heedful.cli.flags import Panel, RequiredOutput, taken, takes
+from heedful.cli.flags import FlagGroup, RequiredOutput, taken, takes
 from heedful.cli.running import INCOMPLETE, Outcome, print_outcome
 from heedful.critic.training.settings import DpoSettings, SftSettings, load_settings
 
@@ -38,10 +38,10 @@ class WatchOptions(TypedDict, total=False):
     quiet: bool
 
 
-WATCH = Panel("", (WatchOptions,))
+WATCH = FlagGroup("", (WatchOptions,))
 
 
-@takes(WATCH, Panel(PANEL, (SftSettings,)))
+@takes(WATCH, FlagGroup(PANEL, (SftSettings,)))
 def sft(
     data: Path,
     /,
@@ -66,7 +66,7 @@ def sft(
     return _run(partial(train_sft, data, output, model=model, settings=settings), **watch)
 
 
-@takes(WATCH, Panel(PANEL, (DpoSettings,)))
+@takes(WATCH, FlagGroup(PANEL, (DpoSettings,)))
 def dpo(
     data: Path,
     /,

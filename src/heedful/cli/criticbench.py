@@ -12,7 +12,7 @@ from heedful.bench.criticbench.build import build as build_benchmark
 from heedful.bench.criticbench.generate import BuildPlan
 from heedful.bench.criticbench.run import Examination
 from heedful.cli.connection import MODEL, connected
-from heedful.cli.flags import Output, Panel, Quiet, Scoring, taken, takes
+from heedful.cli.flags import FlagGroup, Output, Quiet, Scoring, taken, takes
 from heedful.cli.running import RUN, Outcome, carry_out, print_outcome
 from heedful.core.errors import UsageError
 
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 TEMPERATURE = 0.6
 
-QUESTIONS = Panel("", (BuildPlan,), only=("samples", "limit", "seed", "sandbox", "timeout_s"))
-TRIPLETS = Panel("", (build_benchmark,), only=("queries", "ranking", "certainty"))
-EXAMINATION = Panel("", (Examination,), only=("repeats", "checks", "thresholds"))
+QUESTIONS = FlagGroup("", (BuildPlan,), only=("samples", "limit", "seed", "sandbox", "timeout_s"))
+TRIPLETS = FlagGroup("", (build_benchmark,), only=("queries", "ranking", "certainty"))
+EXAMINATION = FlagGroup("", (Examination,), only=("repeats", "checks", "thresholds"))
 
 Sizes = Annotated[list[str] | None, Parameter(negative="")]
 

@@ -10,7 +10,7 @@ from cyclopts import Parameter
 
 from heedful.cli import judging
 from heedful.cli.connection import MODEL, connected
-from heedful.cli.flags import Judge, Output, Panel, takes
+from heedful.cli.flags import FlagGroup, Judge, Output, takes
 from heedful.cli.judging import JUDGING, RESULTS
 from heedful.cli.rows import add_to_rows
 from heedful.cli.running import DATA, RUN, part
@@ -78,7 +78,7 @@ def rejudge(
     return judging.carry_out(samples, judge, options, name=samples.default_run)
 
 
-@takes(Panel("", (RespondOptions,)), DATA, MODEL, RUN)
+@takes(FlagGroup("", (RespondOptions,)), DATA, MODEL, RUN)
 def respond(
     input: list[Path],
     /,

@@ -71,7 +71,13 @@ NAMES = {
 }
 """Flags that aren't just named like their option."""
 
-TYPES: dict[str, Any] = {"model": list[str], "headers": list[str], "body": str, "prices": Path}
+TYPES: dict[str, Any] = {
+    "body": str,
+    "headers": list[str],
+    "model": list[str],
+    "prices": Path,
+    "reasoning": Reasoning,
+}
 """Types of flags whose option is more than a command line can hold."""
 
 BOTH_WAYS = frozenset(
@@ -89,7 +95,7 @@ BOTH_WAYS = frozenset(
 """Switches that can also be turned off."""
 
 
-class Panel(NamedTuple):
+class FlagGroup(NamedTuple):
     """A panel of the help, and what its options are taken from: types, or functions.
 
     All documented options are flags, without some; or only those that are named.
@@ -100,7 +106,7 @@ class Panel(NamedTuple):
     without: Collection[str] = ()
     only: Collection[str] = ()
 
-    def but(self, *names: str) -> Panel:
+    def but(self, *names: str) -> FlagGroup:
         """Leave out options that a command doesn't have."""
         return self._replace(without={*self.without, *names})
 
@@ -109,7 +115,7 @@ class Panel(NamedTuple):
         return name in (self.only or documented) and name not in self.without
 
 
-def takes(*panels: Panel, **texts: str) -> Callable[[C], C]:
+def takes(*panels: FlagGroup, **texts: str) -> Callable[[C], C]:
     """Give a command the flags of panels; ``texts`` replaces what the help says of an option."""
 
     def decorate(command: C) -> C:
@@ -138,7 +144,7 @@ def taken(options: dict[str, Any], kind: type) -> dict[str, Any]:
     return {name: options.pop(name) for name in kind.__annotations__ if name in options}
 
 
-def _flags(panel: Panel, texts: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
+def _flags(panel: FlagGroup, texts: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
     for source in panel.sources:
         documented = _texts(source) | dict(texts)
         for name, (hint, default) in _options(source).items():

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from heedful.cli import running
-from heedful.cli.flags import Panel, Scoring, taken
+from heedful.cli.flags import FlagGroup, Scoring, taken
 from heedful.cli.gates import below, gates
 from heedful.core.errors import UsageError
 from heedful.core.text import amount
@@ -57,8 +57,8 @@ class ResultOptions(TypedDict, total=False):
     fail_under: Sequence[str]
 
 
-JUDGING = Panel("Model", (JudgeOptions, CallOptions))
-RESULTS = Panel("", (ResultOptions, EvaluationOptions))
+JUDGING = FlagGroup("Model", (JudgeOptions, CallOptions))
+RESULTS = FlagGroup("", (ResultOptions, EvaluationOptions))
 
 
 def carry_out(

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import json
 import shlex
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
+from heedful.analysis.meta import meta as measure_judges
 from heedful.analysis.meta.bench import MetaOptions
+from heedful.analysis.meta.sweep import protocols
+from heedful.analysis.meta.sweep import sweep as sweep_protocols
 from heedful.cli import terminal
 from heedful.cli.connection import connected
-from heedful.cli.flags import Output, Panel, Scoring, taken, takes
+from heedful.cli.flags import FlagGroup, Output, Scoring, taken, takes
 from heedful.cli.judging import CHECKLIST, JUDGING
 from heedful.cli.logs import LogOptions, logged
 from heedful.cli.running import (
@@ -33,6 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from heedful.analysis.meta.sweep import SweepArm
+    from heedful.models.base import Model
     from heedful.reporting.document import Document
 
 Judges = Annotated[list[str] | None, Parameter(name=["--judge", "-j"], negative="")]
@@ -41,12 +46,12 @@ Words = Annotated[list[str] | None, Parameter(negative="", consume_multiple=True
 
 RUNS_FOLDER = Path("heedful-runs")
 
-MEASURING = Panel("", (MetaOptions,), only=("by", "truth", "folder", "retry_failed"))
-LABELS = Panel(
+MEASURING = FlagGroup("", (MetaOptions,), only=("by", "truth", "folder", "retry_failed"))
+LABELS = FlagGroup(
     "Data", (TableOptions, MetaOptions), only=("map", "format", "responses", "reasoning")
 )
-COST = Panel("Run", (RunOptions,), only=("max_cost", "prices", "executor"))
-CONSOLE = Panel("Run", (LogOptions, ConsoleOptions))
+COST = FlagGroup("Run", (RunOptions,), only=("max_cost", "prices", "executor"))
+CONSOLE = FlagGroup("Run", (LogOptions, ConsoleOptions))
 
 
 @takes(MEASURING, LABELS, JUDGING, CONSOLE, COST)
@@ -85,53 +90,61 @@ def meta(
         margin: How many points of accuracy the protocol that --sweep chooses may lose.
         output: Write the numbers to a .json file, or the tables to a .md or .html file.
     """
-    from heedful.engine.dry_run import dry_run
-    from heedful.engine.progress import Display
-    from heedful.reporting.estimates import estimate_view
-
     responses = [options["responses"]] if "responses" in options else []
     _check_output(output, [input, *responses, *(runs or ()), *(correct or ())])
     console, logs = taken(options, ConsoleOptions), taken(options, LogOptions)
     judging = taken(options, JudgeOptions)
     read_costs(options, [*judging.get("model", ()), *([arbiter] if arbiter else ())])
-    display, quiet = Display(), "quiet" in console
-    options["folder"] = options.get("folder", RUNS_FOLDER)
-    options["on_progress"] = (lambda _: None) if quiet else display
-    if arbiter is not None:
-        calls = {name: judging[name] for name in CallOptions.__annotations__ if name in judging}
-        ((options["arbiter"],), _) = connected(calls, [arbiter])
+    options.setdefault("folder", RUNS_FOLDER)
     options |= {"seed": seed, "runs": runs or (), "correct": correct or ()}
+    options["arbiter"] = None if arbiter is None else _arbiter(arbiter, judging)
     options["probes"] = [name.strip() for name in probe.split(",")] if probe else ()
+    options["concurrency"] = judging.get("max_concurrency", CONCURRENCY)
     function: Callable[..., dict[str, Any]]
     if sweep:
-        from heedful.analysis.meta.sweep import sweep as function
-
         if scoring != "strict":
             raise UsageError("--sweep has strict scoring only", hint="leave --scoring out")
-        options |= {"arms": arms(sweep, judge, judging), "margin": margin / 100}
+        function = partial(sweep_protocols, arms=arms(sweep, judge, judging), margin=margin / 100)
     else:
-        from heedful.analysis.meta import meta as function
-
         names = judge or ([] if runs else ["recorded"])
-        options |= {"scoring": scoring, "judge": list(_judges(names, scoring, seed, judging))}
+        judges = list(_judges(names, scoring, seed, judging))
+        function = partial(measure_judges, scoring=scoring, judge=judges)
+    with logged(**logs):
+        summary = _measured(partial(function, input), options, console)
+    if summary is None:
+        return 0
+    _write(summary, output)
+    read = {name: options[name] for name in ("format", "responses") if name in options}
+    outcome = _swept(summary, input, read | judging, output) if sweep else _outcome(summary, output)
+    return print_outcome(outcome, quiet=console.get("quiet", False))
+
+
+def _arbiter(name: str, judging: Mapping[str, Any]) -> Model:
+    """Connect to the model that compares explanations as to the judge's."""
+    calls = {each: judging[each] for each in CallOptions.__annotations__ if each in judging}
+    (model,), _ = connected(calls, [name])
+    return model
+
+
+def _measured(
+    function: Callable[..., dict[str, Any]], options: dict[str, Any], console: Mapping[str, Any]
+) -> dict[str, Any] | None:
+    """Measure with a line of progress; or only print what it would take."""
+    from heedful.engine.dry_run import dry_run
+    from heedful.engine.options import ignore
+    from heedful.engine.progress import Display
+    from heedful.reporting.estimates import estimate_view
+
+    display = Display()
+    options["on_progress"] = ignore if "quiet" in console else display
     try:
-        with logged(**logs):
-            if "dry_run" in console:
-                estimate = dry_run(function, input, **options)
-                display.clear()
-                terminal.console().print(estimate_view(estimate, options.get("max_cost")))
-                return 0
-            options["concurrency"] = judging.get("max_concurrency", CONCURRENCY)
-            summary = function(input, **options)
+        if "dry_run" not in console:
+            return function(**options)
+        estimate = dry_run(function, **options)
     finally:
         display.clear()
-    _write(summary, output)
-    if sweep:
-        read: dict[str, Any] = {
-            name: options[name] for name in ("format", "responses") if name in options
-        }
-        return print_outcome(_swept(summary, input, read, output, judging), quiet=quiet)
-    return print_outcome(_outcome(summary, output), quiet=quiet)
+    terminal.console().print(estimate_view(estimate, options.get("max_cost")))
+    return None
 
 
 def _judges(
@@ -184,9 +197,8 @@ def _document(summary: dict[str, Any]) -> Document:
 def _swept(
     summary: dict[str, Any],
     data: Path,
-    reading: Mapping[str, Any],
+    options: Mapping[str, Any],
     output: Path | None,
-    judging: Mapping[str, Any],
 ) -> Outcome:
     chosen = next(each for each in summary["protocols"] if each["name"] == summary["chosen"])
     undecided = [
@@ -201,9 +213,7 @@ def _swept(
         failed=len(summary["problems"]),
         hints=undecided,
         complete=not (undecided or summary["rows"]["failed"]),
-        next_step=_command(data, {**reading, **judging, **chosen["settings"]})
-        if chosen["settings"]
-        else "",
+        next_step=_command(data, {**options, **chosen["settings"]}) if chosen["settings"] else "",
     )
 
 
@@ -255,8 +265,6 @@ def arms(
     words: Sequence[str], judges: Sequence[str] | None, options: dict[str, Any]
 ) -> list[SweepArm]:
     """Make the protocols that the command line names."""
-    from heedful.analysis.meta.sweep import protocols
-
     if list(words) == [RUNS]:
         return []
     axes: dict[str, list[Any]] = {} if judges is None else {"judge": list(judges)}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from heedful.bench.realcritic.build import Pool
 from heedful.bench.realcritic.run import Grading, RealCriticPlan
 from heedful.cli.connection import MODEL, connected
-from heedful.cli.flags import Output, Panel, Quiet, RequiredOutput, Scoring, taken, takes
+from heedful.cli.flags import FlagGroup, Output, Quiet, RequiredOutput, Scoring, taken, takes
 from heedful.cli.running import RUN, Outcome, carry_out, print_outcome
 from heedful.core.errors import UsageError
 from heedful.core.text import amount
@@ -17,9 +17,9 @@ from heedful.core.text import amount
 if TYPE_CHECKING:
     from heedful.bench.realcritic.run import Results
 
-GRADING = Panel("Grading", (Grading,))
-CRITIQUES = Panel("", (RealCriticPlan,), only=("rounds",))
-POOL = Panel("", (Pool,), only=("cap", "seed"))
+GRADING = FlagGroup("Grading", (Grading,))
+CRITIQUES = FlagGroup("", (RealCriticPlan,), only=("rounds",))
+POOL = FlagGroup("", (Pool,), only=("cap", "seed"))
 WHO = "Who is asked: a critic each, or for build a pool of two or more."
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict
 
 from cyclopts import Parameter
 
-from heedful.cli.flags import Output, Panel, Quiet, RequiredOutput, takes
+from heedful.cli.flags import FlagGroup, Output, Quiet, RequiredOutput, takes
 from heedful.cli.running import Outcome, print_outcome
 from heedful.core.errors import UsageError
 
@@ -65,7 +65,7 @@ class RewardOptions(TypedDict, total=False):
     length_penalty: float
 
 
-REWARD = Panel("The reward", (RewardOptions,))
+REWARD = FlagGroup("The reward", (RewardOptions,))
 
 
 def terms_of(options: dict[str, Any], aggregate: str | None = None) -> Terms:

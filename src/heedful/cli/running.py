@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 from heedful.cli import terminal
-from heedful.cli.flags import Panel, taken
+from heedful.cli.flags import FlagGroup, taken
 from heedful.cli.logs import LogOptions, logged
 from heedful.core.errors import UsageError
 from heedful.core.text import amount
@@ -59,9 +59,9 @@ class ConsoleOptions(TypedDict, total=False):
     quiet: bool
 
 
-DATA = Panel("Data", (TableOptions, ReadingOptions), {"exclude_generation_failures"})
+DATA = FlagGroup("Data", (TableOptions, ReadingOptions), {"exclude_generation_failures"})
 WHOLE_DATA = DATA.but("limit", "sample", "reasoning")
-RUN = Panel("Run", (LogOptions, ConsoleOptions, RunOptions), {"concurrency", "on_progress"})
+RUN = FlagGroup("Run", (LogOptions, ConsoleOptions, RunOptions), {"concurrency", "on_progress"})
 
 
 def part(options: Mapping[str, Any]) -> list[str]:

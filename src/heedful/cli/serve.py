@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
 from cyclopts import Parameter
 
-from heedful.cli.flags import Panel, Quiet, Reasoning, Switch, taken, takes
+from heedful.cli.flags import FlagGroup, Quiet, Reasoning, Switch, taken, takes
 from heedful.cli.judging import JUDGING
 from heedful.cli.logs import LogOptions, logged
 from heedful.cli.reward import REWARD, terms_of
@@ -69,7 +69,7 @@ LIMITS = {"max_batch": "batch", "max_body": "body", "max_bodies": "bodies"}
 """Flags with other names than their limits."""
 
 
-@takes(Panel("The server", (ServerOptions,)), REWARD, JUDGING, Panel("Log", (LogOptions,)))
+@takes(FlagGroup("The server", (ServerOptions,)), REWARD, JUDGING, FlagGroup("Log", (LogOptions,)))
 def serve(
     *,
     judge: Annotated[str, Parameter(name=["--judge", "-j"])] = CODE,

@@ -11,7 +11,7 @@ from heedful.models.options import CallOptions
 if TYPE_CHECKING:
     import os
 
-__all__ = ["EvaluationOptions", "GenerationOptions", "RespondOptions"]
+__all__ = ["EvaluationOptions", "RespondOptions"]
 
 
 class EvaluationOptions(DataOptions, JudgeOptions, total=False):

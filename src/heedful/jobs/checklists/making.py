@@ -47,8 +47,8 @@ def checklist(
         sampling: temperature and so on; by default temperature 0.
         output: where to write the rows, as JSON lines.
         options: ``prompt``, ``prompt_file`` and ``overwrite``, see
-            :class:`~heedful.jobs.checklists.options.ChecklistOptions`; how the data is read and the job is
-            run, see :class:`~heedful.engine.options.DataOptions` and
+            :class:`~heedful.jobs.checklists.options.ChecklistOptions`; how the data is read and the
+            job is run, see :class:`~heedful.engine.options.DataOptions` and
             :class:`~heedful.engine.options.RunOptions`; for a model given by name, how it is
             called, see :class:`~heedful.models.options.CallOptions`: ``base_url``, ….
 
