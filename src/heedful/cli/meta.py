@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,7 +13,7 @@ from cyclopts import Parameter
 
 from heedful.analysis.meta import meta as measure_judges
 from heedful.analysis.meta.bench import MetaOptions
-from heedful.analysis.meta.sweep import protocols
+from heedful.analysis.meta.sweep import protocols as protocols_of
 from heedful.analysis.meta.sweep import sweep as sweep_protocols
 from heedful.cli import terminal
 from heedful.cli.connection import connected
@@ -90,9 +91,9 @@ def meta(
         margin: How many points of accuracy the protocol that --sweep chooses may lose.
         output: Write the numbers to a .json file, or the tables to a .md or .html file.
     """
-    responses = [options["responses"]] if "responses" in options else []
-    _check_output(output, [input, *responses, *(runs or ()), *(correct or ())])
-    console, logs = taken(options, ConsoleOptions), taken(options, LogOptions)
+    read = [input, options.get("responses"), *(runs or ()), *(correct or ())]
+    _check_output(output, [path for path in read if path is not None])
+    console = taken(options, ConsoleOptions)
     judging = taken(options, JudgeOptions)
     read_costs(options, [*judging.get("model", ()), *([arbiter] if arbiter else ())])
     options.setdefault("folder", RUNS_FOLDER)
@@ -100,22 +101,23 @@ def meta(
     options["arbiter"] = None if arbiter is None else _arbiter(arbiter, judging)
     options["probes"] = [name.strip() for name in probe.split(",")] if probe else ()
     options["concurrency"] = judging.get("max_concurrency", CONCURRENCY)
-    function: Callable[..., dict[str, Any]]
-    if sweep:
-        if scoring != "strict":
-            raise UsageError("--sweep has strict scoring only", hint="leave --scoring out")
-        function = partial(sweep_protocols, arms=arms(sweep, judge, judging), margin=margin / 100)
-    else:
+    if sweep is None:
         names = judge or ([] if runs else ["recorded"])
         judges = list(_judges(names, scoring, seed, judging))
-        function = partial(measure_judges, scoring=scoring, judge=judges)
-    with logged(**logs):
-        summary = _measured(partial(function, input), options, console)
+        function = partial(measure_judges, input, scoring=scoring, judge=judges)
+    elif scoring != "strict":
+        raise UsageError("--sweep has strict scoring only", hint="leave --scoring out")
+    else:
+        protocols = arms(sweep, judge, judging)
+        function = partial(sweep_protocols, input, protocols, margin=margin / 100)
+    with logged(**taken(options, LogOptions)):
+        summary = _measured(function, options, console)
     if summary is None:
         return 0
     _write(summary, output)
-    read = {name: options[name] for name in ("format", "responses") if name in options}
-    outcome = _swept(summary, input, read | judging, output) if sweep else _outcome(summary, output)
+    reading = {name: options[name] for name in ("format", "responses") if name in options}
+    shown = _swept(summary, input, reading | judging) if sweep else _outcome(summary)
+    outcome = replace(shown, written=[*shown.written, output])
     return print_outcome(outcome, quiet=console.get("quiet", False))
 
 
@@ -198,7 +200,6 @@ def _swept(
     summary: dict[str, Any],
     data: Path,
     options: Mapping[str, Any],
-    output: Path | None,
 ) -> Outcome:
     chosen = next(each for each in summary["protocols"] if each["name"] == summary["chosen"])
     undecided = [
@@ -208,7 +209,7 @@ def _swept(
     ]
     return Outcome(
         view=lambda: _document(summary).terminal(),
-        written=[*(each["run"] for each in summary["protocols"]), output],
+        written=[*(each["run"] for each in summary["protocols"])],
         problems=summary["problems"],
         failed=len(summary["problems"]),
         hints=undecided,
@@ -217,7 +218,7 @@ def _swept(
     )
 
 
-def _outcome(summary: dict[str, Any], output: Path | None) -> Outcome:
+def _outcome(summary: dict[str, Any]) -> Outcome:
     from heedful.analysis.meta.tables import view
 
     compared = summary.get("explanations") or {"rows": {"failed": 0}, "problems": [], "run": None}
@@ -232,7 +233,7 @@ def _outcome(summary: dict[str, Any], output: Path | None) -> Outcome:
     undecided = _undecided(summary)
     return Outcome(
         view=lambda: view(summary),
-        written=[*(judge["run"] for judge in summary["judges"]), compared["run"], output],
+        written=[*(judge["run"] for judge in summary["judges"]), compared["run"]],
         problems=[*summary["problems"], *problems],
         failed=len(summary["problems"]) + failed,
         hints=[*([retry] if failed else []), *undecided],
@@ -280,7 +281,7 @@ def arms(
             hint = f"write all of its values at once: {key}=A,B"
             raise UsageError(f"--sweep has {key} twice", hint=hint)
         axes[key] = [_value(key, each.strip()) for each in values.split(",") if each.strip()]
-    return protocols(axes, **options)
+    return protocols_of(axes, **options)
 
 
 def _value(name: str, word: str) -> Any:
