@@ -168,15 +168,10 @@ def ranked(names: Iterable[str]) -> list[str]:
 def scored(
     name: str, score: RubricScore, *, others: bool = True, penalties: bool = True
 ) -> Callable[[RowOutcome, Scoring], dict[str, Share]]:
-    """Make the rates of a family with a score.
+    """Make the rates of a family with a score; a benchmark's own rows have only these.
 
-    A row of a benchmark with rates of its own has only these.
-
-    Args:
-        name: the family's.
-        score: of a response.
-        others: whether rows of no benchmark have the score, too.
-        penalties: whether criteria may have negative points.
+    ``others``: whether rows of no benchmark have the score, too; ``penalties``: whether criteria
+    may have negative points.
     """
 
     def rates(row: RowOutcome, scoring: Scoring) -> dict[str, Share]:

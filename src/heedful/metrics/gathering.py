@@ -7,9 +7,9 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from heedful.core.nouns import Status
-from heedful.core.rubric import constraint_tags, named_tags
+from heedful.core.rubric import named_tags
 from heedful.metrics.family import Units
-from heedful.metrics.outcomes import MET, NOT_APPLICABLE, UNDECIDED, UNMET, packed_verdict
+from heedful.metrics.outcomes import MET, NOT_APPLICABLE, UNDECIDED, UNMET
 from heedful.metrics.rates import EndSpreads, Share, measure
 from heedful.metrics.statistics import spearman
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from heedful.core.nouns import Constraint, Critique, Judgment, Sample, Scoring
+    from heedful.core.nouns import Critique, Judgment, Sample, Scoring
     from heedful.metrics.family import Steps
     from heedful.metrics.outcomes import RowOutcome
     from heedful.metrics.rates import RateEstimate
@@ -332,10 +332,6 @@ def _prompt_length(sample: Sample) -> int:
     return 0
 
 
-KINDS = 50
-"""Kinds of tags that are told apart: more help nobody."""
-
-
 def tags_of(sample: Sample) -> Iterator[tuple[str, Any]]:
     """Go through a row's tags, and its ``example_tags`` (HealthBench) of kinds that come twice."""
     yield from sample.tags.items()
@@ -343,32 +339,6 @@ def tags_of(sample: Sample) -> Iterator[tuple[str, Any]]:
     for kind, value in dict.fromkeys(named_tags(several)):
         if kind in sample.tags and sample.tags[kind] != value:
             yield kind, value
-
-
-class ConstraintTags:
-    """Verdicts by the tags of their constraints; one with several of a kind counts in each."""
-
-    def __init__(self) -> None:
-        self.kinds: dict[str, GroupCounts[int]] = {}
-
-    def add(
-        self, checklist: Sequence[Constraint], states: Sequence[int]
-    ) -> Iterator[tuple[tuple[str, ...], int]]:
-        """Count a row's verdicts, and say what it contributes to which cells."""
-        counts: dict[tuple[str, str], int] = {}
-        for constraint, state in zip(checklist, states, strict=True):
-            if not constraint.__pydantic_extra__:  # nearly all: they have no tags
-                continue
-            if state != NOT_APPLICABLE and not constraint.is_penalty:
-                for named in constraint_tags(constraint):
-                    counts[named] = counts.get(named, 0) + packed_verdict(state)
-        for (kind, value), packed in counts.items():
-            if kind not in self.kinds and len(self.kinds) == KINDS:
-                continue
-            groups = self.kinds.setdefault(kind, GroupCounts())
-            groups.add(value, packed)
-            if not groups.dropped:
-                yield ("constraint", f"constraint {kind}", value), packed
 
 
 _STATUSES = tuple(status.value for status in Status)

@@ -25,13 +25,9 @@ TIE = 0
 
 
 class Choice(NamedTuple):
-    """A judge's choice from a pair.
+    """The better response of a pair, 1 or 2, and those that a judge chose in the two orders.
 
-    Attributes:
-        label: the better response, 1 or 2.
-        unswapped: the response that it chose, in the order 1, 2; 0: it tied both; ``None``: its
-            answer can't be read.
-        swapped: the same in the order 2, 1, mapped back.
+    The choice in the order 2, 1 is mapped back. 0 is a tie, ``None`` an answer that can't be read.
     """
 
     label: int

@@ -11,7 +11,7 @@ import math
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple, TypedDict
 
-from heedful.metrics.proportions import Spread, mean_interval, rate_interval
+from heedful.metrics.proportions import Spread, ValueSpan, mean_interval, rate_interval
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -40,13 +40,7 @@ class Edges(NamedTuple):
 
 
 class RankEstimate(TypedDict):
-    """A mean over instructions.
-
-    Attributes:
-        value: ``None`` where no pair was ranked.
-        interval: 95 %.
-        bounds: the value if all undecided pairs were ranked wrongly, and if rightly.
-    """
+    """A mean over instructions; its bounds have all undecided pairs wrong, and all right."""
 
     value: float | None
     interval: list[float] | None
@@ -54,17 +48,9 @@ class RankEstimate(TypedDict):
 
 
 class Ranking(TypedDict):
-    """How well a judge ranks.
+    """How well a judge ranks: over all pairs, and on average over instructions and their types.
 
-    Attributes:
-        pairs: how many there are of each kind.
-        coverage: share of the pairs that were ranked.
-        instructions: how many have a pair.
-        pooled: pair accuracy over all pairs.
-        pair_accuracy: mean over instructions; a tie counts as wrong.
-        tau_b: mean over instructions of Kendall's τ-b.
-        types: by type of instruction, the two means; ``None`` without types.
-        mean_of_types: the means over types of the two.
+    A tie counts as wrong. The coverage is the share of the pairs that were ranked.
     """
 
     pairs: dict[str, int]
@@ -78,11 +64,9 @@ class Ranking(TypedDict):
 
 
 class BestOf(RankEstimate):
-    """How often the best response scores highest.
+    """How often the best response scores highest, over instructions where it is known.
 
-    Attributes:
-        instructions: those of which one response is known to be the best.
-        coverage: the share of them in which the undecided verdicts can't change that.
+    The coverage is the share of them in which undecided verdicts can't change that.
     """
 
     instructions: int
@@ -174,20 +158,20 @@ def _pooled(given: Sequence[Edges], total: Edges) -> RankEstimate:
 
 def _mean(strata: Sequence[Sequence[Edges]], of: Callable[[Edges], float | None]) -> RankEstimate:
     """Average over the instructions of each stratum, then over the strata."""
-    least = -1.0 if of is tau_b else 0.0
+    span = ValueSpan(-1.0 if of is tau_b else 0.0, 1.0)
     ranked = [[of(e) if any(e) else 0.0 for e in stratum] for stratum in strata]
     values = [[value for value in stratum if value is not None] for stratum in ranked]
     values = [stratum for stratum in values if stratum]
     means = [math.fsum(stratum) / len(stratum) for stratum in values]
     # Intervals are those of rates, so what goes from -1 to 1 is brought into 0 to 1.
     pairs: list[Counter[tuple[Pair, ...]]] = [
-        Counter((((v - least) / (1 - least), 1.0),) for v in stratum) for stratum in values
+        Counter(((span.down(value), 1.0),) for value in stratum) for stratum in values
     ]
-    interval = mean_interval(pairs) if pairs else None
+    interval = span.up(mean_interval(pairs)) if pairs else None
     ends = [[_extremes(edges, of) for edges in stratum] for stratum in strata if stratum]
     return RankEstimate(
         value=math.fsum(means) / len(means) if means else None,
-        interval=[least + end * (1 - least) for end in interval] if interval else None,
+        interval=list(interval) if interval else None,
         bounds=[
             math.fsum(math.fsum(e[side] for e in stratum) / len(stratum) for stratum in ends)
             / len(ends)

@@ -79,19 +79,22 @@ class JudgeEntry:
     """One judge, as measured."""
 
     name: str
-    judge: str
+    judge: str  # the judge that it is, or is a member of
     config: Mapping[str, Any] = field(default_factory=dict)
     verdicts: dict[str, list[str]] = field(default_factory=dict)
-    votes: int = 0
+    """By row id, for each sample a letter for each constraint (see :data:`STATES`)."""
+    votes: int = 0  # of how many votes a verdict is the majority, at most; 0 if it isn't one
     confidences: dict[int, Counter[tuple[float, bool]]] = field(default_factory=dict)
+    """By instruction, how often a confidence came with a right or a wrong verdict."""
     cost: Mapping[str, Any] | None = None
-    judged: int = 0
+    judged: int = 0  # decided verdicts, on labelled constraints or others
     disagreements: list[dict[str, Any]] = field(default_factory=list)
     disagreeing: int = 0
     explanations: dict[str, tuple[str, ...]] = field(default_factory=dict)
     run: str | None = None
-    strangers: int = 0
+    strangers: int = 0  # rows of a run whose checklist is not the file's
     shares: dict[str, tuple[float | None, ...]] = field(default_factory=dict)
+    """By row id what each criterion earned, for rows whose criteria have levels."""
     answers: dict[str, tuple[Answer | None, ...]] = field(default_factory=dict)
 
     @property

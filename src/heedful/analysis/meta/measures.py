@@ -111,49 +111,46 @@ def paired(entries: Sequence[JudgeEntry], labelled: Labelled, seed: int) -> list
 
     Of an entry with several samples only the majority is compared: verdicts are paired one to one.
     """
-    pairs: list[dict[str, Any]] = []
-    for first, second in combinations([entry for entry in entries if entry.samples == 1], 2):
-        sums = Sums(8)
-        ends = Sums(16)
-        only = [0, 0]
-        requested = 0
-        for target, (states,) in first.rows(labelled):
-            other = second.verdicts.get(target.id, [MISSING * len(target.labels)])[0]
-            shared = [{a, b} <= {MET, UNMET} for a, b in zip(states, other, strict=True)]
-            both = [confusion(target.labels, _only(side, shared)) for side in (states, other)]
-            sums.add(target.cluster, (*both[0], *both[1]))
-            ends.add(
-                target.cluster,
-                [
-                    count
-                    for settled in ((False, True), (True, False))
-                    for side, right in zip((states, other), settled, strict=True)
-                    for count in confusion(target.labels, settle(target.labels, side, right=right))
-                ],
-            )
-            for label, a, b in zip(target.labels, states, other, strict=True):
-                requested += label != UNKNOWN and NOT_REQUESTED not in (a, b)
-                if label != UNKNOWN and {a, b} == {MET, UNMET}:
-                    only[b == label] += 1
-        compared = int(sum(sums.total()[:4]))
-        counted = sums.counted()
-        pairs.append(
-            {
-                "first": first.name,
-                "second": second.name,
-                "compared": compared,
-                "coverage": compared / requested if requested else 0.0,
-                "mean_f1": rate_difference(counted, ("f1_met", "f1_unmet"), seed)
-                | {"bounds": _difference_bounds("mean_f1", ends)},
-                "accuracy": rate_difference(counted, ("accuracy",), seed)
-                | {"bounds": _difference_bounds("accuracy", ends)},
-                "only_first_right": only[0],
-                "only_second_right": only[1],
-            }
-        )
+    pairs = [
+        _paired(first, second, labelled, seed)
+        for first, second in combinations([entry for entry in entries if entry.samples == 1], 2)
+    ]
     for rate in ("mean_f1", "accuracy"):
         adjust_p([pair[rate] for pair in pairs])
     return pairs
+
+
+def _paired(first: JudgeEntry, second: JudgeEntry, labelled: Labelled, seed: int) -> dict[str, Any]:
+    sums = BoundedSums(), BoundedSums()
+    only_right = [0, 0]
+    requested = 0
+    for target, (states,) in first.rows(labelled):
+        other = second.verdicts.get(target.id, [MISSING * len(target.labels)])[0]
+        both = list(zip(states, other, strict=True))
+        shared = [{a, b} <= {MET, UNMET} for a, b in both]
+        for own, side in zip(sums, (states, other), strict=True):
+            own.add(target.cluster, target.labels, _only(side, shared), side)
+        for label, (a, b) in zip(target.labels, both, strict=True):
+            requested += label != UNKNOWN and NOT_REQUESTED not in (a, b)
+            if label != UNKNOWN and {a, b} == {MET, UNMET}:
+                only_right[b == label] += 1
+    mine, theirs = sums
+    compared = sum(mine.cells)
+    counted = mine.beside(theirs)
+    rates = {"mean_f1": ("f1_met", "f1_unmet"), "accuracy": ("accuracy",)}
+    return {
+        "first": first.name,
+        "second": second.name,
+        "compared": compared,
+        "coverage": compared / requested if requested else 0.0,
+        **{
+            name: rate_difference(counted, of, seed)
+            | {"bounds": mine.difference_bounds(theirs, name)}
+            for name, of in rates.items()
+        },
+        "only_first_right": only_right[0],
+        "only_second_right": only_right[1],
+    }
 
 
 def rate_difference(
@@ -166,16 +163,6 @@ def rate_difference(
         clusters[tuple(float(number) for part in parts for number in part)] += n
     contrasted = contrast({"": clusters}, seed=seed)
     return {**contrasted["difference"], "p": contrasted["p"]}
-
-
-def _difference_bounds(name: str, ends: Sums) -> list[float] | None:
-    """Compute a difference with the undecided wrong of the first and right of the second judge."""
-    cells = ends.total()
-    values = [number(RATES[name](cells[at : at + 4])) for at in range(0, 16, 4)]
-    low_first, low_second, high_first, high_second = values
-    if None in (low_first, low_second, high_first, high_second):
-        return None
-    return [(low_first or 0) - (low_second or 0), (high_first or 0) - (high_second or 0)]
 
 
 def alpha(rows: Iterable[tuple[Target, Sequence[str]]]) -> dict[str, Any]:
@@ -238,6 +225,20 @@ class BoundedSums:
     def cells(self) -> Confusion:
         """The decided verdicts by label."""
         return Confusion(*map(int, self._sums.total()))
+
+    def beside(self, other: BoundedSums) -> Counter[tuple[float, ...]]:
+        """Count the instructions by their decided verdicts here and there."""
+        return self._sums.beside(other._sums)
+
+    def difference_bounds(self, other: BoundedSums, name: str) -> list[float] | None:
+        """Compute a rate's difference with the undecided wrong here and right there, and back."""
+        ends = []
+        for mine, theirs in ((self._wrong, other._right), (self._right, other._wrong)):
+            first, second = (number(RATES[name](sums.total())) for sums in (mine, theirs))
+            if first is None or second is None:
+                return None
+            ends.append(first - second)
+        return ends
 
     def estimates(self, names: Iterable[str] = RATES) -> dict[str, dict[str, Any]]:
         """Compute rates with their intervals and bounds."""

@@ -19,12 +19,9 @@ if TYPE_CHECKING:
 
 
 class CFBenchReply(NamedTuple):
-    """Reading of a judge's reply by CFBench's own parser.
+    """Reading of a judge's reply by CFBench's own parser, and the points that it gave.
 
-    Attributes:
-        parsing: ``1`` strict parse, ``0`` fallback parse, ``-1`` nothing found.
-        primary: points of primary criteria, after a strict parse.
-        other: all other points.
+    ``parsing``: ``1`` strict, ``0`` the fallback, without priorities, ``-1`` nothing found.
     """
 
     parsing: str
