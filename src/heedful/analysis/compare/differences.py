@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from functools import lru_cache
 from operator import add
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from heedful.metrics.contrasts import Contrast, contrast
+from heedful.metrics.contrasts import Contrast, adjust_p, contrast
 from heedful.metrics.family import all_families
 from heedful.metrics.gathering import GROUPS
 from heedful.metrics.outcomes import pooled, unpack
 from heedful.metrics.summary import contributions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from heedful.core.nouns import Scoring
     from heedful.metrics.contrasts import Sums
@@ -298,3 +298,14 @@ def bounds(strata: Iterable[Extremes]) -> list[float] | None:
         if units and other_units
     ]
     return [sum(side) / len(ends) for side in zip(*ends, strict=True)] if ends else None
+
+
+def adjust_rates(shown: Iterable[Mapping[str, Mapping[str, Any]]]) -> None:
+    """Adjust the p-values of each rate for how often it is shown (Holm), in place."""
+    together: dict[Rate, list[dict[str, Any]]] = {}
+    for metrics in shown:
+        for family, rates in metrics.items():
+            for name, measured in rates.items():
+                together.setdefault((family, name), []).append(measured)
+    for measures in together.values():
+        adjust_p(measures)

@@ -9,6 +9,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from heedful.analysis.compare.conversations import LANGUAGE_AND_TURN
+from heedful.analysis.compare.differences import adjust_rates
 from heedful.analysis.compare.pairs import DIMENSIONS, LABELS, RunComparison, paired
 from heedful.analysis.compare.sides import differing, sides
 from heedful.core.errors import InputError, UsageError
@@ -118,29 +119,20 @@ def adjust(pairs: Sequence[dict[str, Any]]) -> None:
     """Adjust the p-values of pairs that are shown together for their number (Holm), in place."""
     for test in ("constraints", "samples"):
         adjust_p([pair["mcnemar"][test] for pair in pairs])
-    together: dict[Rate, list[dict[str, Any]]] = {}
-    for pair in pairs:
-        for family, rates in pair["metrics"].items():
-            for name, measured in rates.items():
-                together.setdefault((family, name), []).append(measured)
-    for measures in together.values():
-        adjust_p(measures)
+    adjust_rates(pair["metrics"] for pair in pairs)
 
 
 def _baseline(named: str, runs: Sequence[str | os.PathLike[str]], opened: Sequence[Side]) -> Side:
     """Find the run that the others are compared with."""
+    by_name = {side.name: side for side in opened}
     if len(runs) == len(opened):
-        for given, side in zip(runs, opened, strict=True):
-            if str(given) == named:
-                return side
-    for side in opened:
-        if side.name == named:
-            return side
-    names = ", ".join(side.name for side in opened)
-    raise UsageError(
-        f"the baseline {named!r} is none of the runs that are compared",
-        hint=f"name one of {names}",
-    )
+        by_name |= {str(run): side for run, side in zip(runs, opened, strict=True)}
+    if named not in by_name:
+        raise UsageError(
+            f"the baseline {named!r} is none of the runs that are compared",
+            hint=f"name one of {', '.join(side.name for side in opened)}",
+        )
+    return by_name[named]
 
 
 def _all_pairs(
@@ -241,19 +233,15 @@ def _faults(
             f"both the responses ({counts.responses:,} of {pairs}) and the judge ({judges}) differ"
         )
         faults.append((what, "judge one of them again as the other was: heedful rejudge"))
-    if counts.conversations:
-        what = (
-            f"{counts.conversations:,} of {pairs} have different prompts, "
-            f"as {pairing.example('conversations')!r}"
-        )
-        hint = "match them with --match conversation" if pairing.key != "conversation" else ""
-        faults.append((what, hint))
-    if counts.checklists:
-        what = (
-            f"{counts.checklists:,} of {pairs} have different checklists, "
-            f"as {pairing.example('checklists')!r}"
-        )
-        faults.append((what, "evaluate both with the same checklists"))
+    match = "match them with --match conversation" if pairing.key != "conversation" else ""
+    for kind, what, hint in (
+        ("conversations", "prompts", match),
+        ("checklists", "checklists", "evaluate both with the same checklists"),
+    ):
+        number = getattr(counts, kind)
+        if number:
+            example = f"as {pairing.example(kind)!r}"
+            faults.append((f"{number:,} of {pairs} have different {what}, {example}", hint))
     return faults
 
 

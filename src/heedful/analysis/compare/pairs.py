@@ -12,6 +12,7 @@ from heedful.analysis.compare.differences import (
     Clusters,
     Differences,
     PairRows,
+    adjust_rates,
     joint,
     parts,
     pooled_part,
@@ -20,7 +21,7 @@ from heedful.analysis.compare.sides import decided_by_both
 from heedful.core.errors import InputError
 from heedful.core.text import amount
 from heedful.metrics.agreement_intervals import rate_estimates
-from heedful.metrics.contrasts import LEVEL, adjust_p, contrast
+from heedful.metrics.contrasts import LEVEL, contrast
 from heedful.metrics.family import all_families, family_of
 from heedful.metrics.gathering import GROUPS, agreement
 from heedful.metrics.general import ACCURACIES, CHECKED, POOLED
@@ -226,13 +227,7 @@ class RunComparison:
         for group in self._differences.groups(dimension):
             for (family, name), measured in self._of_group(dimension, group, wanted, seed):
                 by_group.setdefault(group, {}).setdefault(family, {})[name] = measured
-        cells: dict[Rate, list[dict[str, Any]]] = {}
-        for families in by_group.values():
-            for family, rates in families.items():
-                for name, measured in rates.items():
-                    cells.setdefault((family, name), []).append(measured)
-        for measures in cells.values():
-            adjust_p(measures)
+        adjust_rates(by_group.values())
         return by_group
 
     def _of_group(
