@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from heedful.analysis.meta.entries import MISSING, NOT_APPLICABLE, NOT_REQUESTED, STATES, Sums
 from heedful.analysis.meta.labels import MET, UNKNOWN, UNMET, level_agreement
-from heedful.analysis.meta.rankings import best_ranked, ranked
+from heedful.analysis.meta.rankings import rankings
 from heedful.metrics.agreement import (
     RATES,
     RATIOS,
@@ -84,12 +84,7 @@ def measures(entry: JudgeEntry, labelled: Labelled, scoring: Scoring, seed: int)
     if types:
         averages = _averaged(mean_over_types, entry, labelled, parts, zero=zero)
         result["per_type"] = {**averages, "types": sorted(types)}
-    ranks = ranked(scored, labelled, zero=zero)
-    if ranks is not None:
-        result["ranking"] = ranks
-    best = best_ranked(scored, labelled)
-    if best is not None:
-        result["best_of"] = best
+    result |= rankings(scored, labelled, zero=zero)
     levels = level_agreement(labelled.targets.values(), entry.answers)
     if levels is not None:
         result["levels"] = levels
