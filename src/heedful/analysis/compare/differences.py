@@ -1,4 +1,4 @@
-"""Paired differences of rates: added up cluster by cluster, then resampled."""
+"""Paired differences of rates, summed by cluster."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def _sums(first: Share, second: Share) -> Four:
 
 
 class Clusters:
-    """Adds up four numbers by key and cluster, and counts the clusters that came to the same."""
+    """Sums of four numbers by key and cluster, and how many clusters have equal sums."""
 
     def __init__(self) -> None:
         self._cluster: int | None = None
@@ -151,7 +151,7 @@ class Clusters:
         self._closed: dict[Key, Counter[Sums]] = {}
 
     def begin(self, cluster: int) -> None:
-        """Begin a cluster; all that belongs to it must follow before the next."""
+        """Begin a cluster; all of its pairs must follow before the next begins."""
         if cluster != self._cluster:
             self._close()
             self._cluster = cluster
@@ -191,7 +191,7 @@ class Total:
         self._open = False
 
     def add(self, part: Part) -> None:
-        """Add the part of a pair."""
+        """Add a pair's part."""
         self.units += part.units
         self.covered += part.covered
         self.extremes = tuple(map(add, self.extremes, part.extremes))
@@ -203,7 +203,7 @@ class Total:
 
     @property
     def known(self) -> int:
-        """Pairs that are known, where all of them are and more than were decided; otherwise 0."""
+        """The pairs whose rates are known, if all are and more than were decided; otherwise 0."""
         return self._known if not self._open and self._known > self.compared else 0
 
 
@@ -256,7 +256,7 @@ class Differences:
         )
 
     def _difference(self, keys: Sequence[Key], seed: int) -> Difference:
-        """Average over keys; what is known of all pairs goes before what both sides decided."""
+        """Average over keys: of all pairs if all are known, else of those that both decided."""
         totals = {key: self._totals.get(key, Total()) for key in keys}
         strata = {
             key[1]: self._clusters.counted(_known(key) if total.known else key)

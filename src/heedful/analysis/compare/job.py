@@ -88,7 +88,7 @@ def compare(
 
 
 class PairOptions(NamedTuple):
-    """How each two sides are compared; ``by``: ``None`` for :data:`BY`, where it tells apart."""
+    """How two sides are compared; ``by`` ``None``: those of :data:`BY` with several values."""
 
     metrics: Sequence[str]
     by: tuple[str, ...] | None
@@ -196,7 +196,7 @@ def _readable(first: Side, second: Side, counts: PairingCounts) -> float:
 
 
 def _count_unread(metrics: Mapping[str, Mapping[str, Any]], readable: float) -> None:
-    """Take rows that couldn't be read as undecided, in coverage and bounds, as a summary does."""
+    """Count unreadable rows as undecided in coverage and bounds, as a summary does."""
     if readable == 1:
         return
     for measured in (measured for rates in metrics.values() for measured in rates.values()):
@@ -210,7 +210,7 @@ def _count_unread(metrics: Mapping[str, Mapping[str, Any]], readable: float) -> 
 
 
 def _compared(responses: int, *, judged_alike: bool) -> str:
-    """Name the difference between two runs, from which that of their rates can come."""
+    """Name what differs between two runs, and so can explain their rates."""
     if judged_alike:
         return "responses" if responses else "nothing"
     return "responses and judges" if responses else "judges"
@@ -246,7 +246,7 @@ def _faults(
 
 
 def _reads(judge: Mapping[str, Any]) -> bool:
-    """Check whether a judge's configuration has one that reads what a file holds."""
+    """Check whether a judge's configuration has one that reads recorded verdicts."""
     return judge["judge"] == "recorded" or any(map(_reads, judge.get("judges", ())))
 
 

@@ -51,14 +51,14 @@ DIMENSIONS = {
 """Breakdowns by what a constraint is, and where sorted verdicts hold them."""
 
 LABELS = ("labels", "agreement")
-"""How often verdicts are as the known ones, which are of one response."""
+"""Agreement with known verdicts, which are about one response."""
 
 MEAN_OVER = "mean over "
 """Dimension of the rows for a mean over the values of a tag."""
 
 
 class RunComparison:
-    """Takes in pairs of judged rows, and says at the end how the sides differ.
+    """Pairs of judged rows, and how their sides differ.
 
     Strict scoring compares the constraints that both sides decided: what one side did not decide
     is taken as undecided on both. Faithful scoring takes each side as the published code does.
@@ -80,7 +80,7 @@ class RunComparison:
         self._loose = [False, False]
 
     def add(self, cluster: int, first: Scored, second: Scored) -> None:
-        """Take in a pair of rows with the same checklist; types and tags are the first row's."""
+        """Add a pair of rows with the same checklist; types and tags are the first row's."""
         if first.sample is None or first.critique is None or second.critique is None:
             return
         self._clusters.begin(cluster)
@@ -248,7 +248,7 @@ class RunComparison:
 
 
 def _masked(alone: Verdicts, shared: Verdicts) -> list[int]:
-    """Take what not both sides decided as undecided; what doesn't apply is left out."""
+    """Mark what not both sides decided as undecided; leave out what doesn't apply."""
     return [
         UNDECIDED if both == NOT_APPLICABLE else state
         for state, both in zip(alone.states, shared.states, strict=True)
@@ -427,11 +427,11 @@ STATES = {MET: "met", UNMET: "unmet", UNDECIDED: "undecided"}
 VERDICTS = ("", "", "", "verdicts")
 PASSES = ("", "", "", "passes")
 LEFT = ("", "", "", "undecided")
-"""Keys of other sums by cluster than those of rates."""
+"""Keys of the sums by cluster that aren't rates."""
 
 
 class VerdictPairs:
-    """Counts how the sides' verdicts and samples compare, and lists the verdicts that differ."""
+    """Counts of both sides' verdicts, and a list of those that differ."""
 
     def __init__(self, clusters: Clusters) -> None:
         self._clusters = clusters
@@ -444,7 +444,7 @@ class VerdictPairs:
     def add(
         self, first: Scored, second: Scored, states: tuple[Sequence[int], Sequence[int]]
     ) -> None:
-        """Take in a pair of rows, and the states of both sides' verdicts."""
+        """Add a pair of rows, and the states of both sides' verdicts."""
         if first.sample is None:
             return
         self._count(*states, [constraint.is_penalty for constraint in first.sample.checklist])
@@ -453,7 +453,7 @@ class VerdictPairs:
                 self._flip(first, second, place)
 
     def _count(self, ours: Sequence[int], theirs: Sequence[int], penalties: Sequence[bool]) -> None:
-        """Count verdicts and samples by how the sides saw them."""
+        """Count verdicts and samples by both sides' verdicts."""
         both = list(zip(ours, theirs, strict=True))
         pairs = [pair for pair in both if NOT_APPLICABLE not in pair]
         self._one_sided += sum((a == NOT_APPLICABLE) != (b == NOT_APPLICABLE) for a, b in both)

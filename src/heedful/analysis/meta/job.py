@@ -264,7 +264,7 @@ def check_labels(labelled: Labelled, where: str, judges: Sequence[Judge]) -> Non
 
 
 def _reads(judge: Judge) -> bool:
-    """Check whether a judge reads what the file holds."""
+    """Check whether a judge reads recorded verdicts."""
     return isinstance(judge, RecordedCritiques) or any(map(_reads, getattr(judge, "judges", ())))
 
 
@@ -347,7 +347,7 @@ def _notes(groups: Sequence[Sequence[JudgeEntry]], labelled: Labelled) -> list[s
 
 
 def from_run(directory: Path, labelled: Labelled, *, explain: bool = False) -> list[JudgeEntry]:
-    """Take in the verdicts of a saved run."""
+    """Collect the verdicts of a saved run."""
     with SavedRun.open(directory, finished=False) as run:
         config = run.judge
         if labelled.recorded and _reads_labels(config):
@@ -452,7 +452,7 @@ def _bounded(
 
 
 def _reads_labels(config: Mapping[str, Any]) -> bool:
-    """Check whether a judge takes a file's recorded critique, as ``evaluate`` does, for its own."""
+    """Check whether a judge read the recorded critiques that may be labels here."""
     if config.get("judge") == "recorded" and "critiques" not in config:
         return True
     return any(map(_reads_labels, config.get("judges", ())))
