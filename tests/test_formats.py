@@ -223,13 +223,6 @@ def test_cells_may_be_separated_by_tabs_and_semicolons(
     assert record.line == 2 + len(before)
 
 
-def test_a_missing_file_and_a_folder_say_so(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no such file"):
-        formats.open_source(tmp_path / "none.jsonl")
-    with pytest.raises(InputError, match="folder"):
-        formats.open_source(tmp_path)
-
-
 def test_the_wrong_format_names_what_is_missing_and_what_fits(put: Any) -> None:
     path = put(GOOD_LINE)
     with pytest.raises(InputError, match=r"no criteria.*--format native"):

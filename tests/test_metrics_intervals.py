@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from heedful import compare, evaluate, meta, report
+from heedful import evaluate, meta, report
 from heedful.core.nouns import Constraint, Critique, Judgment, Message, Recording, Sample, Status
 from heedful.jobs.evaluate_tables import view
 from heedful.metrics import Summary
@@ -138,15 +138,6 @@ def test_draws_of_one_prompt_tell_no_more_than_the_prompt() -> None:
     assert by[1] - by[0] > 0.3
 
 
-def test_evaluate_and_compare_have_the_same_interval(tmp_path: Path) -> None:
-    for name, passed in (("a", 13), ("b", 9)):
-        evaluate(draws(passed), judge="recorded", run=tmp_path / name)
-    result = compare(tmp_path / "a", tmp_path / "b")["pairs"][0]["metrics"]["cfbench"]
-    for rate in ("isr", "csr"):
-        assert result[rate]["first"]["interval"] == pytest.approx(isr(draws(13)))
-        assert result[rate]["second"]["interval"] == pytest.approx(isr(draws(9)))
-
-
 def width(interval: Any) -> float:
     low, high = interval
     return float(high - low)
@@ -252,18 +243,6 @@ def test_equal_rates_have_equal_intervals(passed: int, failed: int) -> None:
 )
 def test_students_quantile_is_the_tables(degrees: float, quantile: float) -> None:
     assert student(degrees) == pytest.approx(quantile, abs=5e-5)
-
-
-@given(st.integers(5, 60), st.floats(0.05, 0.95))
-def test_one_cluster_of_most_samples_is_worth_little_more_than_one(
-    singles: int, rate: float
-) -> None:
-    """Samples of one prompt say how that prompt comes out, not how others do."""
-    met = round(rate * singles)
-    few = [((1.0, 1.0), met), ((0.0, 1.0), singles - met)]
-    alone = rate_interval(Spread.of(few)) or (0, 0)
-    big = rate_interval(Spread.of([*few, ((round(rate * 5000), 5000.0), 1)])) or (0, 0)
-    assert big[1] - big[0] >= alone[1] - alone[0]
 
 
 def test_bounds_count_rows_that_could_not_be_read() -> None:

@@ -165,33 +165,6 @@ def test_undecided_verdicts_are_left_out_and_make_rates_ranges() -> None:
     assert [scores(*item, "strict")["isr"] for item in rows] == [1, 0, None, None]
 
 
-def test_a_row_that_is_known_to_fail_has_failed() -> None:
-    rows = [row("11", "ps"), row("11", "ps"), row("10", "ps"), row("0?", "ps")]
-    result = rates(rows, "cfbench")
-    for rate in ("isr", "psr"):
-        assert (result[rate]["value"], result[rate]["undecided"]) == (0.5, 0)
-        assert result[rate]["bounds"] == [0.5, 0.5]
-    for family, name in (("sysbench", "isr"), ("advancedif", "overall")):
-        judged = [row(verdicts, benchmark=family) for verdicts in ("11", "1", "0?", "1?")]
-        assert rates(judged, family)[name]["bounds"] == [2 / 4, 3 / 4]
-
-
-@pytest.mark.parametrize(
-    ("verdicts", "priorities", "psr"),
-    [
-        ("0???", "psss", 0),  # a primary one is unmet
-        ("1100?", "pssss", 0),  # at best 2 of 4 secondary ones
-        ("1111?", "pssss", 1),  # at least 3 of 4
-        ("11?", "pps", None),
-        ("?1", "ps", None),
-    ],
-)
-def test_psr_is_known_once_nothing_undecided_can_change_it(
-    verdicts: str, priorities: str, psr: int | None
-) -> None:
-    assert scores(*row(verdicts, priorities), "strict")["psr"] == psr
-
-
 def test_priorities_and_loose_verdicts_decide_which_scores_a_row_has() -> None:
     assert set(scores(*row("1"), "strict")) == {"csr", "isr"}
     assert set(scores(*row("1", "s"), "strict")) == {"csr", "isr", "psr"}
@@ -206,11 +179,6 @@ def test_priorities_and_loose_verdicts_decide_which_scores_a_row_has() -> None:
 
 
 # --- InFoBench, IFEval -----------------------------------------------------------------------
-
-
-def test_drfr_pools_constraints() -> None:
-    result = rates([row("1110"), row("0"), row("?")], "infobench")["drfr"]
-    assert (result["numerator"], result["denominator"], result["undecided"]) == (3, 6, 1)
 
 
 def test_ifevals_four_accuracies() -> None:
@@ -277,13 +245,6 @@ def test_advancedif_faithful_goes_by_the_declaration() -> None:
     assert (result["micro"]["numerator"], result["micro"]["denominator"]) == (6, 7)
     assert result["row_rate"]["value"] == pytest.approx((1 + 0.5 + 1 + 0.5) / 4)
     assert result["macro_overall"]["value"] == pytest.approx((2 / 3 + 0) / 2)
-
-
-def test_advancedif_by_task() -> None:
-    by = summed(ADVANCEDIF)["by"]["task"]
-    assert by["a"]["samples"] == 3
-    assert by["a"]["advancedif"]["overall"]["value"] == pytest.approx(1 / 3)
-    assert by["b"]["advancedif"]["overall"]["bounds"] == [0, 1]
 
 
 def test_rows_that_cannot_be_read_are_no_success_and_faithfully_no_pass() -> None:
@@ -415,13 +376,6 @@ def test_tags_that_say_nothing_are_no_breakdown() -> None:
     assert result["by"]["kind"]["0"]["samples"] == 251
     assert any("key" in note for note in result["notes"])
     assert "key" not in summed(rows[:500])["by"]
-
-
-def test_a_tag_that_only_some_rows_have_is_a_breakdown() -> None:
-    by = summed([row("1", lang="zh"), row("0", lang="zh"), row("0"), row("1", once="x")])["by"]
-    assert by["lang"]["zh"]["samples"] == 2
-    assert by["lang"]["zh"]["cfbench"]["isr"]["value"] == 0.5
-    assert "once" not in by
 
 
 def test_coverage_counts_rows_that_could_not_be_read() -> None:

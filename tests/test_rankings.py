@@ -10,11 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heedful import UsageError, meta
+from heedful import meta
 from heedful.analysis.meta.tables import document
-from heedful.judges.prompts import if_rewardbench
-from heedful.metrics.pairwise import Choice, choices
-from heedful.metrics.ranking import Edges, ranking
+from heedful.metrics.ranking import Choice, Edges, choices, ranking
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -109,15 +107,6 @@ def test_an_unreadable_critique_is_met_only_in_faithful_scoring(tmp_path: Path) 
     assert (ranks["pooled"]["value"], ranks["pooled"]["bounds"]) == (None, [0, 1])
 
 
-@given(st.text(alphabet="[]检查项1-开始结束要求：分析论满足了\n 没有", max_size=200))
-def test_any_text_is_read_without_an_error(text: str) -> None:
-    from heedful.core.nouns import Constraint
-
-    checklist = [Constraint(text="c1"), Constraint(text="c2")]
-    for reader in (if_rewardbench.parse, if_rewardbench.faithful):
-        assert len(reader(text, checklist)) == 2
-
-
 # --- numbers ------------------------------------------------------------------------------------
 
 COUNTS = st.integers(0, 5)
@@ -172,34 +161,6 @@ def test_checklists_become_scores_with_their_weights(tmp_path: Path) -> None:
     (judge,) = meta(file)["judges"]
     assert judge["ranking"]["pairs"]["concordant"] == 3
     assert judge["ranking"]["pooled"]["value"] == 1
-
-
-def test_odd_preferences_are_named(tmp_path: Path) -> None:
-    rows = [
-        preferring("a", "b", "typo"),  # "b" has no labels, and is found all the same
-        {name: given for name, given in preferring("b").items() if name != "preferred_to"},
-        preferring("c", "d"),
-        preferring("d", "c"),
-        preferring("e", "f"),
-        preferring("f") | {"prompt": "Another."},
-        preferring("g", "g"),
-    ]
-    file = tmp_path / "rows.jsonl"
-    file.write_text("\n".join(map(json.dumps, rows)))
-    summary = meta(file, judge="rules")
-    assert summary["judges"][0]["ranking"]["pairs"] == {
-        "concordant": 0,
-        "discordant": 0,
-        "tied": 3,  # a > b, c > d, d > c
-        "undecided": 1,
-    }
-    said = "\n".join(summary["notes"])
-    for pair in ("a > typo", "c > d", "e > f"):
-        assert pair in said
-    (problem,) = summary["problems"]
-    assert "itself" in problem["problem"]
-    with pytest.raises(UsageError, match="no row has the tag"):
-        meta(file, by="nosuch")
 
 
 def preferring(name: str, *worse: str) -> dict[str, Any]:

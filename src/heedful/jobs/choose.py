@@ -12,7 +12,7 @@ from heedful.engine.purpose import Purpose
 from heedful.jobs.generate import Recipe, RowsJob, Task, called
 from heedful.jobs.rows import Addition
 from heedful.judges.prompts import Shown, ranking
-from heedful.metrics.pairwise import TIE
+from heedful.metrics.ranking import TIE
 from heedful.models.base import Sampling
 
 if TYPE_CHECKING:

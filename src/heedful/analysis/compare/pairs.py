@@ -42,13 +42,8 @@ if TYPE_CHECKING:
     from heedful.metrics.rates import Share
 
 
-DIMENSIONS = {
-    "type": "types",
-    "subtype": "subtypes",
-    "priority": "priorities",
-    "verifier": "verifiers",
-}
-"""Breakdowns by what a constraint is, and where sorted verdicts hold them."""
+DIMENSIONS = ("type", "subtype", "priority", "verifier")
+"""Breakdowns by what a constraint is."""
 
 LABELS = ("labels", "agreement")
 """Agreement with known verdicts, which are about one response."""
@@ -150,9 +145,7 @@ class RunComparison:
     ) -> None:
         for dimension in self._by:
             if dimension in DIMENSIONS:
-                packed = [
-                    getattr(side, DIMENSIONS[dimension]) for sides in verdicts for side in sides
-                ]
+                packed = [side.by(dimension) for sides in verdicts for side in sides]
                 for value in packed[0]:
                     counts = [of.get(value, 0) for of in packed]
                     pair = pooled_part((counts[0], counts[1]), (counts[2], counts[3]))

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from heedful.analysis.meta.entries import NOT_APPLICABLE
 from heedful.analysis.meta.labels import MET, UNMET
-from heedful.metrics.pairwise import TIE, Choice, choices
-from heedful.metrics.ranking import Edges, best_of, ranking
+from heedful.metrics.ranking import TIE, Choice, Edges, best_of, choices, ranking
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
