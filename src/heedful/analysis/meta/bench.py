@@ -112,7 +112,7 @@ class Bench:
         self._spent = 0.0
 
     async def judged(self, judge: Judge) -> Evaluation:
-        """Judge all rows; in a folder, go on where an earlier call stood."""
+        """Judge all rows; in a folder, resume what an earlier call began."""
         result = await evaluate_async(**self._job(judge), **self.limits())
         self._spent += (result.summary.get("cost") or {}).get("dollars") or 0.0
         return result
