@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from heedful import meta
 from heedful.analysis.meta.tables import document
-from heedful.metrics.pairwise import Choice, choices
-from heedful.metrics.ranking import Edges, ranking
+from heedful.metrics.ranking import Choice, Edges, choices, ranking
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

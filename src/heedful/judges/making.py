@@ -18,15 +18,15 @@ from heedful.models.named import connect
 from heedful.models.options import CONNECTION, CallOptions, flag, sampling
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Sequence
     from typing import Unpack
 
     from heedful.judges.base import Judge
+    from heedful.judges.options import JudgeOptions
     from heedful.judges.prompts import JudgePrompt
     from heedful.models.base import Model, Sampling
 
-__all__ = ["PROMPT", "JudgeOptions", "make_judge", "prompt_for", "protocol_of"]
+__all__ = ["PROMPT", "make_judge", "prompt_for", "protocol_of"]
 
 CHECKLIST = "checklist"
 """The name of the judge that calls a model."""
@@ -54,42 +54,6 @@ _ASKS = {"model", "min_confidence", "images"}
 """The options of the protocol that apply where log-probabilities are read."""
 
 _LEAST = {"votes": 1, "per_call": 1, "reasks": 0}
-
-
-class JudgeOptions(CallOptions, total=False):
-    """The model that judges, and how it is called; the judge ``checklist`` takes these.
-
-    Attributes:
-        model: a name on the server at ``base_url``, a FOLDER or ``local:NAME`` in this process,
-            ``any:PROVIDER/NAME``, ``PLUGIN:NAME``, or a model. Several make a panel, whose majority
-            decides.
-        prompt: the prompt's name; ``plain`` by default, or what the model's folder names.
-        prompt_file: a file whose text replaces that of the prompt.
-        system_prompt_file: for ``advancedif``, a file with the text for system steerability.
-        explain: ask for an explanation before each verdict, as by default.
-        measure: tell the model what code counts for a constraint; by default what the model's
-            folder says, else no.
-        per_call: constraints in one call; by default what the model's folder says, else all.
-        votes: independent samples per question, whose majority decides; 1 by default.
-        min_confidence: a majority smaller than this share of the votes does not decide.
-        reasks: how often a verdict that the reply left out is requested again; 1 by default.
-        reject_contradictions: leave verdicts undecided that code or their own explanation
-            contradicts; by default an explanation that does is only marked.
-        images: the folder of image files that rows name by their paths; by default no file is read.
-    """
-
-    model: str | Model | Sequence[str | Model]
-    prompt: str | None
-    prompt_file: str | os.PathLike[str] | None
-    system_prompt_file: str | os.PathLike[str] | None
-    explain: bool
-    measure: bool | None
-    per_call: int | None
-    votes: int
-    min_confidence: float
-    reasks: int
-    reject_contradictions: bool
-    images: str | os.PathLike[str] | None
 
 
 def default_names(scoring: str, options: JudgeOptions) -> str:

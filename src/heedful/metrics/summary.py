@@ -157,6 +157,7 @@ def contributions(
         {
             (name, rate): share
             for name, family in families.items()
+            if (family.every_row or name == row.benchmark) and row.verdicts.total
             if name not in replaced.get(row.benchmark, ())
             for rate, share in family.rates(row, scoring).items()
         }

@@ -39,8 +39,6 @@ def rates(row: RowOutcome, scoring: Scoring) -> dict[str, Share]:
     and counts as met each answer that contains "yes", out of the answers that the judge gave.
     """
     verdicts = row.verdicts
-    if row.benchmark != FAMILY.name or not verdicts.total:
-        return {}
     reply = row.said(FAMILY.name)
     usable = int(
         verdicts.decided > 0

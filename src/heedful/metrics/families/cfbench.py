@@ -39,7 +39,7 @@ def rates(row: RowOutcome, scoring: Scoring) -> dict[str, Share]:
     that has priorities counts as secondary.
     """
     verdicts = row.verdicts
-    if not verdicts.total or row.penalised:
+    if row.penalised:
         return {}
     reply = row.said(FAMILY.name)
     if reply is not None:
@@ -129,6 +129,7 @@ FAMILY = Family(
     "CFBench",
     rates,
     labels={"csr": "CSR", "isr": "ISR", "psr": "PSR"},
+    every_row=True,
     order=20,
     own=False,
     over_rows=frozenset({"isr", "psr"}),
