@@ -27,7 +27,7 @@ __all__ = ["collect"]
 
 
 def open_bounds(counted: float, decided: float, of: float) -> list[float] | None:
-    """Compute a share if nothing that wasn't decided counted, and if all of it did."""
+    """Compute a share's bounds: no undecided verdict counted, and all of them."""
     return [counted / of, (counted + of - decided) / of] if of else None
 
 
@@ -130,7 +130,7 @@ def collect(
     cost: Mapping[str, Any] | None = None,
     explain: bool = False,
 ) -> list[JudgeEntry]:
-    """Take in a judge's rows."""
+    """Collect a judge's verdicts."""
     entry = JudgeEntry(name, name, config, cost=cost)
     members: dict[str, JudgeEntry] = {}
     for row in rows:
@@ -165,7 +165,7 @@ def collect(
 
 
 def _complete(member: JudgeEntry, panel: JudgeEntry) -> None:
-    """Give a member the rows on which nobody voted: not requested, or failed with the others."""
+    """Give a member the rows without votes: not requested, or failed for all."""
     samples = member.samples
     for ident, (states,) in panel.verdicts.items():
         unrequested = states.replace(MET, NOT_REQUESTED).replace(UNMET, NOT_REQUESTED)
@@ -175,7 +175,7 @@ def _complete(member: JudgeEntry, panel: JudgeEntry) -> None:
 def _take(
     entry: JudgeEntry, target: Target, critique: Critique, checklist: Sequence[Constraint]
 ) -> None:
-    """Take in a row's verdicts, and where they contradict the labels."""
+    """Add a row's verdicts, and those that contradict the labels."""
     judgments = critique.judgments[: len(target.labels)]
     states = "".join(letter(judgment.status) for judgment in judgments)
     entry.verdicts[target.id] = [states.ljust(len(target.labels), MISSING)]

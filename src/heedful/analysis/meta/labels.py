@@ -1,4 +1,4 @@
-"""Known verdicts: what a judge is measured against, and the critiques that lie beside them.
+"""Known verdicts, and the recorded critiques that are measured against them.
 
 A row's labels are its ``labels``; where it has none, the majority of its ``annotations``; where it
 has neither, the verdicts of the critique that the file holds (an expert's, as in IF-Critic's
@@ -225,7 +225,7 @@ class Labelled:
         clusters: dict[bytes, int],
         truth: Mapping[str, str] | None,
     ) -> None:
-        """Take in a row."""
+        """Add a row."""
         annotations = _annotations(sample)
         if sample.id in self.targets:
             raise RowError(f"duplicate id {sample.id!r}", hint="give each row its own id")
@@ -300,7 +300,7 @@ async def verdicts_of_code(names: str, rows: Iterable[Row]) -> dict[str, str]:
 
 
 class RecordedCritiques:
-    """Read the critiques that a file holds beside its labels, and never the labels themselves.
+    """Read the critiques that a file holds beside its labels, never the labels.
 
     Several critiques of one row are a judge's independent samples: the majority of their verdicts
     decides, and each sample's verdicts are its votes.

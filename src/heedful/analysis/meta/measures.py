@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from heedful.analysis.meta.entries import MISSING, NOT_APPLICABLE, NOT_REQUESTED, STATES, Sums
 from heedful.analysis.meta.labels import MET, UNKNOWN, UNMET, level_agreement
-from heedful.analysis.meta.rankings import best_ranked, ranked
+from heedful.analysis.meta.rankings import rankings
 from heedful.metrics.agreement import (
     RATES,
     RATIOS,
@@ -44,7 +44,7 @@ def confusion(labels: str, states: str) -> Confusion:
 
 
 def by_instruction(entry: JudgeEntry, labelled: Labelled) -> Counter[Confusion]:
-    """Count the instructions that came to the same counts of verdicts by label."""
+    """Count the instructions by their counts of verdicts by label."""
     sums = Sums(4)
     for target, samples in entry.rows(labelled):
         for states in samples:
@@ -59,7 +59,7 @@ def coverage(entry: JudgeEntry, labelled: Labelled) -> float:
 
 
 def recall_bounds(entry: JudgeEntry, labelled: Labelled) -> list[list[float] | None]:
-    """Compute sensitivity and specificity if the undecided verdicts were wrong, and right."""
+    """Compute the bounds of sensitivity and specificity."""
     pooled = _pooled(entry, entry, labelled)
     return [pooled[name]["bounds"] for name in ("recall_met", "recall_unmet")]
 
@@ -84,12 +84,7 @@ def measures(entry: JudgeEntry, labelled: Labelled, scoring: Scoring, seed: int)
     if types:
         averages = _averaged(mean_over_types, entry, labelled, parts, zero=zero)
         result["per_type"] = {**averages, "types": sorted(types)}
-    ranks = ranked(scored, labelled, zero=zero)
-    if ranks is not None:
-        result["ranking"] = ranks
-    best = best_ranked(scored, labelled)
-    if best is not None:
-        result["best_of"] = best
+    result |= rankings(scored, labelled, zero=zero)
     levels = level_agreement(labelled.targets.values(), entry.answers)
     if levels is not None:
         result["levels"] = levels
@@ -199,7 +194,7 @@ def _averaged(
     *,
     zero: bool,
 ) -> dict[str, Any]:
-    """Average F1s, and add what they would be if the undecided verdicts were wrong, and right."""
+    """Average F1s, with the bounds that undecided verdicts leave."""
     averages: dict[str, Any] = {**average(parts, zero=zero)}
     ends: list[dict[str, Any]] = [
         {**average(_parts(entry, labelled, right=right), zero=zero)} for right in (False, True)
@@ -216,7 +211,7 @@ class BoundedSums:
         self._sums, self._wrong, self._right = Sums(4), Sums(4), Sums(4)
 
     def add(self, instruction: int, labels: str, scored: str, states: str) -> None:
-        """Add a row's verdicts: as they are scored, and as they are."""
+        """Add a row's verdicts, as scored and as given."""
         self._sums.add(instruction, confusion(labels, scored))
         for sums, right in ((self._wrong, False), (self._right, True)):
             sums.add(instruction, confusion(labels, settle(labels, states, right=right)))
@@ -231,7 +226,7 @@ class BoundedSums:
         return self._sums.beside(other._sums)
 
     def difference_bounds(self, other: BoundedSums, name: str) -> list[float] | None:
-        """Compute a rate's difference with the undecided wrong here and right there, and back."""
+        """Compute bounds: the undecided wrong here and right there, and vice versa."""
         ends = []
         for mine, theirs in ((self._wrong, other._right), (self._right, other._wrong)):
             first, second = (number(RATES[name](sums.total())) for sums in (mine, theirs))
@@ -266,7 +261,7 @@ def _rows(
 
 
 def _pooled(scored: JudgeEntry, entry: JudgeEntry, labelled: Labelled) -> dict[str, Any]:
-    """Compute the rates over all verdicts, and what they would be if the undecided were decided."""
+    """Compute the rates over all verdicts, with their bounds."""
     sums = BoundedSums()
     for target, padded, states in _rows(scored, entry, labelled):
         sums.add(target.cluster, target.labels, padded, states)
@@ -274,7 +269,7 @@ def _pooled(scored: JudgeEntry, entry: JudgeEntry, labelled: Labelled) -> dict[s
 
 
 def settle(labels: str, states: str, *, right: bool) -> str:
-    """Take what was not decided as right, or as wrong."""
+    """Take undecided verdicts as right, or as wrong."""
     wrong = {MET: UNMET, UNMET: MET}
     return "".join(
         state
