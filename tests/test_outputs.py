@@ -7,11 +7,10 @@ import inspect
 import json
 import os
 import stat
-import subprocess
 import sys
 import threading
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -174,17 +173,6 @@ def test_a_run_s_own_files_never_take_the_place_of_its_input() -> None:
     assert read.read_bytes() == before
 
 
-def test_sets_are_not_built_over_the_problems_they_are_made_of(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    problem = {"question": "1 + 1?", "answer": "#### 2"}
-    Path("gsm8k.jsonl").write_text(json.dumps(problem) + "\n", encoding="utf-8")
-    before = Path("gsm8k.jsonl").read_bytes()
-    words = f"bench realcritic build gsm8k.jsonl {MODEL} --model n -q -o ."
-    assert refused(words, capsys)
-    assert Path("gsm8k.jsonl").read_bytes() == before
-
-
 @posix
 def test_a_symbolic_link_is_written_through_and_stays() -> None:
     read = write(Path("in.jsonl"))
@@ -218,28 +206,6 @@ def test_a_pipe_is_written_into_and_stays() -> None:
     assert code == 0
     assert stat.S_ISFIFO(Path("pipe").stat().st_mode)
     assert [json.loads(line)["id"] for line in got] == ["0", "1", "2"]
-
-
-@posix
-def test_what_a_pipe_waits_for_is_said() -> None:
-    """Nobody writes into the pipe, or reads it, before the warning is there."""
-    read = write(Path("in.jsonl"))
-    for given, other in ((("pipe",), "wb"), ((str(read), "-o", "pipe"), "rb")):
-        os.mkfifo("pipe")
-        words = [*given, "--run", f"run-{other}", "-q"]
-        asked = subprocess.Popen(
-            [sys.executable, "-m", "heedful", "evaluate", *words], stderr=subprocess.PIPE
-        )
-        assert asked.stderr is not None
-        assert b"waiting for a program to" in asked.stderr.readline()
-        with Path("pipe").open(other) as pipe:
-            if other == "wb":
-                pipe.write(read.read_bytes())
-            else:
-                assert len(pipe.read().splitlines()) == len(ROWS)
-        assert asked.wait() == 0
-        asked.stderr.close()
-        Path("pipe").unlink()
 
 
 @posix
@@ -289,14 +255,6 @@ def test_what_goes_wrong_leaves_the_old_output_and_no_part() -> None:
         fail()
     assert Path("out.txt").read_text(encoding="utf-8") == "old"
     assert [path.name for path in Path().iterdir()] == ["out.txt"]
-
-
-def test_python_refuses_as_the_command_line_does(tmp_path: Path) -> None:
-    read = write(tmp_path / "in.jsonl")
-    options: dict[str, Any] = {"judge": "compiled", "output": read}
-    with pytest.raises(UsageError):
-        evaluate(read, **options)
-    assert len(read.read_text(encoding="utf-8").splitlines()) == len(ROWS)
 
 
 @posix

@@ -62,11 +62,7 @@ class ScriptedModel:
     async def generate(
         self, messages: Sequence[Message], sampling: Sampling, *, sample: int = 0
     ) -> Completion:
-        """Answer from the script, with the tokens estimated.
-
-        Raises:
-            ModelError: the script has no answer for this call.
-        """
+        """Answer from the script, with the tokens estimated."""
         number = len(self.calls)
         self.calls.append(Call(tuple(messages), sampling, sample))
         if self._latency_s:
