@@ -13,13 +13,13 @@ from rich.console import Console
 
 from fault_server import serving, verdicts
 from heedful import Constraint, Message, Sample, Status, dry_run, evaluate
+from heedful.cli.estimates import estimate_view
 from heedful.data.formats import named, native
 from heedful.judges import make_judge, prompts
 from heedful.judges.model import Checklist
 from heedful.models import OpenAIModel, Sampling, ScriptedModel
 from heedful.models.batches.anthropic import AnthropicBatches
 from heedful.models.batches.gemini import GeminiBatches
-from heedful.reporting.estimates import estimate_view
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -126,9 +126,9 @@ def meta(
         model_flags: The model and how it is called.
         flags: What it may cost, over all judges, and what is said meanwhile.
     """
+    from heedful.cli.estimates import estimate_view
     from heedful.engine.dry_run import dry_run
     from heedful.engine.progress import Display
-    from heedful.reporting.estimates import estimate_view
 
     responses = [labels.responses] if labels.responses else []
     _check_output(output, [input, *responses, *(judges.runs or ()), *(measure.correct or ())])

@@ -240,7 +240,7 @@ def carry_out(
         finally:
             display.clear()
     if flags.dry_run:
-        from heedful.reporting.estimates import estimate_view
+        from heedful.cli.estimates import estimate_view
 
         terminal.console().print(estimate_view(estimate, flags.max_cost))
         return 0
