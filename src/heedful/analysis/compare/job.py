@@ -62,14 +62,13 @@ def compare(
             ``ifeval``; all by default.
         by: break down by these: ``type``, ``subtype``, ``priority``, ``verifier``, or any tag;
             by default those of :data:`BY` that have two values or more.
-        match: what makes two rows the same sample: ``id``; ``instruction``, the id without the
-            model that answered; ``conversation``, what system and user said. By default the
-            first of them by which any rows match.
-        baseline: one of the runs, as it was named or as the results call it: the others come
-            first, each minus it, and of the others pairs that are unlike are left out. By
-            default each run comes minus those named after it, and no pair may be unlike.
-        anyway: compare although more differs than the responses or the judge.
-        seed: of the randomization tests.
+        match: What makes two rows the same sample: id; instruction, the id without the model that
+            answered; conversation, what system and user said. Default: the first of them by which
+            any rows match.
+        baseline: One of the runs: compare the others with it, each minus it. Without it, each run
+            comes minus those named after it.
+        anyway: Compare although more differs than the responses or the judge.
+        seed: For the randomization tests.
 
     Returns:
         Ready for JSON; docs/compare.md describes it.
