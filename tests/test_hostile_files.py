@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from heedful import evaluate
 from heedful.core.errors import InputError
 from heedful.data.formats import files, open_source
 from heedful.data.formats.files import records
@@ -42,15 +41,6 @@ def test_text_of_parquet_that_is_not_utf_8_costs_its_row_only(tmp_path: Path) ->
     assert [row.data.get("response") for row in rows] == ["first", None, "", None, "last"]
     assert [row.problem is not None for row in rows] == [False, True, False, True, False]
     assert [row.line for row in rows] == [1, 2, 3, 4, 5]
-
-
-def test_a_date_that_python_does_not_have_costs_its_row_only(tmp_path: Path) -> None:
-    pa = pytest.importorskip("pyarrow", reason="the extra 'parquet' is not installed")
-    pq = pytest.importorskip("pyarrow.parquet")
-    dates = pa.array([0, 2**62, 1], pa.timestamp("us"))
-    pq.write_table(pa.table({"date": dates}), tmp_path / "rows.parquet")
-    rows = list(records(tmp_path / "rows.parquet"))
-    assert [row.problem is not None for row in rows] == [False, True, False]
 
 
 def test_memory_grows_with_the_rows_in_work_and_not_with_those_of_a_file(tmp_path: Path) -> None:
@@ -180,13 +170,3 @@ def test_a_small_file_that_unpacks_to_gigabytes_is_refused_within_bounded_memory
     assert done.returncode == 2
     assert "longer than" in done.stderr
     assert "Traceback" not in done.stderr
-
-
-@pytest.mark.slow
-def test_line_ends_and_byte_order_marks_of_other_systems_change_nothing(tmp_path: Path) -> None:
-    lines = [json.dumps({**ROW, "id": str(number)}) for number in range(3)]
-    path = tmp_path / "a folder" / "Zeilen \u00fc \u6587 'x'.jsonl"
-    path.parent.mkdir()
-    for mark, end in ((b"", "\n"), (b"", "\r\n"), (b"\xef\xbb\xbf", "\r\n\r\n")):
-        path.write_bytes(mark + "".join(line + end for line in lines).encode())
-        assert evaluate(path, judge="compiled").summary["verdicts"]["met"] == len(lines)

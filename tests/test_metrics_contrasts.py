@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 from compared import only_pair, run
 from heedful.analysis.compare.tables import higher
 from heedful.metrics.contrasts import Contrast, contrast
-from heedful.metrics.proportions import wilson
 from properties import of_a_hundred
 
 if TYPE_CHECKING:
@@ -99,12 +98,6 @@ def test_where_interval_and_test_disagree_the_test_decides() -> None:
     assert 0 < ends(result)[0] < 0.01
 
 
-def test_each_side_has_the_interval_of_a_summary() -> None:
-    result = compared(passes(4, 0, 12, 4))
-    assert result["first"]["interval"] == pytest.approx(wilson(16, 20))
-    assert result["second"]["interval"] == pytest.approx(wilson(12, 20))
-
-
 def test_constraints_are_tested_by_swapping_whole_samples(tmp_path: Path) -> None:
     """Eight constraints of one sample tell no more than one, if they are met together."""
     ours = {f"x{n}": "mmmmmmmm" if n < 5 else "u" * 8 for n in range(6)}
@@ -115,18 +108,6 @@ def test_constraints_are_tested_by_swapping_whole_samples(tmp_path: Path) -> Non
     # Exactly: of 2**6 swaps, those with five or six signs alike.
     assert table["p"] == pair["mcnemar"]["samples"]["p"] == pytest.approx(2 * (1 + 6) / 2**6)
     assert higher(pair["metrics"]["infobench"]["drfr"]) == "neither"
-
-
-def test_a_side_that_leaves_more_undecided_is_named(tmp_path: Path) -> None:
-    decided = {f"x{n}": "mu" for n in range(12)}
-    first = run(tmp_path / "a", dict.fromkeys(decided, "m?"), "1")
-    second = run(tmp_path / "b", decided, "2")
-    pair = only_pair(first, second)
-    assert pair["undecided"]["difference"]["value"] == pytest.approx(0.5)
-    assert any("50.0 %" in note and "0.0 %" in note for note in pair["notes"])
-    alike = only_pair(second, run(tmp_path / "c", decided, "3"))
-    assert alike["undecided"]["p"] == 1
-    assert not any("undecided" in note for note in alike["notes"])
 
 
 # --- what always holds ----------------------------------------------------------------------------

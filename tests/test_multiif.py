@@ -7,7 +7,6 @@ import csv
 import json
 import math
 from datetime import date
-from importlib.util import find_spec
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +15,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heedful import evaluate
-from heedful.cli import main
 from heedful.core.errors import InputError, RowError
 from heedful.core.nouns import Check, Constraint, Critique, Judgment, Sample, Status
 from heedful.data import formats
@@ -104,23 +102,6 @@ def test_each_turn_is_a_sample_that_follows_on_the_one_before(tmp_path: Path, na
     assert [each.subtype for each in third.checklist] == IDS
 
 
-def test_the_table_shows_turns_across_and_languages_down(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    chinese = answered(key="1:1:zh", language="Chinese")
-    chinese |= {"turn_2_response": "海", "turn_3_response": "海"}
-    path = write(tmp_path / "data.csv", [answered(), chinese])
-    with pytest.raises(SystemExit) as stopped:
-        main(["evaluate", str(path)])
-    assert stopped.value.code == 0
-    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
-    assert ["Chinese", "100.00", "25.00", "16.67", "47.22", "–"] in lines
-    assert ["English", "100.00", "100.00", "33.33", "77.78", "–"] in lines
-    again = evaluate(next(tmp_path.glob("heedful-runs/*/results.jsonl")))
-    assert again.summary["metrics"]["multiif"]["turns"]["value"] == pytest.approx(0.625)
-
-
 def test_parquet_is_read_row_by_row(tmp_path: Path) -> None:
     pa = pytest.importorskip("pyarrow", reason="heedful[parquet] is not installed")
     pq = pytest.importorskip("pyarrow.parquet")
@@ -134,13 +115,6 @@ def test_parquet_is_read_row_by_row(tmp_path: Path) -> None:
     (tmp_path / "cut.parquet").write_bytes(whole[: len(whole) // 2])
     with pytest.raises(InputError, match="cannot be read"):
         read(tmp_path / "cut.parquet")
-
-
-@pytest.mark.skipif(bool(find_spec("pyarrow")), reason="heedful[parquet] is installed")
-def test_parquet_without_its_reader_says_what_to_install(tmp_path: Path) -> None:
-    (tmp_path / "data.parquet").write_bytes(b"PAR1")
-    with pytest.raises(InputError, match=r"pip install 'heedful\[parquet\]'"):
-        read(tmp_path / "data.parquet")
 
 
 def said(upto: int) -> list[dict[str, str]]:
@@ -214,37 +188,6 @@ def test_a_turn_without_response_fails_and_costs_no_other(tmp_path: Path) -> Non
     }  # fmt: skip
     assert failed.summary["metrics"]["multiif"]["turn_1"]["value"] == 1
     assert failed.summary["metrics"]["multiif"]["turns"]["value"] is None
-
-
-def test_what_the_published_code_could_not_get_is_no_response(tmp_path: Path) -> None:
-    row = record(turn_index="1", responses="[MAX_RETRY=0] Failed.")
-    (sample,) = samples(read(write(tmp_path / "data.csv", [row])))
-    assert sample.response is None
-
-
-def test_turns_that_were_never_asked_are_no_samples(tmp_path: Path) -> None:
-    rows = [answered(turn_3_prompt=""), record("2:2:en", turn_2_prompt="None", turn_3_prompt="")]
-    result = samples(read(write(tmp_path / "data.csv", rows)))
-    assert [sample.id for sample in result] == ["1:1:en-1", "1:1:en-2", "2:2:en-1"]
-
-
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        ({"turn_1_prompt": "{"}, "turn_1_prompt is"),
-        ({"turn_2_response": [3]}, "the response of turn 2 is a list, not text"),
-        ({"responses": "Blue."}, "not a list of one response for each turn"),
-        ({"turn_1_prompt": "", "turn_2_prompt": "", "turn_3_prompt": None}, "no turn has a prompt"),
-        ({"messages": [{"role": "user"}]}, "messages[0].content is missing"),
-        ({"turn_index": 2, "responses": "Blue.", "turns": "["}, "turns is"),
-        ({"key": 1.5}, "key is a number (1.5)"),
-    ],
-)
-def test_a_broken_record_is_named(tmp_path: Path, change: dict[str, Any], said: str) -> None:
-    good = record("2:2:en")
-    rows = read(write(tmp_path / "data.jsonl", [record() | change, good]))
-    assert [row.problem is None for row in rows] == [False, True, True, True]
-    assert said in str(rows[0].problem)
 
 
 JSON = st.recursive(
