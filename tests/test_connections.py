@@ -224,19 +224,3 @@ def test_tls_and_proxies_are_left_to_aiohttp(
             await opened.close()
 
     asyncio.run(refused())
-
-
-def test_aiohttp_gives_the_same_replies(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("NO_PROXY", "*")
-    script = Script([LENGTH])
-
-    async def both(make: type[PlainConnections | AiohttpConnections]) -> HttpReply:
-        async with served(script, make=make) as opened:
-            return await opened.post(b"{}")
-
-    plain, other = (asyncio.run(both(make)) for make in (PlainConnections, AiohttpConnections))
-    assert (plain.status, plain.content) == (other.status, other.content) == (200, b"fine")
-    script.pieces = [b"HTTP/1.1 200 OK\r\n\r\n" + b"x" * (LIMIT + 1)]
-    script.close = True
-    with pytest.raises(LongReplyError):
-        asyncio.run(both(AiohttpConnections))

@@ -228,16 +228,3 @@ def test_rubrics_keep_their_numbers_after_a_re_ask(suffix: str) -> None:
         "rubrics_check": answers,
         "SATISFIED_ALL_REQUIREMENTS": "NO",
     }
-
-
-def test_an_explanation_that_begins_like_a_verdict_gets_its_verdict() -> None:
-    unmet = Judgment(status=Status.UNMET, explanation="Not there")
-    met = Judgment(status=Status.MET, explanation="Yesterday it was")
-    texts = ["First?", "Second?"]
-    critique = Critique(judgments=(unmet, met))
-    assert list(written(texts, critique)["rubrics_check"].values()) == [
-        "Not there (verdict: NO)",
-        "Yesterday it was YES",
-    ]
-    for suffix in (".jsonl", ".csv"):  # read again though no judge has replied
-        assert read_again(texts, critique, suffix) == [Status.UNMET, Status.MET]

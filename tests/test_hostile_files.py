@@ -44,15 +44,6 @@ def test_text_of_parquet_that_is_not_utf_8_costs_its_row_only(tmp_path: Path) ->
     assert [row.line for row in rows] == [1, 2, 3, 4, 5]
 
 
-def test_a_date_that_python_does_not_have_costs_its_row_only(tmp_path: Path) -> None:
-    pa = pytest.importorskip("pyarrow", reason="the extra 'parquet' is not installed")
-    pq = pytest.importorskip("pyarrow.parquet")
-    dates = pa.array([0, 2**62, 1], pa.timestamp("us"))
-    pq.write_table(pa.table({"date": dates}), tmp_path / "rows.parquet")
-    rows = list(records(tmp_path / "rows.parquet"))
-    assert [row.problem is not None for row in rows] == [False, True, False]
-
-
 def test_memory_grows_with_the_rows_in_work_and_not_with_those_of_a_file(tmp_path: Path) -> None:
     """A value that a file holds once is unpacked for the rows that are read, not for all."""
     pa = pytest.importorskip("pyarrow", reason="the extra 'parquet' is not installed")

@@ -117,18 +117,6 @@ def test_constraints_are_tested_by_swapping_whole_samples(tmp_path: Path) -> Non
     assert higher(pair["metrics"]["infobench"]["drfr"]) == "neither"
 
 
-def test_a_side_that_leaves_more_undecided_is_named(tmp_path: Path) -> None:
-    decided = {f"x{n}": "mu" for n in range(12)}
-    first = run(tmp_path / "a", dict.fromkeys(decided, "m?"), "1")
-    second = run(tmp_path / "b", decided, "2")
-    pair = only_pair(first, second)
-    assert pair["undecided"]["difference"]["value"] == pytest.approx(0.5)
-    assert any("50.0 %" in note and "0.0 %" in note for note in pair["notes"])
-    alike = only_pair(second, run(tmp_path / "c", decided, "3"))
-    assert alike["undecided"]["p"] == 1
-    assert not any("undecided" in note for note in alike["notes"])
-
-
 # --- what always holds ----------------------------------------------------------------------------
 
 SIDES = st.dictionaries(

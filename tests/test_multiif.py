@@ -7,7 +7,6 @@ import csv
 import json
 import math
 from datetime import date
-from importlib.util import find_spec
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
@@ -136,13 +135,6 @@ def test_parquet_is_read_row_by_row(tmp_path: Path) -> None:
         read(tmp_path / "cut.parquet")
 
 
-@pytest.mark.skipif(bool(find_spec("pyarrow")), reason="heedful[parquet] is installed")
-def test_parquet_without_its_reader_says_what_to_install(tmp_path: Path) -> None:
-    (tmp_path / "data.parquet").write_bytes(b"PAR1")
-    with pytest.raises(InputError, match=r"pip install 'heedful\[parquet\]'"):
-        read(tmp_path / "data.parquet")
-
-
 def said(upto: int) -> list[dict[str, str]]:
     turns: list[dict[str, str]] = []
     for prompt, answer in zip(PROMPTS[:upto], ANSWERS, strict=False):
@@ -214,18 +206,6 @@ def test_a_turn_without_response_fails_and_costs_no_other(tmp_path: Path) -> Non
     }  # fmt: skip
     assert failed.summary["metrics"]["multiif"]["turn_1"]["value"] == 1
     assert failed.summary["metrics"]["multiif"]["turns"]["value"] is None
-
-
-def test_what_the_published_code_could_not_get_is_no_response(tmp_path: Path) -> None:
-    row = record(turn_index="1", responses="[MAX_RETRY=0] Failed.")
-    (sample,) = samples(read(write(tmp_path / "data.csv", [row])))
-    assert sample.response is None
-
-
-def test_turns_that_were_never_asked_are_no_samples(tmp_path: Path) -> None:
-    rows = [answered(turn_3_prompt=""), record("2:2:en", turn_2_prompt="None", turn_3_prompt="")]
-    result = samples(read(write(tmp_path / "data.csv", rows)))
-    assert [sample.id for sample in result] == ["1:1:en-1", "1:1:en-2", "2:2:en-1"]
 
 
 @pytest.mark.parametrize(

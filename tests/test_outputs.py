@@ -10,7 +10,7 @@ import stat
 import sys
 import threading
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -255,14 +255,6 @@ def test_what_goes_wrong_leaves_the_old_output_and_no_part() -> None:
         fail()
     assert Path("out.txt").read_text(encoding="utf-8") == "old"
     assert [path.name for path in Path().iterdir()] == ["out.txt"]
-
-
-def test_python_refuses_as_the_command_line_does(tmp_path: Path) -> None:
-    read = write(tmp_path / "in.jsonl")
-    options: dict[str, Any] = {"judge": "compiled", "output": read}
-    with pytest.raises(UsageError):
-        evaluate(read, **options)
-    assert len(read.read_text(encoding="utf-8").splitlines()) == len(ROWS)
 
 
 @posix

@@ -20,7 +20,7 @@ from heedful.judges import prompts
 from heedful.judges.model import Checklist
 from heedful.models import OpenAIModel, Sampling
 from heedful.models.faults import fault_of
-from heedful.models.redaction import PIECE, QUOTED_CHARACTERS, Redactor
+from heedful.models.redaction import PIECE, Redactor
 from heedful.models.replies import read_completion
 
 if TYPE_CHECKING:
@@ -69,14 +69,6 @@ def test_no_piece_of_a_key_is_left_whatever_form_it_has(name: str, key: str) -> 
     form = FORMS[name](key)
     left = Redactor([key])(f"<<< {form} >>>").removeprefix("<<< ").removesuffix(" >>>")
     assert longest_left(left, form) < PIECE
-
-
-@given(st.text(), KEYS)
-def test_what_is_no_secret_is_quoted(text: str, key: str) -> None:
-    said = Redactor([key])(text)
-    if not set(text) & set(key) and "***" not in text:
-        assert said.removesuffix(" …") == text[:QUOTED_CHARACTERS]
-    assert len(said) <= QUOTED_CHARACTERS + 2
 
 
 async def answer(model: OpenAIModel) -> None:

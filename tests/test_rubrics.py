@@ -178,16 +178,6 @@ def test_labels_may_name_levels() -> None:
         Sample(checklist=asked, labels=["half", True])
 
 
-def test_a_response_to_which_nothing_applies_is_in_no_score() -> None:
-    rows = [(weighted(1, -2), said(MET, UNMET)), (weighted(1, -2), said(NA, NA))]
-    for scoring in ("strict", "faithful"):
-        found = metrics(rows, scoring)
-        for family in ("rubric", "healthbench", "prbench", "researchrubrics"):
-            score = found[family]["score"]
-            assert (score["value"], score["coverage"]) == (1, 1)
-            assert (score["denominator"], score["bounds"]) == (1, [1, 1])
-
-
 @pytest.mark.parametrize(
     ("verdict", "score", "rate"), [(MET, 0.5, 1), (UNMET, 0, 0), (OPEN, None, None)]
 )
@@ -201,19 +191,6 @@ def test_a_must_have(verdict: Status, score: float | None, rate: float | None) -
 
 WEIGHTS = st.sampled_from([-8.0, -5.0, 1.0, 2.0, 3.0, 10.0])
 STATUSES = st.sampled_from([MET, UNMET, OPEN, NA])
-
-
-@given(st.lists(st.lists(st.tuples(WEIGHTS, STATUSES), min_size=1, max_size=4), min_size=2))
-def test_intervals_and_bounds_hold_the_value(rows: list[list[tuple[float, Status]]]) -> None:
-    judged = [(weighted(*(w for w, _ in row)), said(*(s for _, s in row))) for row in rows]
-    for family, rates in metrics(judged).items():
-        for measure in rates.values():
-            if measure["value"] is not None:
-                low, high = measure["bounds"]
-                assert low - 1e-6 <= measure["value"] <= high + 1e-6, family
-            if measure["value"] is not None and measure["interval"] is not None:
-                low, high = measure["interval"]
-                assert low - 1e-6 <= measure["value"] <= high + 1e-6, family
 
 
 # --- what is refused ----------------------------------------------------------------------------

@@ -132,10 +132,10 @@ def _measured(
     function: Callable[..., dict[str, Any]], options: dict[str, Any], console: Mapping[str, Any]
 ) -> dict[str, Any] | None:
     """Measure with a line of progress; or only print what it would take."""
+    from heedful.cli.estimates import estimate_view
     from heedful.engine.dry_run import dry_run
     from heedful.engine.options import ignore
     from heedful.engine.progress import Display
-    from heedful.reporting.estimates import estimate_view
 
     display = Display()
     options["on_progress"] = ignore if "quiet" in console else display

@@ -132,7 +132,7 @@ def carry_out(
         finally:
             display.clear()
     if dry:
-        from heedful.reporting.estimates import estimate_view
+        from heedful.cli.estimates import estimate_view
 
         terminal.console().print(estimate_view(estimate, options.get("max_cost")))
         return 0

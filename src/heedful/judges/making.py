@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from heedful.judges.base import Judge
     from heedful.judges.options import JudgeOptions
     from heedful.judges.prompts import JudgePrompt
-    from heedful.models.base import Model
+    from heedful.models.base import Model, Sampling
 
 __all__ = ["PROMPT", "make_judge", "prompt_for", "protocol_of"]
 
@@ -119,13 +119,7 @@ def _make(name: str, scoring: Scoring, seed: int, options: JudgeOptions) -> Judg
     if name == "compiled":
         return Compiled()
     if name in (CHECKLIST, LIKELIHOOD):
-        asking = (_model_judge if name == CHECKLIST else _likelihood_judge)(options)
-        folder = options.get("images")
-        if folder is None:
-            return asking
-        from heedful.judges.images import WithImages
-
-        return WithImages(asking, Path(folder))
+        return _asking(name, options)
     needs = ("name", "config", "judge")
     made: Judge = plugins.make(
         _PLUGINS, name, needs=needs, built_in=_NAMES, scoring=scoring, seed=seed
@@ -151,49 +145,63 @@ def _refuse_unused(options: JudgeOptions, why: str) -> None:
             )
 
 
-def _model_judge(options: JudgeOptions) -> Judge:
+def _asking(name: str, options: JudgeOptions) -> Judge:
     """Make the judge that calls models: one, or a panel of models and of samples."""
-    from heedful.judges.model import Checklist
-
     if not options.get("model"):
         raise UsageError("the judge has no model", hint="name one: --model, or model= in Python")
     _check_numbers(options)
-    votes = options.get("votes", 1)
+    votes = options.get("votes", 1) if name == CHECKLIST else 1
     calls = cast("CallOptions", {name: each for name, each in options.items() if name in _CALLS})
     how = sampling(1.0 if votes > 1 else 0.0, **calls)
+    models = connect(options["model"], **calls)
+    least = options.get("min_confidence", 0.0)
+    members: list[Judge] = []
+    if name == LIKELIHOOD:
+        from heedful.judges.likelihood import Likelihood
+
+        alone = least if len(models) == 1 else 0.0
+        members += [Likelihood(model, sampling=how, min_confidence=alone) for model in models]
+    else:
+        for model in models:
+            members += _samples(model, votes, how, options)
+    judge = members[0] if len(members) == 1 else Panel(*members, min_confidence=least)
+    folder = options.get("images")
+    if folder is None:
+        return judge
+    from heedful.judges.images import WithImages
+
+    return WithImages(judge, Path(folder))
+
+
+def _samples(model: Model, votes: int, how: Sampling, options: JudgeOptions) -> list[Judge]:
+    """Make the judges of a model's independent samples."""
+    from heedful.judges.compose import Consistent
+    from heedful.judges.model import Checklist
+
+    protocol = protocol_of(model)
+    measure = options.get("measure")
     texts = (options.get("prompt_file"), options.get("system_prompt_file"))
     prompt_file, system_prompt_file = (None if path is None else Path(path) for path in texts)
-    members: list[Judge] = []
-    for model in connect(options["model"], **calls):
-        protocol = protocol_of(model)
-        measure = options.get("measure")
-        measure = protocol.measure if measure is None else measure
-        prompt = prompt_for(
+    prompt = prompt_for(
+        model,
+        options.get("prompt"),
+        explain=options.get("explain", True),
+        prompt_file=prompt_file,
+        system_prompt_file=system_prompt_file,
+    )
+    judges = [
+        Checklist(
             model,
-            options.get("prompt"),
-            explain=options.get("explain", True),
-            prompt_file=prompt_file,
-            system_prompt_file=system_prompt_file,
+            prompt,
+            per_call=options.get("per_call") or protocol.per_call,
+            sampling=how,
+            reasks=options.get("reasks", 1),
+            sample_index=index,
+            measure=Measurement() if (protocol.measure if measure is None else measure) else None,
         )
-        members += [
-            Checklist(
-                model,
-                prompt,
-                per_call=options.get("per_call") or protocol.per_call,
-                sampling=how,
-                reasks=options.get("reasks", 1),
-                sample_index=index,
-                measure=Measurement() if measure else None,
-            )
-            for index in range(votes)
-        ]
-    if options.get("reject_contradictions"):
-        from heedful.judges.compose import Consistent
-
-        members = [Consistent(member) for member in members]
-    if len(members) == 1:
-        return members[0]
-    return Panel(*members, min_confidence=options.get("min_confidence", 0.0))
+        for index in range(votes)
+    ]
+    return [*map(Consistent, judges)] if options.get("reject_contradictions") else [*judges]
 
 
 def protocol_of(model: Model) -> Protocol:
@@ -227,23 +235,6 @@ def prompt_for(
         prompt_file=prompt_file,
         system_prompt_file=system_prompt_file,
     )
-
-
-def _likelihood_judge(options: JudgeOptions) -> Judge:
-    """Make the judge that reads log-probabilities, or a panel of several models."""
-    from heedful.judges.likelihood import Likelihood
-
-    if not options.get("model"):
-        raise UsageError("the judge has no model", hint="name one: --model, or model= in Python")
-    _check_numbers(options)
-    calls = cast("CallOptions", {name: each for name, each in options.items() if name in _CALLS})
-    how = sampling(0.0, **calls)
-    models = connect(options["model"], **calls)
-    least = options.get("min_confidence", 0.0)
-    if len(models) == 1:
-        return Likelihood(models[0], sampling=how, min_confidence=least)
-    members = [Likelihood(model, sampling=how) for model in models]
-    return Panel(*members, min_confidence=least)
 
 
 def _check_numbers(options: JudgeOptions) -> None:
