@@ -20,7 +20,7 @@ from fault_server import refusal
 from heedful import Message, StopRunError, respond
 from heedful.core.errors import ModelError, UsageError
 from heedful.engine.call_cache import cache_calls, complete
-from heedful.engine.processes import RemoteStore
+from heedful.engine.workers import RemoteStore
 from heedful.models import OpenAIModel, Sampling, ScriptedModel
 from numbered_rows import children, judge, lives, rows, serving, usage, verdicts
 
@@ -108,8 +108,6 @@ def test_a_run_in_processes_that_is_killed_is_resumed_and_leaves_no_process(
 
 
 def test_what_several_processes_cannot_do_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="--max-cost"):
-        judge("http://127.0.0.1:9/v1", 2, tmp_path / "a", executor="processes", max_cost=1.0)
     model = OpenAIModel("m", base_url="http://127.0.0.1:9/v1", api_key="none")
     with pytest.raises(UsageError, match="--executor processes"):
         respond(rows(2), models=model, executor="processes")

@@ -18,6 +18,9 @@ __all__ = ["CONCURRENCY", "RunOptions", "ignore", "refuse_unknown"]
 EXECUTORS = ("local", "processes", "ray", "batch")
 """Where the calls of a run are made, beside what plugins add."""
 
+SENDING = ("processes", "ray")
+"""Those that work on whole rows elsewhere, which only some jobs can."""
+
 EXECUTOR_PLUGINS = "heedful.executors"
 
 CONCURRENCY = 64
@@ -38,9 +41,10 @@ class RunOptions(TypedDict, total=False):
         max_cost: dollars that the run may spend on models, over all its sessions.
         prices: dollars by model; heedful's own table by default.
         on_progress: called with the progress after each row.
-        executor: where calls are made: ``local``, from this process; ``processes``, from several on
-            this machine's cores; ``batch``, through the provider's batch endpoint: at half the
-            price, within a day; ``ray``, from the workers of a Ray cluster; or a plugin's name.
+        executor: where rows are worked on: ``local``, in this process; for judging also
+            ``processes``, several on this machine's cores, and ``ray``, the workers of a Ray
+            cluster; ``batch``, with calls through the provider's batch endpoint: at half the price,
+            within a day; or a plugin's name.
         prefix_cache: tokens that a dry run takes a server's prefix cache to hold; 400,000 by
             default.
     """
@@ -86,6 +90,7 @@ def executor_of(options: RunOptions) -> str:
 def refuse_unusable_options(options: RunOptions, *, sendable: bool) -> None:
     """Refuse what no run of a job could have, before anything is read."""
     refuse_unknown(options)
-    if executor_of(options) == "processes" and not sendable:
-        what = "--executor processes is for judging: evaluate, rejudge and meta"
+    executor = executor_of(options)
+    if executor in SENDING and not sendable:
+        what = f"--executor {executor} is for judging: evaluate, rejudge and meta"
         raise UsageError(what, hint="use --executor local")
