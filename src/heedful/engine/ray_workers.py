@@ -41,6 +41,9 @@ OBJECT_STORE = 100 * 2**20
 REACHED_S = 10.0
 """Seconds in which a cluster's port must answer."""
 
+STARTED_S = 15.0
+"""Seconds after which rows don't wait for all workers: a busy cluster may start some much later."""
+
 
 class RayWorker:
     """A worker's end: messages come and go in calls of its methods, many at a time."""
@@ -127,7 +130,7 @@ class RayWorkers(Workers):
     _reason = ""
 
     async def start(self) -> None:
-        """Connect, and start the actors; the first that is ready gets the first rows."""
+        """Connect, and start the actors; rows wait a while until all are ready."""
         if find_spec("ray") is None:
             raise UsageError("--executor ray needs Ray", hint="pip install 'heedful[ray]'")
         import ray
@@ -145,15 +148,23 @@ class RayWorkers(Workers):
             hint = "use --executor local, or serve the model and give its URL"
             raise UsageError(what, hint=hint) from error
         # On a cluster whose CPUs are taken, fractions find room; calls mostly wait.
+        self._all_started = asyncio.Event()
         self._actor = ray.remote(RayWorker).options(
             num_cpus=min(1.0, cpus / wanted), scheduling_strategy="SPREAD"
         )
         for _ in range(wanted):
             self._start_one()
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._all_started.wait(), STARTED_S)
 
     def _start_one(self) -> None:
         self.starting += 1
         self.spawn(self._connected(self._actor.remote()))
+
+    def _count_started(self) -> None:
+        self.starting -= 1
+        if not self.starting:
+            self._all_started.set()
 
     async def _connected(self, actor: Any) -> None:
         """Wait until an actor is ready; then pass on its messages until it dies."""
@@ -167,7 +178,8 @@ class RayWorkers(Workers):
             if version != __version__:
                 what = f"Ray's workers have heedful {version}, this process has {__version__}"
                 raise StopRunError(what, hint="install one version everywhere")  # noqa: TRY301
-            self.starting, ready = self.starting - 1, True
+            ready = True
+            self._count_started()
             self.add(Worker(reader, Outbox(_ActorWriter(actor)), partial(ray.kill, actor)))
             while True:
                 reader.feed_data(await actor.take.remote())
@@ -176,7 +188,7 @@ class RayWorkers(Workers):
             logger.warning("a Ray worker is lost: %s", self._reason)
             reader.feed_eof()
             if not ready:
-                self.starting -= 1
+                self._count_started()
                 self.assign_waiting()
         finally:
             with suppress(Exception):  # unreachable rather than dead: it must not call any more
