@@ -118,9 +118,10 @@ class CostFlags(Logs):
         dry_run: Only count the calls, tokens and dollars that the run would take.
         max_cost: Stop before more dollars are spent than this, over all sessions of the run.
         prices: A file, {"MODEL": {"prompt": 1, "completion": 2}}, in dollars per million tokens.
-        executor: Where models are called: local, from this process; processes, from several on this
-            machine (evaluate, rejudge and meta); ray, from the workers of a Ray cluster; batch,
-            through the provider's batch endpoint, at half the price and within a day.
+        executor: Where rows are worked on: local, in this process; processes, in several on this
+            machine, or ray, in the workers of a Ray cluster (both: evaluate, rejudge and meta);
+            batch, with calls through the provider's batch endpoint, at half the price and within a
+            day.
         quiet: Print no results and no progress.
     """
 

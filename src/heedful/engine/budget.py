@@ -158,7 +158,7 @@ class Accounts(Protocol):
         sent: int,
         expected: int,
         limit: int | None,
-        marked: bool,
+        marked: bool,  # noqa: FBT001
         /,
     ) -> float: ...
     def release(self, reserved: float, /) -> None: ...
@@ -168,7 +168,7 @@ class Accounts(Protocol):
         names: Sequence[str],
         sent: int,
         expected: int,
-        counted: bool,
+        counted: bool,  # noqa: FBT001
         /,
     ) -> None: ...
 

@@ -26,11 +26,11 @@ class Processes(Workers):
 
     async def start(self) -> None:
         """Fork them."""
+        self._pids: list[int] = []
         if not hasattr(os, "fork"):
             raise UsageError("--executor processes needs a machine that can fork")
         wanted = available_cores(FEWEST)
         assignment = self.assignment(wanted)
-        self._pids: list[int] = []
         ends: list[int] = []
         for _ in range(wanted):
             ours, theirs = socket.socketpair()

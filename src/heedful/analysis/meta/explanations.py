@@ -22,6 +22,7 @@ from heedful.data.formats.base import write_json
 from heedful.engine.call_cache import attempt, attempts
 from heedful.engine.cost import CostSummary
 from heedful.engine.job import Job
+from heedful.engine.options import SENDING
 from heedful.engine.purpose import EXPLAINED_TOKENS, Purpose
 from heedful.engine.runner import Item
 from heedful.engine.saved_run import SUMMARY
@@ -77,7 +78,7 @@ async def compare(
         retry_failed=bench.retry_failed,
         max_cost=bench.left(),
         prices=bench.prices,
-        executor=bench.executor,
+        executor="local" if bench.executor in SENDING else bench.executor,
         on_progress=bench.on_progress,
     )
 
