@@ -211,7 +211,6 @@ TRAPS: list[tuple[str, str, bool | None]] = [
     ("Write a 4-line poem.", "Go in\nGo out\nGo up\nGo down", True),
     ("Write a 3-line poem.", "Go in\nGo out\nGo up\nGo down", None),
     ("Write a 4-line poem.", "Go in\n\nGo out\nGo up\nGo down", None),
-    ("Write a 4-line poem.", "Hi there\nGo out\nGo up\nGo down", None),
     ("Write the first line in capitals.", "RAIN FELL\nand so on", True),
     ("Write the first line in capitals.", "Title\n\nRAIN FELL\nand so on", None),
     ("不能使用“您”，使用“你”", "今天下雨了。", None),

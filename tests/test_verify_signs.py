@@ -33,7 +33,7 @@ CASES: list[tuple[str, dict[str, Any], list[str], list[str], list[str]]] = [
             "一、雨\n下了。", "It fell.\n\n*Snow*\n\nIt fell.",
         ],
         [
-            "**Rain** and snow.\n\nText.", "    # code", "```\n# comment\n```", "Only text.",
+            "**Rain** and snow.\n\nText.", "```\n# comment\n```", "Only text.",
             "\\# none", "It is #rain and #snow.",
         ],
     ),

@@ -65,16 +65,19 @@ _TITLES = _words(
 )
 """A name follows these."""
 _GOING_ON = frozenset(
-    "approx ca cf e.g eq eqs fig figs i.e nos pp viz vol vols vs z.b d.h u.a p.ex p.ej т.е".split()  # noqa: SIM905
+    "approx ca cf e.g eq eqs figs i.e nos pp viz vol vols vs z.b d.h u.a p.ex p.ej т.е".split()  # noqa: SIM905
 )
 """Something always follows these."""
-_FINAL_TOO = frozenset(
-    """
+_FINAL_TOO = (
+    frozenset(
+        """
     al appx apt assn assoc asst avg bldg blvd bros ch chr corp dept dist div ed eds eg esp esq est
-    etc ext ft hr hrs hwy inc incl intl jr kg km lb lbs llc ltd mt no nr op p para pl plc pt rd sec
-    sq sr str tel trans univ usw vol wt yd yr yrs
+    etc ext ft hr hrs hwy inc incl intl jr kg km lb lbs llc ltd mt nr op p para pl plc pt rd sec
+    fig sq sr str tel trans univ usw vol wt yd yr yrs
     """.split()  # noqa: SIM905
-) | (built_in().abbreviations - {"in"})
+    )
+    | built_in().abbreviations
+)
 """These may end a sentence."""
 _FREQUENT = frozenset(
     """
@@ -224,7 +227,7 @@ def _after_dot(  # noqa: PLR0911 - one for each kind of word
         return _before_small(stop, word, style)
     if not after[0].isalnum() or stop.closed:
         return None
-    numbered = word in _FINAL_TOO and after[0].isdigit()
+    numbered = after[0].isdigit() and (word in _FINAL_TOO or word == "no")
     if numbered or word in _GOING_ON or word in _TITLES:
         return False
     if word[-1:].isdigit():
