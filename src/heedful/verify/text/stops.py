@@ -174,6 +174,7 @@ _UNSPACED = re.compile(f"[{scripts.HAN}{scripts.KANA}]")
 _NEW_SENTENCE = re.compile(r"[^\W\d_a-z](?:[^\W\d_]|\s)|\d{1,3}\s+[^\W\d_a-z]")
 _DOTTED = re.compile(r"(?:[^\W\d_]{1,3}\.)+[^\W\d_]{1,3}")
 _ROMAN = re.compile("[IVXLC]+")
+_VOWEL = re.compile(r"[aeiouyäöüáéíóúàèìòùâêîôûаеёиоуыэюя]|[^\W_a-zа-яё]")
 _SHORT = 4
 _FEW_DIGITS = 3
 
@@ -203,7 +204,7 @@ def _ends(stop: _Stop, style: Style) -> bool | None:  # noqa: PLR0911 - one for 
 
 def _without_space(stop: _Stop, after: str) -> bool | None:
     """Judge a stop within a run of signs: a new sentence, a name, an address, a number."""
-    if not stop.before or _ADDRESS.search(stop.before):
+    if not stop.before or _ADDRESS.search(stop.before) or "@" in after.split(None, 1)[0]:
         return False
     if stop.mark[-1] != ".":
         return True if _UNSPACED.match(after[0]) else None
@@ -236,7 +237,7 @@ def _after_dot(  # noqa: PLR0911 - one for each kind of word
         return True if len(word) > _FEW_DIGITS or _is_starter(after) else None
     if len(word) == 1 or _ROMAN.fullmatch(stop.before) or _DOTTED.fullmatch(word):
         return False if stop.alone else None
-    if word in _FINAL_TOO:
+    if word in _FINAL_TOO or not _VOWEL.search(word):
         return None
     # In another language a short word may be an abbreviation.
     sure = len(word) > _SHORT or (word.isascii() and not word.isalpha())
