@@ -1,4 +1,4 @@
-"""A run's rate made right by a few labels: which rows to label, how many, and what comes of it."""
+"""A run's rate corrected by a few labels: which rows to label, how many, and the estimate."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 __all__ = ["DRAW", "blank", "calibrate", "document", "draw", "plan"]
 
 FEWEST = 2
-"""Labels of a kind of row that a variance takes."""
+"""Labels of a kind of row that a variance needs."""
 
 DRAW = "draw"
 """Field of a drawn row: how it was drawn."""
@@ -93,7 +93,7 @@ def blank(sample: Sample) -> dict[str, Any]:
 
 
 def _is_labelled(path: Path) -> bool:
-    """Check whether somebody has filled in a label, in a file of whatever content."""
+    """Check whether a label is filled in; the file may hold anything."""
     if not path.is_file():
         return False
     with path.open(encoding="utf-8", errors="replace") as file:
@@ -280,7 +280,7 @@ def _stratum(units: Sequence[DrawUnit], known: Mapping[str, float]) -> Stratum:
 
 
 def _bias(units: Sequence[DrawUnit], known: Mapping[str, float]) -> dict[str, Any]:
-    """Say with what the judge's errors go: verdict minus label, above 0 where it is too kind."""
+    """Relate the judge's errors (verdict minus label) to models and lengths."""
     labelled = [unit for unit in units if unit.id in known and unit.decided]
     errors = [unit.verdict - known[unit.id] for unit in labelled]
     by_model: dict[str, list[float]] = {}
@@ -475,7 +475,7 @@ def _tables(result: Mapping[str, Any]) -> Iterator[Table]:
     ]
     length = bias["length"]
     note = (
-        "Verdict minus label, in points: above 0 the judge is too kind. Rank correlation of the "
+        "Verdict minus label, in points: above 0 the judge is too lenient. Rank correlation of the "
         f"error with the response's length: {decimal(length['rho'], 2)} "
         f"({interval(length['interval'], decimal, 2)})."
     )

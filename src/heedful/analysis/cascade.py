@@ -1,4 +1,4 @@
-"""Cascades replayed from saved runs: where may a small judge be trusted, and what does that save?
+"""Replay cascades from saved runs: when can a small judge be trusted, and what does that save?
 
 A cascade asks a small judge first, and a large one where the small one isn't confident enough. Both
 have judged the same rows already, so every threshold can be tried without a call. The threshold is
@@ -48,11 +48,11 @@ class ReplayedVerdict(NamedTuple):
     large: bool | None
 
     def right(self, threshold: float) -> bool:
-        """Tell whether the cascade is right; what stays undecided isn't."""
+        """Check whether the cascade is right; undecided isn't."""
         return (self.large if self.goes_on(threshold) else self.small) == self.truth
 
     def goes_on(self, threshold: float) -> bool:
-        """Tell whether the large judge is asked."""
+        """Check whether the large judge is asked."""
         return self.small is None or self.confidence < threshold
 
 
@@ -96,7 +96,7 @@ def replay(
 
 
 def _halves(cases: Iterable[ReplayedRow]) -> tuple[list[ReplayedRow], list[ReplayedRow]]:
-    """Part the rows into two halves, each instruction as a whole."""
+    """Split the rows into two halves, each instruction whole."""
     parts: tuple[list[ReplayedRow], list[ReplayedRow]] = ([], [])
     for case in cases:
         parts[case.cluster[0] % 2].append(case)

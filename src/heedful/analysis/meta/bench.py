@@ -36,28 +36,27 @@ class MetaOptions(TypedDict, total=False):
     """Further options of :func:`heedful.meta`.
 
     Attributes:
-        responses: a file with the responses, joined on key or prompt, where the data has none.
-        format: the format's name; detected from the file by default.
-        reasoning: ``strip`` or ``keep`` that of responses; see :func:`heedful.evaluate`.
-        by: the tag that averages per type go by; ``task`` by default.
-        truth: take the verdicts of code as the labels: ``rules``, ``compiled``, or both with a
-            comma.
+        responses: A file with the responses, joined on key or prompt, where the data has none.
+        format: The format of the data; detected from the file by default.
+        reasoning: strip or keep the reasoning before a response's answer, as in evaluate.
+        by: The tag that averages per type go by. Default: task.
+        truth: Take the verdicts of code as the labels: rules, compiled, or both with a comma.
         probes: judge again under these: ``repeat``, ``order``, ``length``.
         correct: runs on rows without labels, by one of the judges, whose rate of constraints met
             is to be corrected for that judge's errors.
         arbiter: a model that compares two judges' explanations.
-        folder: where the judges' runs are stored; the same call again resumes them. Temporary by
-            default.
+        folder: Where the judges' runs are kept; the same command again goes on there. Default:
+            heedful-runs for a command; a temporary one for a call.
         concurrency: how many rows may be judged at a time; 64 by default.
-        retry_failed: in a folder, work again on the rows, and pairs of explanations, that failed or
-            were left undecided.
+        retry_failed: Work again on the rows, and pairs of explanations, that failed or were left
+            undecided, and only those.
         max_cost: dollars that may be spent on models, over all judges and all sessions.
         prices: dollars by model; heedful's own table by default.
         executor: where calls are made; see :class:`heedful.RunOptions`.
         on_progress: called with the progress after each row.
     """
 
-    responses: Name | None
+    responses: str | os.PathLike[str] | None
     format: str | None
     reasoning: ReasoningMode | None
     by: str
@@ -65,7 +64,7 @@ class MetaOptions(TypedDict, total=False):
     probes: Sequence[str]
     correct: Sequence[Name]
     arbiter: Model | None
-    folder: Name | None
+    folder: str | os.PathLike[str] | None
     concurrency: int
     retry_failed: bool
     max_cost: float | None
@@ -113,7 +112,7 @@ class Bench:
         self._spent = 0.0
 
     async def judged(self, judge: Judge) -> Evaluation:
-        """Judge all rows; in a folder, go on where an earlier call stood."""
+        """Judge all rows; in a folder, resume what an earlier call began."""
         result = await evaluate_async(**self._job(judge), **self.limits())
         self._spent += (result.summary.get("cost") or {}).get("dollars") or 0.0
         return result

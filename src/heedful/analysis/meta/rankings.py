@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from heedful.analysis.meta.entries import NOT_APPLICABLE
 from heedful.analysis.meta.labels import MET, UNMET
-from heedful.metrics.pairwise import TIE, Choice, choices
-from heedful.metrics.ranking import Edges, best_of, ranking
+from heedful.metrics.ranking import TIE, Choice, Edges, best_of, choices, ranking
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -27,38 +26,47 @@ class Score(NamedTuple):
     high: float
 
 
-def ranked(entry: JudgeEntry, labelled: Labelled, *, zero: bool) -> Ranking | None:
-    """Measure how one entry ranks the responses to each instruction.
+Scores = dict[str, list[Score]]
+"""By row id, one for each sample of the judge."""
+
+
+def rankings(entry: JudgeEntry, labelled: Labelled, *, zero: bool) -> dict[str, Any]:
+    """Measure how one entry ranks the responses to each instruction; nothing where none is ranked.
 
     A response's score is the share of its points that it earned (of its constraints that it met,
     where these have no weights): (S - N) / (P - N), see :mod:`heedful.metrics.rubrics`. A pair is
     undecided where the undecided verdicts could turn it.
     """
-    known = {target.id: samples for target, samples in entry.rows(labelled)}
+    if all(target.preferred_to is None for target in labelled.targets.values()):
+        return {}
+    scores = {
+        target.id: [_score(target, states, entry.shares) for states in samples]
+        for target, samples in entry.rows(labelled)
+    }
+    found = {
+        "ranking": _ranked(scores, labelled, zero=zero),
+        "best_of": _best_ranked(scores, labelled),
+    }
+    return {name: measured for name, measured in found.items() if measured is not None}
+
+
+def _ranked(scores: Scores, labelled: Labelled, *, zero: bool) -> Ranking | None:
     edges: dict[tuple[str | None, int], Edges] = defaultdict(Edges)
     for target in labelled.targets.values():
         key = target.group, target.cluster
         if target.preferred_to is not None and zero:
             edges[key] = edges[key].plus(Edges())
         for other in target.preferred_to or ():
-            worse = labelled.targets.get(other)
-            if worse is None:
+            if other not in scores:
                 edges[key] = edges[key].plus(Edges(undecided=1))
                 continue
-            for first, second in zip(known[target.id], known[other], strict=False):
-                pair = _compare(
-                    _score(target, first, entry.shares), _score(worse, second, entry.shares)
-                )
-                edges[key] = edges[key].plus(pair)
+            for better, worse in zip(scores[target.id], scores[other], strict=False):
+                edges[key] = edges[key].plus(_compare(better, worse))
     return ranking([(group, counted) for (group, _), counted in edges.items()], zero=zero)
 
 
-def best_ranked(entry: JudgeEntry, labelled: Labelled) -> BestOf | None:
-    """Measure how often one entry scores the best response to an instruction highest.
-
-    Several samples of a judge count as their mean.
-    """
-    known = {target.id: samples for target, samples in entry.rows(labelled)}
+def _best_ranked(scores: Scores, labelled: Labelled) -> BestOf | None:
+    """Measure how often the best response scores highest; several samples count as their mean."""
     responses: dict[int, list[Target]] = defaultdict(list)
     for target in labelled.targets.values():
         if target.preferred_to is not None:
@@ -69,17 +77,10 @@ def best_ranked(entry: JudgeEntry, labelled: Labelled) -> BestOf | None:
             others = {other.id for other in together} - {best.id}
             worse = set(best.preferred_to or ())
             if worse and others <= worse:
+                unread = [Score(0.0, 1.0)] * len(worse - others)
                 shares = [
-                    _share_of_first(
-                        _score(best, states, entry.shares),
-                        [
-                            _score(labelled.targets[name], known[name][place], entry.shares)
-                            if name in others
-                            else Score(0.0, 1.0)  # a row that could not be read
-                            for name in worse
-                        ],
-                    )
-                    for place, states in enumerate(known[best.id])
+                    _share_of_first(own, [*(scores[name][place] for name in others), *unread])
+                    for place, own in enumerate(scores[best.id])
                 ]
                 lows, highs = zip(*shares, strict=True)
                 ends.append((sum(lows) / len(lows), sum(highs) / len(highs)))

@@ -65,7 +65,7 @@ LIKELIHOOD = "likelihood"
 _OF_LIKELIHOOD = ("judge", "model")
 
 MOST = 64
-"""Protocols of a sweep: more are a mistake, or would make the best of them a matter of luck."""
+"""Protocols of a sweep; the best of more would be a matter of luck."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,7 +58,7 @@ def document(summary: Mapping[str, Any]) -> Document:
 
 
 def headline(summary: Mapping[str, Any]) -> str:
-    """Say what was measured on what."""
+    """Summarize what was measured, and on which labels."""
     labels = summary["labels"]
     total = labels["met"] + labels["unmet"]
     origins = ", ".join(
