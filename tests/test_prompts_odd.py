@@ -63,11 +63,7 @@ def test_plain_reads_through_what_leaves_one_reading(text: str) -> None:
         ("<c2>\nVERDICT: MET\nVERDICT: UNMET\n</c2>\n<c1>\n</c1>", "-u", ""),
         ("<c2>\nVERDICT: partially\n</c2>", "--", "concludes 'partially'"),
         ("<c2>\nVERDICT: MET\nBut no.\n</c2>", "--", "goes on behind its verdict"),
-        (
-            "<c2>\nVERDICT: MET\n</c2>\n<c2>\nVERDICT: UNMET\n</c2>",
-            "--",
-            "more than one block <c2>",
-        ),
+        ("<c2>\nVERDICT: MET\n</c2>\n<c2>\nVERDICT: UNMET\n</c2>", "--", "more than one"),
         ("<c2>\nVERDICT: MET\n</c1>", "--", "tags of block 2 do not pair"),
         ("<c0>\nVERDICT: MET\n</c0>\n<c1>\nVERDICT: UNMET\n</c1>", "--", "numbers do not say"),
     ],
@@ -78,37 +74,12 @@ def test_plain_does_not_guess(text: str, expected: str, reason: str) -> None:
     assert reason in judgments[-1].explanation
 
 
-REMARKS = st.lists(
-    st.sampled_from(
-        [
-            "Yes",
-            "no",
-            ":",
-            "：",
-            " ",
-            "\n",
-            "\n\n",
-            "> ",
-            "<c1>",
-            "</c1>",
-            "VERDICT",
-            "verdict: met",
-            "结论：满足",
-            "Constraint: a",
-            "要求：b",
-            "\u200b",
-            "It does not meet the constraint.",
-            "<",
-            "VERDICT: MET\n",
-            "The requirement is met.",
-            "```",
-            "ｖｅｒｄｉｃｔ：met",
-            "\r",
-            "\x0b",
-        ]
-    ),
-    max_size=6,
-).map("".join)
+PIECES = (
+    *("Yes", ":", "：", " ", "\n", "> ", "<c1>", "</c1>", "VERDICT", "verdict: met", "结论：满足"),
+    *("Constraint: a", "要求：b", "\u200b", "It does not meet the constraint.", "<", "```", "\r"),
+    *("VERDICT: MET\n", "ｖｅｒｄｉｃｔ：met", "\x0b"),
+)
+REMARKS = st.lists(st.sampled_from(PIECES), max_size=6).map("".join)
 
 
 @given(
@@ -135,12 +106,12 @@ def test_plain_needs_no_tags_for_one_constraint() -> None:
     assert verdicts(plain.parse(twice, constraints("a"))) == "u"
 
 
+# --- odd replies: structured ------------------------------------------------------------------
+
+
 def test_a_text_that_two_constraints_share_goes_by_its_number() -> None:
     text = "<c2>\nConstraint: a\nVERDICT: MET\n</c2>\n<c1>\nConstraint: a\nVERDICT: UNMET\n</c1>"
     assert verdicts(plain.parse(text, constraints("a", "a"))) == "um"
-
-
-# --- odd replies: structured ------------------------------------------------------------------
 
 
 def entry(constraint: object, verdict: object, explanation: object = "") -> dict[str, object]:

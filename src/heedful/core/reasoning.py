@@ -35,24 +35,24 @@ _FIELDS = ("reasoning_content", "reasoning")
 """Fields of a message in which servers return its reasoning."""
 
 _NAME = r"(?i:think|thinking|thought|reasoning|seed:think)"
-_OPENING = rf"<{_NAME}>|\[THINK\]|◁think▷"
-_CLOSING = rf"</{_NAME}>|\[/THINK\]|◁/think▷"
-_BEGIN = re.compile(rf"\s*(?:{_OPENING})")
-_CLOSE = re.compile(_CLOSING)
-_TAG = re.compile(rf"(?P<opening>{_OPENING})|{_CLOSING}")
+_OPENING = rf"<{_NAME}>|\[THINK\]|◁think▷|<\|START_THINKING\|>|<\|channel>thought"
+_CLOSING = rf"</{_NAME}>|\[/THINK\]|◁/think▷|<\|END_THINKING\|>|<channel\|>"
+_BEGIN = re.compile(rf"\s*(?:<\|im_start\|>assistant\s*)?(?:{_OPENING})")
+# Between backticks a tag is only mentioned.
+_CLOSE = re.compile(rf"(?<!`)(?:{_CLOSING})(?!`)")
+_TAG = re.compile(rf"(?<!`)(?:(?P<opening>{_OPENING})|{_CLOSING})(?!`)")
+_MENTION = re.compile(r" [a-z]")
+"""What follows a tag that a sentence begins with: ``<think> tags wrap …``."""
 
 _CHANNEL = re.compile(r"\s*(?:<\|start\|>assistant)?<\|channel\|>")
 _FINAL = re.compile(r"<\|channel\|>final(?:\s*<\|constrain\|>\w+)?<\|message\|>")
-_ENDS = ("<|return|>", "<|end|>")
 """OpenAI's Harmony: channels, of which the final one is the answer."""
 
-_BARE_CHANNEL = re.compile(r"\s*analysis(?=[A-Z]\w* )")
+_BARE_CHANNEL = re.compile(r"\s*analysis(?=[^\sa-z])")
 _BARE_FINAL = "assistantfinal"
 """The same, decoded without its special tokens."""
 
-_FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})")
-_TICKS = re.compile("`+")
-_HIDE = str.maketrans("<[◁", "   ")
+_AROUND_ANSWERS = ("<|START_RESPONSE|>", "<|END_RESPONSE|>", "<|return|>", "<|end|>")
 _NEAR = 80
 """Characters beside a tag that tell whether a sentence mentions it."""
 
@@ -67,7 +67,7 @@ def separate(text: str, *, lost_opening: bool = True) -> tuple[str, str | None]:
     Reasoning is what a response begins with in ``<think>`` or a similar tag, in ``[THINK]`` or in
     Harmony's channels, and what stands before a closing tag whose opening tag is lost, since the
     chat template wrote it. The answer is empty where the reasoning doesn't end. A tag that is only
-    mentioned, in a sentence or in code, is text.
+    mentioned, in a sentence or between backticks, is text.
 
     >>> separate("<think>Two, or three?</think>\n\nThree.")
     ('Three.', 'Two, or three?')
@@ -78,21 +78,18 @@ def separate(text: str, *, lost_opening: bool = True) -> tuple[str, str | None]:
     tagged = any(sign in text for sign in "<[◁") and _TAG.search(text)
     if not (tagged or _CHANNEL.match(text) or _BARE_CHANNEL.match(text)):
         return text, None
-    visible = _without_code(text)
-    if _BEGIN.match(text) and not _CLOSE.search(visible):
-        visible = text  # a draft's stray backticks paired with the answer's
     thoughts: list[str] = []
     start = 0
-    while (block := _block(text, visible, start, lost_opening=lost_opening)) is not None:
+    while (block := _block(text, start, lost_opening=lost_opening)) is not None:
         opening = _BEGIN.match(text, start)
         thoughts.append(text[opening.end() if opening else start : block[0]].strip())
         start = block[1]
     if not thoughts:
         return text, None
     answer = text[start:].lstrip()
-    if _CHANNEL.match(text):
-        for token in _ENDS:
-            answer = answer.rstrip().removesuffix(token)
+    for token in _AROUND_ANSWERS:
+        if token in answer:
+            answer = answer.removeprefix(token).rstrip().removesuffix(token)
     return answer, "\n\n".join(filter(None, thoughts))
 
 
@@ -131,9 +128,9 @@ def answered(sample: Sample) -> Sample:
 
 def has_no_answer(sample: Sample) -> bool:
     """Tell whether a response is reasoning and nothing else."""
-    if sample.reasoning is None or sample.response is None:
+    if sample.reasoning is None or sample.tool_calls:
         return False
-    return is_blank(sample.response) and not sample.tool_calls
+    return is_blank(sample.response or "")
 
 
 def _answered_turn(turn: Message) -> Message:
@@ -145,7 +142,7 @@ def _answered_turn(turn: Message) -> Message:
     return turn.model_copy(update={"content": answer, "reasoning": thought})
 
 
-def _block(text: str, visible: str, start: int, *, lost_opening: bool) -> tuple[int, int] | None:
+def _block(text: str, start: int, *, lost_opening: bool) -> tuple[int, int] | None:
     """Return where the reasoning that begins at a place ends, and where the rest begins."""
     nowhere = len(text), len(text)
     if _CHANNEL.match(text, start):
@@ -154,14 +151,13 @@ def _block(text: str, visible: str, start: int, *, lost_opening: bool) -> tuple[
     if _BARE_CHANNEL.match(text, start):
         at = text.find(_BARE_FINAL, start)
         return (at, at + len(_BARE_FINAL)) if at >= 0 else None
-    if _BEGIN.match(text, start):
-        closing = _CLOSE.search(visible, start)
-        return closing.span() if closing else nowhere
-    for tag in _TAG.finditer(visible, start) if lost_opening else ():
-        if tag["opening"]:
-            return None
-        if _ends_reasoning(visible, tag):
-            return tag.span()
+    if opening := _BEGIN.match(text, start):
+        if closing := _CLOSE.search(text, opening.end()):
+            return closing.span()
+        return None if _MENTION.match(text, opening.end()) else nowhere
+    for tag in _TAG.finditer(text, start) if lost_opening else ():
+        if tag["opening"] or _ends_reasoning(text, tag):
+            return None if tag["opening"] else tag.span()
     return None
 
 
@@ -174,36 +170,3 @@ def _ends_reasoning(text: str, tag: re.Match[str]) -> bool:
     if not before.strip() or before.rstrip().endswith(_SENTENCE_ENDS):
         return True
     return not before[-1].isspace() and before[-1] not in _BEFORE_MENTION
-
-
-def _without_code(text: str) -> str:
-    """Hide the tags in code: in fences that end, and between backticks on one line."""
-    lines = text.splitlines(keepends=True)
-    fence, opened = "", 0
-    for number, line in enumerate(lines):
-        mark = _FENCE.match(line)
-        if not fence and mark:
-            fence, opened = mark[1], number
-        elif not fence:
-            lines[number] = _without_spans(line)
-        elif mark and mark[1].startswith(fence) and not line[mark.end() :].strip():
-            lines[opened:number] = [each.translate(_HIDE) for each in lines[opened:number]]
-            fence = ""
-    return "".join(lines)
-
-
-def _without_spans(line: str) -> str:
-    """Hide the tags between two equal runs of backticks."""
-    runs = list(_TICKS.finditer(line))
-    later: dict[int, int] = {}
-    partners: dict[int, int] = {}
-    for run in reversed(runs):
-        length = len(run[0])
-        partners[run.start()] = later.get(length, 0)
-        later[length] = run.end()
-    parts, at = [], 0
-    for start, end in reversed(partners.items()):
-        if start >= at and end:
-            parts += [line[at:start], line[start:end].translate(_HIDE)]
-            at = end
-    return "".join([*parts, line[at:]])

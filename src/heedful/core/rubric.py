@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING, Any
 
 from heedful.core.nouns import Judgment, Status
@@ -124,16 +125,10 @@ def _scale_problem(scale: Scale) -> str | None:
 
 
 def _circle(checklist: Sequence[Constraint]) -> list[int]:
-    """Return the numbers of the constraints that can never be asked."""
-    parents = [len({*each.depends_on}) for each in checklist]
-    children: dict[int, list[int]] = {}
-    for number, each in enumerate(checklist, start=1):
-        for other in {*each.depends_on}:
-            children.setdefault(other, []).append(number)
-    ready = [number for number, count in enumerate(parents, start=1) if not count]
-    for number in ready:  # grows while it is read
-        for child in children.get(number, ()):
-            parents[child - 1] -= 1
-            if not parents[child - 1]:
-                ready.append(child)
-    return [number for number, count in enumerate(parents, start=1) if count]
+    """Return the numbers of constraints that wait for each other."""
+    parents = {number: each.depends_on for number, each in enumerate(checklist, start=1)}
+    try:
+        TopologicalSorter(parents).prepare()
+    except CycleError as error:
+        return sorted({*error.args[1]})
+    return []

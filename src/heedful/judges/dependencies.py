@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from graphlib import TopologicalSorter
+from typing import TYPE_CHECKING
 
 from heedful.core.nouns import Critique, Judgment, Status
 from heedful.core.reasoning import NO_ANSWER, has_no_answer
 from heedful.engine.dry_run import is_dry_run
+from heedful.judges.base import merged
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from heedful.core.nouns import Constraint, Expense, Sample, Scoring
+    from heedful.core.nouns import Constraint, Sample, Scoring
     from heedful.judges.base import Judge
 
 __all__ = ["DEPENDENCY", "judge_in_order"]
@@ -56,7 +58,7 @@ async def judge_in_order(
             part = await judge.judge(sample, open_now)
             judgments |= dict(zip(open_now, part.judgments, strict=True))
             parts.append(part)
-    return _together(parts, [judgments[at] for at in positions])
+    return merged(parts, [judgments[at] for at in positions])
 
 
 def _asks_all(sample: Sample) -> bool:
@@ -82,27 +84,12 @@ def _unanswered(constraint: Constraint) -> Judgment:
 
 def _rounds(checklist: Sequence[Constraint], positions: Sequence[int]) -> Iterator[list[int]]:
     """Divide positions into rounds, so that each follows those it depends on."""
-    asked = {*positions}
-    parents = {at: {n - 1 for n in checklist[at].depends_on} & asked for at in positions}
-    children: dict[int, list[int]] = {}
-    for at, over in parents.items():
-        for parent in over:
-            children.setdefault(parent, []).append(at)
-    missing = {at: len(over) for at, over in parents.items()}
-    ready = [at for at in parents if not missing[at]]
-    while ready:
-        yield ready
-        for at in ready:
-            del missing[at]
-        freed: list[int] = []
-        for at in ready:
-            for child in children.get(at, ()):
-                missing[child] -= 1
-                if not missing[child]:
-                    freed.append(child)
-        ready = sorted(freed)
-    if missing:
-        yield list(missing)
+    parents = {at: {n - 1 for n in checklist[at].depends_on} & {*positions} for at in positions}
+    order = TopologicalSorter(parents)
+    order.prepare()  # rows whose criteria depend on each other in a circle were refused
+    while ready := order.get_ready():
+        yield sorted(ready)
+        order.done(*ready)
 
 
 def _one_step(
@@ -131,19 +118,3 @@ def _follows(parents: Sequence[int], judgments: Mapping[int, Judgment]) -> Judgm
                 reason = f"not asked: it depends on constraint {number}, which is {status}"
                 return Judgment(status=status, explanation=reason, judge=DEPENDENCY)
     return None
-
-
-def _together(parts: Sequence[Critique], judgments: Sequence[Judgment]) -> Critique:
-    """Merge the critiques of several rounds."""
-    texts = [part.text for part in parts if part.text is not None]
-    declared: dict[str, Any] = {}
-    expenses: list[Expense] = []
-    for part in parts:
-        declared |= part.declared
-        expenses += part.expenses
-    return Critique(
-        judgments=tuple(judgments),
-        text="\n\n".join(texts) if texts else None,
-        declared=declared,
-        expenses=tuple(expenses),
-    )

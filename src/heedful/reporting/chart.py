@@ -53,7 +53,7 @@ AXIS_LETTERS = 28
 """Letters of a name that an axis shows."""
 
 ALIKE_LETTERS = 8
-"""Letters that all names begin with, from which on these are left out where names are long."""
+"""Length from which a common beginning of long names is left out."""
 
 NAME_LETTERS = 60
 """Letters of a name that a chart holds; the axis shows fewer where there is no room."""
@@ -144,13 +144,7 @@ _CUSTOM_PROPERTY = re.compile(r"var\(--([\w-]+)\)")
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """A chart, drawn beside the table that holds the same numbers.
-
-    Attributes:
-        name: of its files, without an ending.
-        title: what it shows.
-        spec: how, as Vega-Lite.
-    """
+    """A chart, drawn beside the table that holds the same numbers."""
 
     name: str
     title: str
@@ -172,11 +166,7 @@ class Chart:
         return _CUSTOM_PROPERTY.sub(lambda match: theme[match[1]], text) + "\n"
 
     def image(self, format: Format, *, dark: bool = False) -> bytes:  # noqa: A002 - as elsewhere
-        """Render it.
-
-        Raises:
-            UsageError: the extra ``charts`` is not installed.
-        """
+        """Render it."""
         try:
             import vl_convert
         except ImportError as error:

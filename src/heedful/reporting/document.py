@@ -25,14 +25,7 @@ __all__ = ["Document"]
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """Text, tables and charts, in the order in which they are read.
-
-    Attributes:
-        title: what it is about.
-        paragraphs: text above the parts.
-        parts: tables and charts; a terminal shows the tables only.
-        notes: what a reader has to know of it.
-    """
+    """Text, tables and charts, in the order in which they are read."""
 
     title: str
     paragraphs: Sequence[str] = ()
@@ -63,11 +56,7 @@ class Document:
         return Group(*shown)
 
     def markdown(self, images: Mapping[str, str] | None = None) -> str:
-        """Write it as Markdown.
-
-        Args:
-            images: the files of the charts, by the charts' names; a chart without one is left out.
-        """
+        """Write it as Markdown."""
         lines = [f"# {markdown_text(self.title)}", ""]
         for paragraph in self.paragraphs:
             lines += [markdown_text(paragraph), ""]
@@ -95,21 +84,7 @@ class Document:
         name: str = "report",
         charts: Format | None = None,
     ) -> list[Path]:
-        """Write it into a folder: as JSON, Markdown and HTML, and each chart as a file.
-
-        Args:
-            folder: where to; it is made if needed.
-            data: the numbers, for the JSON file, which is written last.
-            name: of the files, without an ending.
-            charts: the format of the charts' files; by default SVG where ``heedful[charts]`` is
-                installed, and otherwise none, as the page has the charts in any case.
-
-        Returns:
-            The files.
-
-        Raises:
-            UsageError: a file cannot be written, or the format of charts needs what is not there.
-        """
+        """Write it into a folder: as JSON, Markdown and HTML, and each chart as a file."""
         format_ = charts or ("svg" if can_render() else None)
         notes = self.notes
         if self.charts and format_ is None:

@@ -28,15 +28,7 @@ SERIES_STEP = 14
 
 
 class Estimate(NamedTuple):
-    """A share, or a difference of shares, with its interval.
-
-    Attributes:
-        name: what it is the share of, written at the left.
-        value: from 0 to 1; ``None`` where nothing was decided, which leaves the row empty.
-        interval: its bounds, where it has any.
-        counts: what it was computed from, shown when it is pointed at.
-        series: whose it is, where several are drawn in one chart.
-    """
+    """A share, or a difference of shares, with its interval."""
 
     name: str
     value: float | None
@@ -97,14 +89,7 @@ def estimates_chart(
 
 
 class Counts(NamedTuple):
-    """The verdicts on one kind of constraint, or of one run.
-
-    Attributes:
-        name: whose they are, written at the left.
-        met: how many.
-        unmet: how many.
-        undecided: how many.
-    """
+    """The verdicts on one kind of constraint, or of one run."""
 
     name: str
     met: int
@@ -145,7 +130,7 @@ FLOWS = {
     "stays incorrect": "var(--series-4)",
     "undecided": "var(--undecided)",
 }
-"""Changes of a solution in one step, from the best to those that aren't known."""
+"""Changes of a solution in one step, from best to unknown."""
 
 
 def flows_chart(steps: Mapping[str, Mapping[str, int]]) -> Spec:

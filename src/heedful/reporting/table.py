@@ -35,14 +35,6 @@ class Table:
     """A table: columns of words, then columns of numbers.
 
     A row of which only the first cell holds something names the group of the rows below it.
-
-    Attributes:
-        title: what it shows.
-        columns: their names.
-        rows: their cells, as they are written.
-        note: what a reader has to know of it.
-        words: how many columns at the left hold words.
-        details: columns that a terminal, being narrow, leaves out.
     """
 
     title: str

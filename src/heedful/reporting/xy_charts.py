@@ -38,14 +38,7 @@ LEVEL_LETTERS = 12
 
 
 class Point(NamedTuple):
-    """A value of a line, with its interval where there is one.
-
-    Attributes:
-        x: a number, or one of the axis's names.
-        y: the value.
-        low: the interval's lower end.
-        high: its upper one.
-    """
+    """A value of a line, with its interval where there is one."""
 
     x: float | str
     y: float
@@ -54,13 +47,7 @@ class Point(NamedTuple):
 
 
 class Line(NamedTuple):
-    """Points of one kind.
-
-    Attributes:
-        name: as the legend has it.
-        points: in the order in which they are joined.
-        joined: whether a line joins them.
-    """
+    """Points of one kind."""
 
     name: str
     points: Sequence[Point]
@@ -68,15 +55,7 @@ class Line(NamedTuple):
 
 
 class Axis(NamedTuple):
-    """Meaning and scale of a side of a chart.
-
-    Attributes:
-        label: written beside it.
-        logarithmic: whether equal distances are equal ratios.
-        names: in this order, in the place of numbers.
-        percent: whether numbers are shares, written in per cent.
-        bounds: its ends; chosen from the data by default.
-    """
+    """Meaning and scale of a side of a chart."""
 
     label: str
     logarithmic: bool = False
@@ -119,14 +98,7 @@ def bounds_of(lines: Sequence[Line], others: Sequence[float] = ()) -> tuple[floa
 def line_chart(
     lines: Sequence[Line], x: Axis, y: Axis, *, level: tuple[float, str] | None = None
 ) -> Spec:
-    """Draw lines of points with their intervals.
-
-    Args:
-        lines: what is drawn.
-        x: the axis below.
-        y: the axis at the left.
-        level: a value of y to draw a dashed line at, and what it means.
-    """
+    """Draw lines of points with their intervals."""
     names = shorten(line.name for line in lines)
     order = list(names.values())
     rows = [
@@ -227,15 +199,7 @@ def heat_map(
     marked: Sequence[tuple[int, int]] = (),
     bounds: tuple[float, float] = (0.0, 1.0),
 ) -> Spec:
-    """Draw a table of shares, in per cent, the higher the darker.
-
-    Args:
-        down: what the rows are, and their names.
-        across: what the columns are, and their names.
-        values: shares by row and column; ``None`` leaves the cell empty.
-        marked: rows and columns of cells to frame.
-        bounds: the shares that are lightest and darkest.
-    """
+    """Draw a table of shares, in per cent, the higher the darker."""
     rows, columns = shorten(down[1]), shorten(across[1])
     cells = [
         {

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from heedful.core.errors import UsageError
 from heedful.core.text import amount
@@ -20,18 +20,16 @@ from heedful.rewards.groups import collect
 from heedful.rewards.policy_pairs import row_counts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    import numpy as np
-    from numpy.typing import NDArray
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from heedful.rewards.groups import Judged, ResponseGroups, ScoredResponse
     from heedful.rewards.terms import Terms
 
-    Floats: TypeAlias = NDArray[np.float64]
-    from collections.abc import Callable, Iterator, Mapping
-
     Summary = Mapping[str, Any]
+    Estimated = tuple[float | None, Sequence[float] | None]
+    """A value and its interval."""
+    Clusters = Sequence[Sequence[Sequence[float]]]
+    """Rewards by instruction, those together that vary together."""
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
@@ -51,23 +49,20 @@ def statistics(
     from heedful.metrics.agreement_intervals import mean_estimate
 
     groups = collect(data, terms)
-    known = [
-        [values for group in cluster if (values := _values(group))] for cluster in _clusters(groups)
-    ]
-    flat = [value for cluster in known for values in cluster for value in values]
-    low, high = (
-        mean_estimate(
-            Counter(
-                (
-                    math.fsum(response.bounds[side] for group in cluster for response in group),
-                    float(sum(map(len, cluster))),
-                )
-                for cluster in _clusters(groups)
-            )
-        )
+    clusters = _clusters(groups)
+    least, most = (
+        [
+            [[response.bounds[side] for response in group] for group in cluster]
+            for cluster in clusters
+        ]
         for side in (0, 1)
     )
-    ends = low["interval"], high["interval"]
+    means = [
+        mean_estimate(
+            Counter((math.fsum(map(math.fsum, c)), float(sum(map(len, c)))) for c in ends)
+        )
+        for ends in (least, most)
+    ]
     lengths = [
         [
             [
@@ -77,16 +72,21 @@ def statistics(
             ]
             for group in cluster
         ]
-        for cluster in _clusters(groups)
+        for cluster in clusters
     ]
+    decided = [value for cluster in lengths for group in cluster for value, _ in group]
+    spread = _spread(decided)
+    if len(decided) < len(list(groups)):
+        spread["deviation"] = None
     description = {
         **row_counts(groups),
-        "mean": low["value"] if low["value"] == high["value"] else None,
-        "bounds": None if low["value"] is None else [low["value"], high["value"]],
-        "interval": [ends[0][0], ends[1][1]] if ends[0] and ends[1] else None,
-        **_spread(flat),
-        "signal": _signal(known),
-        "best_of": best_of(known),
+        **_between("mean", *((mean["value"], mean["interval"]) for mean in means)),
+        **spread,
+        "signal": _signal(least, most),
+        "best_of": [
+            low | _between("mean", *((row["mean"], row["interval"]) for row in (low, high)))
+            for low, high in zip(best_of(least), best_of(most), strict=True)
+        ],
         "length": _related(lengths),
     }
     if other is not None:
@@ -94,12 +94,12 @@ def statistics(
     return description
 
 
-def best_of(clusters: Sequence[Sequence[Sequence[float]]]) -> list[dict[str, Any]]:
+def best_of(clusters: Clusters) -> list[dict[str, Any]]:
     """Estimate the mean reward of the best of k responses, for k = 1, 2, 4, … n.
 
     For each instruction it is the mean of the highest reward over all choices of k of its n
     responses, which the order statistics give without bias: the sum of the i-th lowest times
-    C(i - 1, k - 1) / C(n, k). An instruction with fewer than k decided rewards is left out;
+    C(i - 1, k - 1) / C(n, k). An instruction with fewer than k rewards is left out;
     ``instructions`` says how many are in.
     """
     from heedful.metrics.agreement_intervals import mean_estimate
@@ -144,8 +144,14 @@ def _clusters(groups: ResponseGroups) -> list[list[list[ScoredResponse]]]:
     return list(members.values())
 
 
-def _values(group: Sequence[ScoredResponse]) -> list[float]:
-    return [response.value for response in group if response.value is not None]
+def _between(name: str, low: Estimated, high: Estimated) -> dict[str, Any]:
+    """Give a number if nothing undecided can change it, and else its ends alone."""
+    (least, from_low), (most, from_high) = low, high
+    return {
+        name: least if least == most else None,
+        "bounds": None if least is None else [least, most],
+        "interval": [from_low[0], from_high[1]] if from_low and from_high else None,
+    }
 
 
 def _spread(values: Sequence[float]) -> dict[str, Any]:
@@ -166,25 +172,37 @@ def _spread(values: Sequence[float]) -> dict[str, Any]:
     }
 
 
-def _signal(clusters: Sequence[Sequence[Sequence[float]]]) -> dict[str, Any]:
+def _signal(least: Clusters, most: Clusters) -> dict[str, Any]:
     """Count the groups from which nothing can be learnt, as all of their rewards are equal."""
     from heedful.metrics.proportions import Spread, rate_interval
 
-    several_of = [[values for values in cluster if len(values) > 1] for cluster in clusters]
-    several = [values for cluster in several_of for values in cluster]
-    flat = sum(len({*values}) == 1 for values in several)
-    pairs = (
-        ((sum(len({*values}) == 1 for values in cluster), len(cluster)), 1)
-        for cluster in several_of
-    )
+    clusters = [
+        [(low, high) for low, high in zip(lows, highs, strict=True) if len(low) > 1]
+        for lows, highs in zip(least, most, strict=True)
+    ]
+    several = [group for cluster in clusters for group in cluster]
+    shares = []
+    for flat in (_is_flat, _may_be_flat):
+        counts = [
+            ((sum(flat(*group) for group in cluster), len(cluster)), 1) for cluster in clusters
+        ]
+        share = sum(flat(*group) for group in several) / len(several) if several else None
+        shares.append((share, rate_interval(Spread.of(counts))))
     return {
         "groups": len(several),
-        "without": flat,
-        "share": flat / len(several) if several else None,
-        "interval": rate_interval(Spread.of(pairs)),
-        "all_highest": sum(len({*v}) == 1 and v[0] > 0 for v in several),
-        "all_zero": sum(not any(values) for values in several),
+        "without": sum(_is_flat(*group) for group in several),
+        **_between("share", *shares),
+        "all_highest": sum(_is_flat(low, high) and low[0] > 0 for low, high in several),
+        "all_zero": sum(not any(high) for _, high in several),
     }
+
+
+def _is_flat(low: Sequence[float], high: Sequence[float]) -> bool:
+    return len({*low, *high}) == 1
+
+
+def _may_be_flat(low: Sequence[float], high: Sequence[float]) -> bool:
+    return max(low) <= min(high)
 
 
 def _agreement(groups: ResponseGroups, others: ResponseGroups) -> dict[str, Any]:
@@ -283,15 +301,15 @@ def _best(summary: Summary) -> Document:
 
 
 def _statistics(summary: Summary) -> Document:
-    mean = f"mean reward {_mean(summary)}"
+    mean = f"mean reward {_range(summary, 'mean')}"
     if summary["deviation"] is not None:
         mean += f", standard deviation {decimal(summary['deviation'])}"
     lines = [*_read(summary), mean]
     signal = summary["signal"]
     if signal["groups"]:
         lines += [
-            f"groups without signal: {_share(signal['share'], signal['interval'])}",
-            f"  {signal['without']:,} of {signal['groups']:,} with two rewards or more",
+            f"groups without signal: {_range(signal, 'share', _percent)}",
+            f"  {signal['without']:,} for certain of {signal['groups']:,} with several responses",
             f"  all 0: {signal['all_zero']:,}; all equal above 0: {signal['all_highest']:,}",
         ]
     lines += _relation("reward and length", summary["length"])
@@ -302,12 +320,16 @@ def _statistics(summary: Summary) -> Document:
     return Document("Reward", lines, [_histogram(summary), _best_of_table(summary["best_of"])])
 
 
-def _mean(summary: Summary) -> str:
-    """Write the mean reward; where some are undecided, from where to where it can be."""
-    if summary["mean"] is not None or not summary["bounds"]:
-        return estimate(summary["mean"], summary["interval"], decimal, 3)
-    between = f" ({interval(summary['interval'], decimal, 3)})" if summary["interval"] else ""
-    return f"{interval(summary['bounds'], decimal, 3)}{between}"
+def _range(measure: Summary, name: str, write: Callable[..., str] = decimal) -> str:
+    """Write a number; where some rewards are undecided, from where to where it can be."""
+    if measure[name] is not None or not measure["bounds"]:
+        return estimate(measure[name], measure["interval"], write, 3)
+    between = f" ({interval(measure['interval'], write, 3)})" if measure["interval"] else ""
+    return f"{interval(measure['bounds'], write, 3)}{between}"
+
+
+def _percent(share: float, _: int = 1) -> str:
+    return f"{percent(share, 1)} %"
 
 
 def _read(summary: Summary) -> Iterator[str]:
@@ -326,7 +348,8 @@ def _read(summary: Summary) -> Iterator[str]:
 
 def _relation(name: str, relation: Summary) -> Iterator[str]:
     rho, within = relation["rho"], relation["within"]
-    yield f"{name}: rank correlation {estimate(rho['value'], rho['interval'], decimal, 3)}"
+    shown = estimate(rho["value"], rho["interval"], decimal, 3)
+    yield f"{name}: rank correlation {shown}, {amount(relation['responses'], 'decided response')}"
     share = _share(within["value"], within["interval"])
     yield f"  within an instruction ordered alike: {share} of {relation['within_pairs']:,} pairs"
 
@@ -349,7 +372,7 @@ def _best_of_table(rows: Sequence[Summary]) -> Table:
     cells = [
         (
             str(row["k"]),
-            estimate(row["mean"], row["interval"], decimal, 3),
+            _range(row, "mean"),
             f"{row['instructions']:,}",
         )
         for row in rows
@@ -358,7 +381,7 @@ def _best_of_table(rows: Sequence[Summary]) -> Table:
 
 
 def _share(value: float | None, bounds: Sequence[float] | None) -> str:
-    return estimate(value, bounds, lambda share, _: f"{percent(share, 1)} %")
+    return estimate(value, bounds, _percent)
 
 
 VIEWS: dict[str, Callable[[Summary], Document]] = {

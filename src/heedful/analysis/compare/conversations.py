@@ -5,11 +5,10 @@ All are of paired turns; :mod:`heedful.metrics` computes them on one side.
 
 from __future__ import annotations
 
-from collections import Counter
-from operator import add
+from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
-from heedful.analysis.compare.differences import NOTHING, Difference, bounds
+from heedful.analysis.compare.differences import NOTHING, Difference, Total, bounds
 from heedful.core.text import amount
 from heedful.metrics.contrasts import contrast
 from heedful.metrics.gathering import (
@@ -61,10 +60,10 @@ class Systems:
 
     def __bool__(self) -> bool:
         """Check whether any system is complete on both sides."""
-        return any(_complete(pair) for models in self._turns.values() for pair in models.values())
+        return any(map(_complete, self._units()))
 
     def add(self, sample: Sample, states: States, flags: Flags) -> None:
-        """Take in a pair of turns: the first one's sample, the verdicts and flags of both."""
+        """Add a pair of turns: the first one's sample, the verdicts and flags of both."""
         system = sample.tags.get(self._of.group)
         turn = turn_number(sample.tags.get(self._of.step))
         if system is None or turn is None:
@@ -96,13 +95,13 @@ class Systems:
         return Difference(
             **contrasted,
             compared=complete,
-            coverage=complete / max(1, self._total()),
+            coverage=complete / max(1, len(self._units())),
             bounds=self._bounds(),
         )
 
     def _bounds(self) -> list[float]:
-        """Compute the difference if what is open were against either side, over all systems."""
-        pairs = [pair for models in self._turns.values() for pair in models.values()]
+        """Compute the difference with open steps against either side, over all systems."""
+        pairs = self._units()
         certain, possible = (
             [sum(leading(pair[side], open_) for pair in pairs) for side in (0, 1)]
             for open_ in ({MET}, {MET, UNDECIDED, MISSING})
@@ -112,7 +111,7 @@ class Systems:
 
     def notes(self) -> list[str]:
         """Say how many systems are left out, and why."""
-        pairs = [pair for models in self._turns.values() for pair in models.values()]
+        pairs = self._units()
         missing = sum(MISSING in pair[0] for pair in pairs)
         undecided = sum(MISSING not in pair[0] and not _complete(pair) for pair in pairs)
         name, group, step, unit, steps = self._of
@@ -130,8 +129,8 @@ class Systems:
             noted.append(f"{name} leaves out {rows} without a {group} or {step} from 1 to 5")
         return noted
 
-    def _total(self) -> int:
-        return sum(map(len, self._turns.values()))
+    def _units(self) -> list[tuple[bytes, bytes]]:
+        return [pair for models in self._turns.values() for pair in models.values()]
 
 
 class Turns:
@@ -145,24 +144,18 @@ class Turns:
         self._conversations: dict[int, dict[Cell, tuple[Four, ...]]] = {}
         self._distinct: dict[tuple[Four, ...], tuple[Four, ...]] = {}
         self._compared: Counter[Cell] = Counter()
-        self._units: Counter[tuple[Cell, int]] = Counter()
-        self._covered: dict[tuple[Cell, int], float] = {}
-        self._extremes: dict[tuple[Cell, int], tuple[float, ...]] = {}
+        self._totals: defaultdict[tuple[Cell, str], Total] = defaultdict(Total)
 
     def add(self, cluster: int, sample: Sample, parts: Mapping[Rate, Part]) -> dict[str, str]:
-        """Take in a pair of turns, and their parts of the accuracies."""
+        """Add a pair of turns, and their parts of the accuracies."""
         turn = int(sample.tags.get("turn", 1))
         language = str(sample.tags.get("language", "unknown"))
         cell = (language, turn)
         fours = []
-        for place, name in enumerate(ACCURACIES):
+        for name in ACCURACIES:
             part = parts.get((CHECKED, name))
             if part is not None:
-                self._units[cell, place] += part.units
-                covered = self._covered.get((cell, place), 0.0)
-                self._covered[cell, place] = covered + part.covered
-                extremes = self._extremes.get((cell, place), (0.0,) * len(part.extremes))
-                self._extremes[cell, place] = tuple(map(add, extremes, part.extremes))
+                self._totals[cell, name].add(part)
             fours.append(NOTHING if part is None else part.sums)
         if any(map(any, fours)):
             self._compared[cell] += 1
@@ -219,22 +212,19 @@ class Turns:
         )
         cells = [(language, turn) for pooled in strata for language in pooled for turn in turns]
         averaged = [
-            [((language, turn), place) for language in pooled]
+            [self._totals[(language, turn), name] for language in pooled]
             for pooled in strata
             for turn in turns
-            for place in range(len(ACCURACIES))
+            for name in ACCURACIES
         ]
-        covered = [self._share(keys) for keys in averaged]
+        covered = [_covered(totals) for totals in averaged]
         return Difference(
             **contrasted,
             compared=sum(self._compared[cell] for cell in cells),
             coverage=sum(covered) / len(covered),
             bounds=bounds(
-                [
-                    tuple(map(sum, zip(*extremes, strict=True)))
-                    for keys in averaged
-                    if (extremes := [self._extremes[k] for k in keys if k in self._extremes])
-                ]
+                tuple(map(sum, zip(*(total.extremes for total in totals), strict=True)))
+                for totals in averaged
             ),
         )
 
@@ -248,11 +238,11 @@ class Turns:
                     counts[tuple(n for fours in rates for four in fours for n in four)] += 1
         return counts
 
-    def _share(self, keys: Iterable[tuple[Cell, int]]) -> float:
-        """Compute the share of an accuracy's units that were decided on both sides."""
-        keys = list(keys)
-        units = sum(self._units[key] for key in keys)
-        return sum(self._covered.get(key, 0.0) for key in keys) / units if units else 0.0
+
+def _covered(totals: Sequence[Total]) -> float:
+    """Compute the share of an accuracy's units that were decided on both sides."""
+    units = sum(total.units for total in totals)
+    return sum(total.covered for total in totals) / units if units else 0.0
 
 
 def _complete(pair: tuple[bytes, bytes]) -> bool:

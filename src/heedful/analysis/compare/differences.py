@@ -1,20 +1,20 @@
-"""Paired differences of rates: added up cluster by cluster, then resampled."""
+"""Paired differences of rates, summed by cluster."""
 
 from __future__ import annotations
 
 from collections import Counter
 from functools import lru_cache
 from operator import add
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from heedful.metrics.contrasts import Contrast, contrast
+from heedful.metrics.contrasts import Contrast, adjust_p, contrast
 from heedful.metrics.family import all_families
 from heedful.metrics.gathering import GROUPS
 from heedful.metrics.outcomes import pooled, unpack
 from heedful.metrics.summary import contributions
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from heedful.core.nouns import Scoring
     from heedful.metrics.contrasts import Sums
@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     Four = tuple[float, float, float, float]
     """Numerator and denominator of the first side, then of the second."""
 
+    Extremes = tuple[float, ...]
+    """Of either side the units that count if all that isn't decided is unmet, those that count if
+    it is met, and all units."""
+
     Key = tuple[str, str, str, str]
     """A dimension and a group, empty for all, then a family and the name of a rate."""
 
@@ -34,49 +38,36 @@ NOTHING = (0.0, 0.0, 0.0, 0.0)
 
 
 class Difference(Contrast):
-    """A contrast, and what it rests on.
-
-    Attributes:
-        compared: samples that are in it; of SysBench's SSR systems, of FollowBench's CSL examples.
-        coverage: share of the paired samples' units that were decided on both sides.
-        bounds: the difference if all that is undecided were unmet on the first side and met on the
-            second, and the other way round.
-    """
+    """A contrast, and what it rests on."""
 
     compared: int
+    """Samples; of a rate over units of several rows, such as SysBench's SSR, these units."""
+
     coverage: float
+    """Share of the paired samples' units that were decided on both sides."""
+
     bounds: list[float] | None
+    """The difference if all that is undecided were unmet on the first side and met on the second,
+    and the other way round."""
 
 
 class Part(NamedTuple):
-    """Contribution of a pair to a rate.
-
-    Attributes:
-        sums: numerator and denominator of both sides.
-        units: of the side that has more.
-        covered: units decided on both sides.
-        extremes: of both sides the units that count if all that isn't decided is unmet, those that
-            count if it is met, and all units.
-    """
+    """Contribution of a pair to a rate."""
 
     sums: Four
-    units: int
-    covered: float
-    extremes: tuple[float, ...]
+    units: int  # of the side that has more
+    covered: float  # units decided on both sides
+    extremes: Extremes
     known: Four | None
     """The sums where the rate of both sides is known, whatever the undecided verdicts are."""
 
 
 class PairRows(NamedTuple):
-    """The outcomes of a pair.
-
-    Attributes:
-        alone: of both sides as each judged its row.
-        shared: the same without the constraints that only one side decided, or neither.
-    """
+    """The outcomes of a pair."""
 
     alone: tuple[RowOutcome, RowOutcome]
     shared: tuple[RowOutcome, RowOutcome]
+    """The same without the constraints that only one side decided, or neither."""
 
     @property
     def covered(self) -> float:
@@ -152,7 +143,7 @@ def _sums(first: Share, second: Share) -> Four:
 
 
 class Clusters:
-    """Adds up four numbers by key and cluster, and counts the clusters that came to the same."""
+    """Sums of four numbers by key and cluster, and how many clusters have equal sums."""
 
     def __init__(self) -> None:
         self._cluster: int | None = None
@@ -160,7 +151,7 @@ class Clusters:
         self._closed: dict[Key, Counter[Sums]] = {}
 
     def begin(self, cluster: int) -> None:
-        """Begin a cluster; all that belongs to it must follow before the next."""
+        """Begin a cluster; all of its pairs must follow before the next begins."""
         if cluster != self._cluster:
             self._close()
             self._cluster = cluster
@@ -188,45 +179,64 @@ class Clusters:
         self._open.clear()
 
 
-class Differences:
-    """The rates of both sides by group; memory grows with groups and distinct sums only.
+class Total:
+    """Sums of the parts that pairs have in one rate."""
 
-    Attributes:
-        dropped: dimensions with more than :data:`GROUPS` groups, which are left out.
-    """
+    def __init__(self) -> None:
+        self.units = 0
+        self.covered = 0.0
+        self.extremes: Extremes = (0.0,) * 6
+        self.compared = 0  # pairs decided on both sides
+        self._known = 0  # pairs of which the rate of both sides is known
+        self._open = False
+
+    def add(self, part: Part) -> None:
+        """Add a pair's part."""
+        self.units += part.units
+        self.covered += part.covered
+        self.extremes = tuple(map(add, self.extremes, part.extremes))
+        self.compared += part.sums[1] > 0
+        if part.known is None:
+            self._open = True
+        else:
+            self._known += part.known[1] > 0
+
+    @property
+    def known(self) -> int:
+        """The pairs whose rates are known, if all are and more than were decided; otherwise 0."""
+        return self._known if not self._open and self._known > self.compared else 0
+
+
+class Differences:
+    """The rates of both sides by group; memory grows with groups and distinct sums only."""
 
     def __init__(self, clusters: Clusters) -> None:
         self._clusters = clusters
-        self._compared: Counter[Key] = Counter()
-        self._units: Counter[Key] = Counter()
-        self._covered: dict[Key, float] = {}
-        self._extremes: dict[Key, tuple[float, ...]] = {}
-        self._open: set[Key] = set()
+        self._totals: dict[Key, Total] = {}
         self._groups: dict[str, set[str]] = {}
-        self.dropped: set[str] = set()
+        self.dropped: set[str] = set()  # dimensions with more than GROUPS groups
 
     def add(self, rate: Rate, part: Part, dimension: str = "", group: str = "") -> None:
         """Add a pair's part of a rate, of all pairs or of a group."""
         if dimension and not self._room(dimension, group):
             return
         key = (dimension, group, *rate)
-        self._units[key] += part.units
-        self._covered[key] = self._covered.get(key, 0.0) + part.covered
-        before = self._extremes.get(key, (0.0,) * len(part.extremes))
-        self._extremes[key] = tuple(map(add, before, part.extremes))
+        total = self._totals.get(key)
+        if total is None:
+            total = self._totals[key] = Total()
+        total.add(part)
         if part.sums[1]:
-            self._compared[key] += 1
             self._clusters.add(key, part.sums)
-        if part.known is None:
-            self._open.add(key)
-        elif key not in self._open and part.known[1]:
-            self._compared[_known(key)] += 1
+        if part.known is not None and part.known[1]:
             self._clusters.add(_known(key), part.known)
 
     def rates(self, dimension: str = "", group: str = "") -> list[Rate]:
         """Return the rates that were compared, over all pairs or those of a group."""
-        compared = (self._chosen(key) for key in self._units if key[:2] == (dimension, group))
-        return [key[2:] for key in compared if self._compared[key]]
+        return [
+            key[2:]
+            for key, total in self._totals.items()
+            if key[:2] == (dimension, group) and (total.known or total.compared)
+        ]
 
     def groups(self, dimension: str) -> list[str]:
         """Return the groups of a dimension, by name."""
@@ -234,42 +244,35 @@ class Differences:
 
     def result(self, rate: Rate, dimension: str = "", group: str = "", *, seed: int) -> Difference:
         """Compute a difference of one rate."""
-        key = (dimension, group, *rate)
-        return self._difference({"": key}, seed=seed)
+        return self._difference([(dimension, group, *rate)], seed)
 
     def macro(self, rate: Rate, dimension: str, *, seed: int) -> Difference:
         """Compute a difference of the mean of a rate over groups, each weighing the same.
 
         Groups of which nothing was compared are left out of the mean, not of the coverage.
         """
-        keys = {group: (dimension, group, *rate) for group in self.groups(dimension)}
-        return self._difference(keys, seed=seed)
-
-    def _difference(self, keys: Mapping[str, Key], *, seed: int) -> Difference:
-        chosen = {group: self._chosen(key) for group, key in keys.items()}
-        compared = {group: key for group, key in chosen.items() if self._compared[key]}
-        contrasted = contrast(
-            {group: self._clusters.counted(key) for group, key in compared.items()}, seed=seed
+        return self._difference(
+            [(dimension, group, *rate) for group in self.groups(dimension)], seed
         )
-        units = [
-            (
-                self._units[key] if chosen[group] != key else self._covered.get(key, 0.0),
-                self._units[key],
-            )
-            for group, key in keys.items()
+
+    def _difference(self, keys: Sequence[Key], seed: int) -> Difference:
+        """Average over keys: of all pairs if all are known, else of those that both decided."""
+        totals = {key: self._totals.get(key, Total()) for key in keys}
+        strata = {
+            key[1]: self._clusters.counted(_known(key) if total.known else key)
+            for key, total in totals.items()
+            if total.known or total.compared
+        }
+        shares = [
+            1.0 if total.known else total.covered / total.units
+            for total in totals.values()
+            if total.units
         ]
         return Difference(
-            **contrasted,
-            compared=sum(self._compared[key] for key in compared.values()),
-            coverage=sum(part / of for part, of in units if of) / max(1, len(units)),
-            bounds=bounds([self._extremes[key] for key in keys.values() if key in self._extremes]),
-        )
-
-    def _chosen(self, key: Key) -> Key:
-        """Choose all pairs where their rates are known, else those of which all is decided."""
-        known = _known(key)
-        return (
-            known if key not in self._open and self._compared[known] > self._compared[key] else key
+            **contrast(strata, seed=seed),
+            compared=sum(total.known or total.compared for total in totals.values()),
+            coverage=sum(shares) / max(1, len(totals)),
+            bounds=bounds([total.extremes for total in totals.values()]),
         )
 
     def _room(self, dimension: str, group: str) -> bool:
@@ -287,7 +290,7 @@ def _known(key: Key) -> Key:
     return (f"known {key[0]}", key[1], key[2], key[3])
 
 
-def bounds(strata: Sequence[tuple[float, ...]]) -> list[float] | None:
+def bounds(strata: Iterable[Extremes]) -> list[float] | None:
     """Compute the bounds of a difference, averaged over strata."""
     ends = [
         (low / units - other_high / other_units, high / units - other_low / other_units)
@@ -295,3 +298,14 @@ def bounds(strata: Sequence[tuple[float, ...]]) -> list[float] | None:
         if units and other_units
     ]
     return [sum(side) / len(ends) for side in zip(*ends, strict=True)] if ends else None
+
+
+def adjust_rates(shown: Iterable[Mapping[str, Mapping[str, Any]]]) -> None:
+    """Adjust the p-values of each rate for how often it is shown (Holm), in place."""
+    together: dict[Rate, list[dict[str, Any]]] = {}
+    for metrics in shown:
+        for family, rates in metrics.items():
+            for name, measured in rates.items():
+                together.setdefault((family, name), []).append(measured)
+    for measures in together.values():
+        adjust_p(measures)

@@ -24,49 +24,32 @@ if TYPE_CHECKING:
 
 __all__ = ["flat"]
 
-ABOUT_ROWS = ("store", "input")
+ABOUT_ROWS = ("store", "input", "reasoning")
 """Of a run's configuration: what is compared row by row instead."""
 
-_CUT = 16
+DIGEST_BYTES = 16
 
 
 class Card(NamedTuple):
-    """The columns that identify a row; texts are digested.
-
-    Attributes:
-        position: its place in its run.
-        id: its id.
-        instruction: the id of its instruction, and which sample of it, but not who answered.
-        conversation: what system and user said; earlier answers may be the model's own.
-        cluster: what it varies together with.
-        checklist: the texts of its constraints.
-        response: the response.
-    """
+    """The columns that identify a row; texts are digested."""
 
     position: int
     id: str
-    instruction: str
-    conversation: bytes | None
+    instruction: str  # and which sample of it, but not who answered
+    conversation: bytes | None  # system and user: earlier answers may be the model's own
     cluster: bytes
     checklist: bytes
     response: bytes
 
 
 class Side:
-    """One side of a comparison.
-
-    Attributes:
-        name: how it is called in the results.
-        run: the run.
-        only: the value of the tag ``model`` that its rows have; ``None`` for all rows.
-        models: the values of the tag ``model`` in its rows, as far as they have been read.
-        unread: rows that could not be read, as far as they have been.
-    """
+    """One side of a comparison: a run, or its rows with one value of the tag ``model``."""
 
     def __init__(self, name: str, run: SavedRun, only: str | None = None) -> None:
         self.name = name
         self.run = run
         self.only = only
+        # Filled as cards are read: rows by model, and rows that could not be read.
         self.models: dict[str, int] = {}
         self.unread = 0
 
@@ -150,11 +133,11 @@ def differing(first: Side, second: Side) -> list[dict[str, Any]]:
     ]
 
 
-_OF_THE_JOB = ("heedful", "task", "format", "store", "scoring", "seed")
+_OF_THE_JOB = ("heedful", "task", "format", "scoring", "seed")
 
 
 def _match_judges(*settings: dict[str, Any]) -> None:
-    """Put judges of one name at one place; one that only one run has is just its name there."""
+    """Align the judges by name; of one that only one run has, keep the name."""
     alone = [{key: side[key] for key in side if key not in _OF_THE_JOB} for side in settings]
     listed = [
         side["judges"] if isinstance(side.get("judges"), list) else [own]
@@ -260,7 +243,7 @@ def _card(position: int, key: str, sample: Mapping[str, Any]) -> Card:
 
 
 def _digest(text: str) -> bytes:
-    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=_CUT).digest()
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=DIGEST_BYTES).digest()
 
 
 def flat(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:

@@ -5,30 +5,19 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from heedful.analysis.compare.headline import (
-    ADJUSTED,
-    BOUNDS,
-    COLUMNS,
-    DETAILS,
-    GROUP_DETAILS,
-    SHORT,
-    against,
-    cells,
-    delta,
-    differs,
-    headlines,
-    may_turn,
-    summary,
-    undecided,
-)
+from heedful.analysis.compare.headline import against, headlines, may_turn
 from heedful.core import taxonomy
 from heedful.core.text import amount
+from heedful.metrics.contrasts import LEVEL
 from heedful.metrics.family import family_of
 from heedful.metrics.general import GENERAL, POOLED
 from heedful.reporting.document import Document
 from heedful.reporting.metric_names import label, ranked, title
 from heedful.reporting.notation import (
+    COVERAGE,
+    INTERVAL,
     NOTHING,
+    bounds,
     interval,
     p_value,
     percent,
@@ -39,14 +28,15 @@ from heedful.reporting.notation import (
 from heedful.reporting.table import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from rich.console import RenderableType
 
+    Difference = Mapping[str, Any]
+
     Pair = Mapping[str, Any]
 
-    Measures = Mapping[tuple[str, str], Mapping[str, Any]]
-
+    Measures = Mapping[tuple[str, str], Difference]
     """Differences of a rate by pair."""
 
 __all__ = ["document", "head", "notes", "tables", "view"]
@@ -66,10 +56,27 @@ READ = (
     "In per cent; Δ is first minus second, with its 95 % interval. p: the paired randomization "
     "test, which swaps the sides of whole instructions or conversations. Below 0.05 it shows which "
     "side is higher, and the interval excludes 0; neither: no difference is shown; open: what is "
-    "undecided may turn it round. What only one side decided is in neither rate."
+    "undecided could reverse it. What only one side decided is in neither rate."
 )
 
 COUNTED = "p: the paired randomization test of what only one side met."
+
+BOUNDS = (
+    "Coverage: decided on both sides. Bounds: the difference if all that is undecided were unmet "
+    "on the first side and met on the second, and the other way round."
+)
+
+SHORT = "what share was decided on both sides [and the bounds that the rest leaves]"
+
+COLUMNS = ("first", "second", "Δ", INTERVAL, "p", "higher", "n", COVERAGE, "bounds")
+ADJUSTED = tuple("p (Holm)" if name == "p" else name for name in COLUMNS)
+"""The columns of :func:`cells`, of one test and of several."""
+
+DETAILS = ("n", COVERAGE, "bounds")
+"""Columns that a terminal has no room for; it gets the last two in a table of their own."""
+
+GROUP_DETAILS = ("n", "higher", COVERAGE, "bounds")
+"""The same for a breakdown."""
 
 
 def view(comparison: Mapping[str, Any]) -> RenderableType:
@@ -110,20 +117,17 @@ def tables(
 def _all_tables(
     comparison: Mapping[str, Any], groups: int | None, flips: int, cut: int | None
 ) -> Iterator[Table]:
+    terminal = groups is not None
     yield _runs(comparison["runs"])
     pairs, several = comparison["pairs"], len(comparison["pairs"]) > 1
-    brief = several and groups is not None
+    brief = several and terminal
     for pair in against(comparison) if brief else pairs:
         if pair["differs"]:
             yield _settings(pair)
     if several:
         yield from overview(comparison, brief=brief)
     for pair in () if brief else pairs:
-        if pair["metrics"]:
-            yield _metrics(pair, ADJUSTED if several else COLUMNS, terminal=groups is not None)
-        if groups is not None:
-            rates = {label(f, name): measured for f, name, measured in _ranked(pair["metrics"])}
-            yield from undecided(rates, _named(pair))
+        yield from _metrics(pair, several=several, terminal=terminal)
         yield _counts(pair, len(pairs))
         for dimension, values in pair["by"].items():
             yield from _breakdown(dimension, values, _named(pair), groups)
@@ -131,12 +135,97 @@ def _all_tables(
             yield _flips(pair, flips, cut)
 
 
+def cells(measured: Difference) -> tuple[str, ...]:
+    """Write a difference, with its p-value (adjusted, if there are several) and what it shows."""
+    difference = measured["difference"]
+    return (
+        percent(measured["first"]["value"], 1),
+        percent(measured["second"]["value"], 1),
+        signed(difference["value"], 1),
+        interval(difference["interval"], signed),
+        NOTHING if measured["p_holm"] is None else p_value(measured["p_holm"]),
+        higher(measured),
+        f"{measured['compared']:,}",
+        percent(measured["coverage"], 1),
+        bounds(measured, signed),
+    )
+
+
+def higher(measured: Difference) -> str:
+    """Name the side that is shown to be higher, whatever the undecided verdicts are.
+
+    >>> measured = {"p_holm": 0.01, "difference": {"value": -0.2}, "coverage": 1}
+    >>> higher(measured), higher({**measured, "p_holm": 0.3})
+    ('second', 'neither')
+    >>> higher({**measured, "coverage": 0.7, "bounds": [-0.4, 0.1]})
+    'open'
+    """
+    if measured["p_holm"] is None:
+        return NOTHING
+    if measured["p_holm"] >= LEVEL:
+        return "neither"
+    if may_turn(measured):
+        return "open"
+    return "first" if measured["difference"]["value"] > 0 else "second"
+
+
+def differs(measured: Difference) -> bool:
+    """Check whether a difference is shown when it is read alone: its interval excludes 0."""
+    return measured["p"] is not None and measured["p"] < LEVEL
+
+
+def summary(measures: Collection[Difference], what: str) -> str:
+    """Say how many of several tests could be chance; nothing for a single test."""
+    tested = [measure for measure in measures if measure["p"] is not None]
+    if len(tested) < 2:  # noqa: PLR2004 - several
+        return ""
+    adjusted = sum(measure["p_holm"] < LEVEL for measure in tested)
+    return (
+        f"{sum(map(differs, tested)):,} of {len(tested):,} intervals exclude 0; without any "
+        f"difference about {LEVEL * len(tested):.1f} would. {adjusted:,} p-values, adjusted for "
+        f"the number of {what} (Holm), are below {LEVEL}."
+    )
+
+
+def _differences(
+    title: str,
+    heads: Sequence[str],
+    rows: Iterable[tuple[str | tuple[str, ...], Difference]],
+    note: str = "",
+    *,
+    adjusted: bool = True,
+    terminal: bool = False,
+    details: Collection[str] = DETAILS,
+) -> Iterator[Table]:
+    """Lay out differences, a row each; a terminal gets coverage and bounds apart.
+
+    ``heads``: of the columns of words that a row begins with.
+    """
+    listed = [((names,) if isinstance(names, str) else names, each) for names, each in rows]
+    yield Table(
+        title,
+        (*heads, *(ADJUSTED if adjusted else COLUMNS)),
+        [(*names, *cells(each)) for names, each in listed],
+        note,
+        words=len(heads),
+        details=details,
+    ).filled()
+    undecided = [
+        (*names, percent(each["coverage"], 1), bounds(each, signed) or NOTHING)
+        for names, each in listed
+        if each["coverage"] < 1
+    ]
+    if terminal and undecided:
+        columns = (*heads, COVERAGE, "bounds")
+        yield Table(f"Not all decided: {title}", columns, undecided, BOUNDS, words=len(heads))
+
+
 def _named(pair: Mapping[str, Any]) -> str:
     return f"{pair['first']} − {pair['second']}"
 
 
 def head(comparison: Mapping[str, Any]) -> list[str]:
-    """Say which is better, what was compared on what, and what was left out.
+    """Say which is better, what was compared, and what was left out.
 
     The last two are said once where they are the same of all pairs.
     """
@@ -149,7 +238,7 @@ def head(comparison: Mapping[str, Any]) -> list[str]:
 
 
 def _compared(pair: Mapping[str, Any]) -> str:
-    """Say what was compared on what, and what was left out."""
+    """Say what was compared, and what was left out."""
     rows = pair["samples"]
     names = {"responses": "responses", "judges": "judges", "nothing": "repeated runs"}
     what = names.get(pair["compared"], pair["compared"])
@@ -231,17 +320,15 @@ def _units(pair: Mapping[str, Any]) -> str:
     return "".join(f", of {rate.upper()} {of.unit}s" for rate, of in steps)
 
 
-def _metrics(pair: Mapping[str, Any], columns: Sequence[str], *, terminal: bool) -> Table:
-    note = READ if terminal else f"{READ} n: samples compared{_units(pair)}. {BOUNDS}"
-    ranked_rates = list(_ranked(pair["metrics"]))
-    bare = without_interval(measured["difference"] for _, _, measured in ranked_rates)
-    return Table(
-        _named(pair),
-        ("metric", *columns),
-        [(label(family, name), *cells(measured)) for family, name, measured in ranked_rates],
-        f"{note} {bare}".strip(),
-        details=DETAILS,
-    ).filled()
+def _metrics(pair: Pair, *, several: bool, terminal: bool) -> Iterator[Table]:
+    rows = [(label(family, name), each) for family, name, each in _ranked(pair["metrics"])]
+    if rows:
+        note = READ if terminal else f"{READ} n: samples compared{_units(pair)}. {BOUNDS}"
+        bare = without_interval(each["difference"] for _, each in rows)
+        note = f"{note} {bare}".strip()
+        yield from _differences(
+            _named(pair), ("metric",), rows, note, adjusted=several, terminal=terminal
+        )
 
 
 def _counts(pair: Mapping[str, Any], pairs: int) -> Table:
@@ -292,53 +379,37 @@ def _breakdown(
         )
     ]
     if shown is None and len(rates) > 1:
-        yield _all_rates(dimension, values, rates, named)
+        measures = [
+            ((label(*rate), taxonomy.name(group, "en")), each)
+            for rate in rates
+            for group, each in _of_rate(values, rate).items()
+        ]
+        note = summary([each for _, each in measures], "groups")
+        heads = ("metric", dimension)
+        title = f"By {dimension}: {named}"
+        yield from _differences(title, heads, measures, note, details=GROUP_DETAILS)
         return
     for rate in rates if len(rates) * len(values) <= ROWS_SHOWN else rates[:1]:
-        yield from _one_rate(dimension, values, rate, named, shown)
-
-
-def _all_rates(
-    dimension: str, values: Mapping[str, Any], rates: Sequence[tuple[str, str]], named: str
-) -> Table:
-    measures = [
-        (rate, group, measured)
-        for rate in rates
-        for group, measured in _of_rate(values, rate).items()
-    ]
-    rows = [
-        (label(*rate), taxonomy.name(group, "en"), *cells(measured))
-        for rate, group, measured in measures
-    ]
-    note = summary([measured for _, _, measured in measures], "groups")
-    columns = ("metric", dimension, *ADJUSTED)
-    return Table(
-        f"By {dimension}: {named}", columns, rows, note, words=2, details=GROUP_DETAILS
-    ).filled()
+        what = "constraints met" if rate == POOLED else label(*rate)
+        title = f"{what} by {dimension}: {named}"
+        yield from _one_rate(title, dimension, _of_rate(values, rate), shown)
 
 
 def _one_rate(
-    dimension: str,
-    values: Mapping[str, Any],
-    rate: tuple[str, str],
-    named: str,
-    shown: int | None,
+    title: str, dimension: str, measured: Mapping[str, Difference], shown: int | None
 ) -> Iterator[Table]:
     """Show one rate by group, the groups that differ most first."""
-    measured = _of_rate(values, rate)
-    order = sorted(measured.items(), key=lambda item: (-abs(delta(item[1])), item[0]))
-    listed = {taxonomy.name(group, "en"): measure for group, measure in order[:shown]}
-    rows = [(group, *cells(measure)) for group, measure in listed.items()]
-    what = "constraints met" if rate == POOLED else label(*rate)
-    left = len(order) - len(rows)
+    order = sorted(
+        measured.items(), key=lambda item: (-abs(item[1]["difference"]["value"] or 0.0), item[0])
+    )
+    rows = [(taxonomy.name(group, "en"), each) for group, each in order[:shown]]
     note = summary(measured.values(), "groups")
+    left = len(order) - len(rows)
     if left:
         note = f"{note} The groups that differ most; {left} more in a file (-o).".lstrip()
-    columns = (dimension, *ADJUSTED)
-    title = f"{what} by {dimension}: {named}"
-    yield Table(title, columns, rows, note, details=GROUP_DETAILS).filled()
-    if shown is not None:
-        yield from undecided(listed, title, dimension)
+    yield from _differences(
+        title, (dimension,), rows, note, terminal=shown is not None, details=GROUP_DETAILS
+    )
 
 
 def _of_rate(values: Mapping[str, Any], rate: tuple[str, str]) -> dict[str, Any]:
@@ -414,11 +485,7 @@ def _against(rate: str, baseline: str, measures: Measures, *, brief: bool) -> It
             other = 1 - pair.index(baseline)
             by_other[pair[other]] = measured
     what = f"each − {baseline}" if other == 0 else f"{baseline} − each"
-    rows = [(name, *cells(measured)) for name, measured in by_other.items()]
-    title = f"{rate}: {what}"
-    yield Table(title, ("run", *ADJUSTED), rows, details=DETAILS).filled()
-    if brief:
-        yield from undecided(by_other, title, "run")
+    yield from _differences(f"{rate}: {what}", ("run",), by_other.items(), terminal=brief)
 
 
 def _every_pair(family: str, names: Sequence[str], measures: Mapping[str, Measures]) -> Table:
@@ -455,26 +522,14 @@ def _delta(measures: Measures, name: str, other: str) -> str:
 
 
 def _wins(pairs: Sequence[Pair]) -> Table:
-    columns = (
-        "pair",
-        "only first",
-        "only second",
-        "both",
-        "neither",
-        "p",
-        "wins",
-        "losses",
-        "ties",
-    )
+    met = ("only first", "only second", "both", "neither")
+    outcomes = ("wins", "losses", "ties")
     rows = [
         (
-            f"{pair['first']} − {pair['second']}",
-            *(
-                f"{pair['mcnemar']['samples'][column.replace(' ', '_')]:,}"
-                for column in columns[1:5]
-            ),
+            _named(pair),
+            *(f"{pair['mcnemar']['samples'][name.replace(' ', '_')]:,}" for name in met),
             p_value(pair["mcnemar"]["samples"]["p_holm"]),
-            *(f"{pair['outcomes'][column]:,}" for column in columns[6:]),
+            *(f"{pair['outcomes'][name]:,}" for name in outcomes),
         )
         for pair in pairs
     ]
@@ -483,4 +538,5 @@ def _wins(pairs: Sequence[Pair]) -> Table:
         "adjusted for the number of pairs (Holm). Wins: samples in which the first met more "
         "constraints."
     )
+    columns = ("pair", *met, "p", *outcomes)
     return Table("Wins and losses", columns, rows, note, details=("both", "neither"))

@@ -36,12 +36,7 @@ _HEX = {"trace_id": r"[0-9a-f]{32}", "span_id": r"[0-9a-f]{16}"}
 
 
 class EventLog:
-    """Finished runs, to be emitted as events.
-
-    Attributes:
-        judgments: emitted so far.
-        unread: rows that could not be read, and have no events, so far.
-    """
+    """Finished runs, to be emitted as events."""
 
     def __init__(self, runs: Sequence[SavedRun]) -> None:
         """Take finished runs."""
@@ -145,7 +140,7 @@ def _span(sample: Sample | None) -> Context | None:
 
 
 def _collector() -> tuple[LoggerProvider, Any]:
-    """Make the way to the collector, and its end, which knows whether something was not taken."""
+    """Make a provider and its exporter, which records whether the collector refused anything."""
     try:
         from opentelemetry.exporter.otlp.proto.http._log_exporter import OTLPLogExporter
         from opentelemetry.sdk._logs import LoggerProvider

@@ -50,13 +50,7 @@ BATCH = 10_000
 
 
 class JudgmentTable:
-    """The judgments of runs as rows of a table.
-
-    Attributes:
-        columns: the names of the columns, by their Parquet types.
-        judgments: rows that were given so far.
-        unread: rows of the input that could not be read, so far.
-    """
+    """The judgments of runs as rows of a table."""
 
     def __init__(self, runs: Sequence[SavedRun]) -> None:
         self._runs = runs

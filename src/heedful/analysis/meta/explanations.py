@@ -57,29 +57,15 @@ async def compare(
     arbiter: Model,
     bench: Bench,
 ) -> dict[str, Any]:
-    """Compare two judges' explanations.
-
-    Args:
-        entries: the judges, with their explanations.
-        samples: the rows that were judged.
-        labelled: which of them count, and what their instructions are.
-        arbiter: the model that compares.
-        bench: where the run is stored, and what it may cost.
-
-    Returns:
-        How often which explanation won, ties and inconsistent pairs, the win rate of the first
-        judge (a tie or an inconsistent pair is half a win) with its interval, how often the one
-        shown first was preferred, how many pairs failed and why, and what the calls cost.
-    """
+    """Compare two judges' explanations."""
     job = ComparisonJob(entries, _pairings(entries, samples, labelled), arbiter)
+    options = bench.run_options()
+    if options["executor"] in SENDING:
+        options["executor"] = "local"
     return await job.run_async(
         run=None if bench.folder is None else bench.folder / job.name,
-        concurrency=bench.concurrency,
-        retry_failed=bench.retry_failed,
-        max_cost=bench.left(),
-        prices=bench.prices,
-        executor="local" if bench.executor in SENDING else bench.executor,
-        on_progress=bench.on_progress,
+        **bench.limits(),
+        **options,
     )
 
 

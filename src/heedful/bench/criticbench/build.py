@@ -213,9 +213,11 @@ def build(
 
     Args:
         plan: the questions and generators.
-        certainty: the formula, by its name or itself.
-        ranking: which queries are preferred, by its name or itself.
-        queries: how many of each task are selected; by default all that are not too easy.
+        certainty: How certain a generator is, from how often it gave each answer: log_ratio or
+            majority_share.
+        ranking: Which questions are kept first: separating (strong generators from weak), certain
+            or uncertain.
+        queries: Questions selected of each task. Default: all but those that are too easy.
         output: where else to write the triplets.
         options: how the job is run; progress counts a question once for each generator.
 

@@ -221,13 +221,12 @@ class BuildPlan:
             :func:`~heedful.bench.grading.problems.read_problems` knows; or ``hf:OWNER/NAME``.
         generators: who answers.
         code_generators: who answers questions for programs only, as the paper's code model does.
-        samples: answers to each question from each generator; by default as many as in the paper:
-            64, and 100 programs.
+        samples: Answers to each question from each generator. Default: 64, and 100 programs.
         sampling: temperature and so on; the paper has temperature 0.6.
-        limit: questions of each file at most.
-        seed: of the order of choices.
-        sandbox: what programs run in.
-        timeout_s: seconds that comparing two answers may take.
+        limit: Read only the first so many questions of each file.
+        seed: Shuffles the choices of TruthfulQA.
+        sandbox: What programs run in: auto, bubblewrap, docker or unsafe.
+        timeout_s: Seconds that comparing two answers may take.
     """
 
     files: Sequence[str | os.PathLike[str]]

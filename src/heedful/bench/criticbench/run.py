@@ -193,11 +193,12 @@ class Examination:
     Attributes:
         benchmark: a file of triplets, or the directory of a build.
         critics: who judges.
-        repeats: critiques of each response by each critic; the paper has 8.
+        repeats: Critiques of each response by each critic.
         sampling: temperature and so on.
-        checks: whose answers are checked before a vote (self-consistency with self-check): a
-            critic's ``own``, or those of ``all`` generators. Needs the directory of a build.
-        thresholds: of certainty, below which answers are checked; the paper has 1 and 2.
+        checks: Self-consistency with self-check: each critic checks its own answers (own) or those
+            of all generators (all) where these were unsure. The benchmark is then a build's
+            directory.
+        thresholds: Check where certainty is below this; several are compared. Default: 1 and 2.
     """
 
     benchmark: str | os.PathLike[str]

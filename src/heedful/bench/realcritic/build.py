@@ -193,8 +193,8 @@ class Pool:
     Attributes:
         sources: files of problems, or ``hf:OWNER/NAME``, one a set.
         models: the pool.
-        cap: questions of a set at most, chosen at random where it has more.
-        seed: of that choice.
+        cap: Questions of a set at most; a set with more is sampled.
+        seed: Seed of the random choices.
         sampling: temperature and so on of the solutions, one from each model.
         grading: how answers are compared.
     """

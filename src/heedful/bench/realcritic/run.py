@@ -320,9 +320,9 @@ class Grading:
     """How answers are compared.
 
     Attributes:
-        timeout_s: seconds that comparing one answer may take.
-        workers: processes that compare; by default one a core.
-        accept_choice_text: see :class:`~heedful.bench.grading.graders.Grader`.
+        timeout_s: Seconds that comparing one answer may take; longer is undecided.
+        workers: Processes that compare answers. Default: one per core.
+        accept_choice_text: Take a choice in words for its letter.
     """
 
     timeout_s: float = 5.0
@@ -342,7 +342,7 @@ class RealCriticPlan:
         files: RealCritic's files, one a set.
         critics: the models, each under its own name.
         modes: of :data:`MODES`; ``self`` includes ``direct``.
-        rounds: critiques of each solution; from 2 on, iterative critique.
+        rounds: Critiques of each solution, the history kept; from 2 on, iterative critique.
         checker: a model that marks critiques which took a shortcut.
         sampling: temperature and so on; by default temperature 0.
         grading: how answers are compared.

@@ -17,9 +17,8 @@ from pydantic_core import from_json
 
 from heedful.core.errors import RowError
 from heedful.core.nouns import Critique, Recording, Sample, Status
-from heedful.data.formats import native
+from heedful.data.formats import fields, native
 from heedful.data.formats.base import Format, atomically
-from heedful.data.formats.fields import messages, response_text, row_id
 from heedful.data.formats.files import shown
 
 if TYPE_CHECKING:
@@ -57,8 +56,8 @@ def sample(record: dict[str, Any], number: int) -> Sample:
         tags["task"] = TASKS.get(name.strip(), name)
     return Sample.model_validate(
         {
-            "id": row_id(record, number, "id", "key", "prompt_id"),
-            "conversation": messages(history, "conversation_history"),
+            "id": fields.row_id(record, number, "id", "key", "prompt_id"),
+            "conversation": fields.messages(history, "conversation_history"),
             "checklist": [{"text": rubric} for rubric in _rubrics(record)],
             "response": _response(record.get("response")),
             "tags": tags,
@@ -110,7 +109,7 @@ def _response(value: Any) -> str | None:
         raise RowError(f"response is {shown(value)}; if that is the answer, write it as {hint}")
     if isinstance(value, list | dict):
         return _last(value)
-    return response_text({"response": value})
+    return fields.response_text({"response": value})
 
 
 def _encoded(words: str) -> str | None:
@@ -125,7 +124,7 @@ def _encoded(words: str) -> str | None:
 
 def _last(value: Any) -> str:
     """Return the text of a message, or of the last of several: the turn that is judged."""
-    return messages([value] if isinstance(value, dict) else value, "response")[-1].content
+    return fields.messages([value] if isinstance(value, dict) else value, "response")[-1].content
 
 
 def _recording(record: Mapping[str, Any]) -> Recording | None:
@@ -294,8 +293,8 @@ def _cell(value: Any) -> str:
 FORMAT = Format(
     "advancedif",
     (("conversation_history",), ("prompt_metadata",)),
-    lambda record: "conversation_history" in record or "prompt_metadata" in record,
     sample,
+    lambda record: "conversation_history" in record or "prompt_metadata" in record,
     writer,
     "advancedif",
 )

@@ -57,12 +57,7 @@ _DEVICES = (("dev",), ("proc",))
 class Row:
     """One row of an input file: a sample, or the reason why it cannot be read.
 
-    Attributes:
-        line: the 1-based line of the file where the row starts.
-        sample: the sample.
-        id: the row's id, where it has one that can be read.
-        problem: what is wrong, and the hint; ``sample`` is then ``None``.
-        file: the name of its file, where several are read as one.
+    The line is the one where the row starts, from 1; the file is named where several are read.
     """
 
     line: int
@@ -76,10 +71,7 @@ class Row:
 class Reply:
     """A judge's reply in the form in which a format writes it back.
 
-    Attributes:
-        answers: the answer to each constraint, by the format's own keys.
-        text: the reply, so that it reads as the verdicts; ``None`` where the judge gave none.
-        prompt: the prompt that the judge was given; ``None`` where it was given none.
+    The answers go by the format's own keys, and the text reads as the verdicts.
     """
 
     answers: Mapping[str, str]
@@ -130,10 +122,11 @@ class Format:
     Attributes:
         name: as the command line names it.
         needs: what a record must have; of each group of keys, one.
-        matches: whether a record is in this format, by its keys (and no more of its values than
-            it takes to tell two formats with the same keys apart).
         sample: a record and its 1-based number in the file to a sample; pure; raises
             :class:`~heedful.core.errors.RowError` on a record that cannot be read.
+        matches: whether a record is in this format, by its keys (and no more of its values than
+            it takes to tell two formats with the same keys apart); by default a record that has
+            what is needed.
         writer: for a path, the writer of results in this format; ``None`` where there is none.
         reply: the prompt in whose form results hold a judge's reply; ``None`` where they hold none.
         turns: takes a record apart that holds several turns of one conversation, each to be a
@@ -146,8 +139,8 @@ class Format:
 
     name: str
     needs: tuple[tuple[str, ...], ...]
-    matches: Callable[[Mapping[str, Any]], bool]
     sample: Callable[[dict[str, Any], int], Sample]
+    matches: Callable[[Mapping[str, Any]], bool] | None = None
     writer: Callable[[Path], Writer | None] = _no_writer
     reply: str | None = None
     turns: Callable[[dict[str, Any]], list[dict[str, Any]]] = _one
@@ -158,6 +151,10 @@ class Format:
     def one_by_one(self) -> bool:
         """Whether each record is one row."""
         return self.turns is _one
+
+    def fits(self, record: Mapping[str, Any]) -> bool:
+        """Tell whether a record is in this format."""
+        return self.matches(record) if self.matches else not self.missing(record)
 
     def missing(self, record: Mapping[str, Any]) -> list[str]:
         """Name the groups of keys of which the record has none, such as ``prompt or messages``."""

@@ -10,15 +10,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from heedful.core.errors import RowError
-from heedful.core.nouns import Message, Sample
-from heedful.data.formats import criteria
+from heedful.core.nouns import Sample
+from heedful.data.formats import fields
 from heedful.data.formats.base import Format
-from heedful.data.formats.fields import optional_text, response_text, row_id, text
-from heedful.data.formats.files import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from heedful.core.nouns import Constraint
 
@@ -36,43 +33,41 @@ _GROUP_OF = {name: group for group, names in _GROUPS.items() for name in names}
 
 def sample(record: dict[str, Any], number: int) -> Sample:
     """Read one record."""
-    listed = criteria.objects(record, "scoring_questions")
+    listed = fields.objects(record, "scoring_questions")
     numbers = {str(item.get("point_id", at)): at for at, item in enumerate(listed, start=1)}
     verdicts = record.get("point_judges")
     if verdicts is not None and (not isinstance(verdicts, list) or len(verdicts) != len(listed)):
-        raise RowError(f"point_judges is {shown(verdicts)}; give one for each scoring question")
-    category = optional_text(record, "category")
-    tags = criteria.tags("complexbench", record, "task_types", "model", "group", "idx_in_group")
-    nested = criteria.texts(record.get("composition_types"))
+        raise fields.wrong("point_judges", verdicts, "a list of one for each scoring question")
+    tags = fields.tags("complexbench", record, "task_types", "model", "group", "idx_in_group")
+    nested = fields.only_texts(record.get("composition_types"))
     if nested:
         tags["composition_types"] = "_".join(sorted(nested))
+    category = fields.optional_text(record, "category")
     if category:
         tags |= {"category": category, "task": category.partition("_")[0]}
-    instruction = optional_text(record, "instruction") or text(record, "instruction_en")
     return Sample(
-        id=row_id(record, number, "main_id", "id"),
-        conversation=(Message(role="user", content=instruction),),
+        id=fields.row_id(record, number, "main_id", "id"),
+        conversation=fields.user(_in_either_language(record, "instruction")),
         checklist=tuple(_criterion(item, numbers) for item in listed),
-        response=_response(record),
+        response=fields.response_text(record, "generated", "output"),
         tags=tags,
-        recording=criteria.recorded("complexbench", [*map(criteria.verdict, verdicts or ())]),
+        recording=fields.recorded("complexbench", [*map(fields.verdict, verdicts or ())]),
     )
 
 
-def _response(record: Mapping[str, Any]) -> str | None:
-    keys = (key for key in ("generated", "output", "response") if record.get(key) is not None)
-    return response_text(record, next(keys, "response"))
+def _in_either_language(record: Mapping[str, Any], key: str) -> str:
+    return fields.optional_text(record, key) or fields.text(record, f"{key}_en")
 
 
 def _criterion(item: Mapping[str, Any], numbers: Mapping[str, int]) -> Constraint:
     parents = item.get("dep") or []
     if not isinstance(parents, list) or not all(str(parent) in numbers for parent in parents):
-        raise RowError(f"dep is {shown(parents)}, which names no scoring question")
+        raise fields.wrong("dep", parents, "a list of scoring questions")
     dimensions, compositions = item.get("constraint_dimensions"), item.get("composition_types")
-    return criteria.criterion(
-        optional_text(item, "question") or text(item, "question_en"),
-        type=_first(dimensions),
-        subtype=_first(compositions),
+    return fields.criterion(
+        _in_either_language(item, "question"),
+        type=fields.first_text(dimensions),
+        subtype=fields.first_text(compositions),
         rule=item.get("rule"),
         tags=_tags(dimensions, compositions) or None,
         depends_on=tuple(numbers[str(parent)] for parent in parents) or None,
@@ -81,23 +76,18 @@ def _criterion(item: Mapping[str, Any], numbers: Mapping[str, int]) -> Constrain
 
 def _tags(dimensions: Any, compositions: Any) -> list[str]:
     """Tag a question with each of its dimensions, which breakdowns count it in."""
-    named = criteria.texts(dimensions)
+    named = fields.only_texts(dimensions)
     return [
         *(f"dimension:{name}" for name in named),
         *(f"dimension group:{_GROUP_OF.get(name, 'Others')}" for name in named),
-        *(f"composition:{name}" for name in criteria.texts(compositions)),
+        *(f"composition:{name}" for name in fields.only_texts(compositions)),
     ]
-
-
-def _first(names: Sequence[Any] | Any) -> str | None:
-    named = names[0] if isinstance(names, list) and names else names
-    return named if isinstance(named, str) else None
 
 
 FORMAT = Format(
     "complexbench",
     (("scoring_questions",), ("instruction", "instruction_en")),
-    lambda record: "scoring_questions" in record,
     sample,
+    lambda record: "scoring_questions" in record,
     keys=("main_id",),
 )

@@ -1,4 +1,8 @@
-"""Fields of records, read with errors that name them."""
+"""Fields of records, read with errors that name them.
+
+A format needs little more than these: the text of a field, a list of texts or objects, an id,
+messages, labels, tags, and verdicts that are stored beside a response.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +14,14 @@ from pydantic import ValidationError
 
 from heedful.core.errors import RowError
 from heedful.core.log import logger
-from heedful.core.reasoning import THOUGHTS
+from heedful.core.nouns import Constraint, Recording
+from heedful.core.text import amount
 from heedful.core.turns import Message
 from heedful.data.formats import chat
 from heedful.data.formats.files import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from heedful.core.nouns import Sample
 
@@ -24,33 +29,37 @@ __all__ = ["explain", "optional_text", "row_id", "text"]
 
 T = TypeVar("T")
 
+_YES_NO = {"是": True, "否": False}
+
+
+def wrong(name: str, value: Any, wanted: str) -> RowError:
+    """Make the error of a field that holds something else than it should."""
+    return RowError(f"{name} is {shown(value)}, not {wanted}")
+
+
+# --- texts, ids, numbers ------------------------------------------------------------------------
+
 
 def text(record: Mapping[str, Any], key: str, name: str | None = None) -> str:
-    """Return a field that must be there and be text.
-
-    Raises:
-        RowError: it is missing, or of another type; the error calls it by its key or the name.
-    """
+    """Return a field that must be there and be text; the error calls it by its key or the name."""
     if key not in record:
         raise RowError(f"{name or key} is missing")
     return _text(record[key], name or key)
 
 
 def optional_text(record: Mapping[str, Any], key: str) -> str | None:
-    """Return a field that may be absent or null, and must otherwise be text.
-
-    Raises:
-        RowError: it is of another type.
-    """
+    """Return a field that may be absent or null, and must otherwise be text."""
     value = record.get(key)
     return None if value is None else _text(value, key)
 
 
-def response_text(record: Mapping[str, Any], key: str = "response") -> str | None:
-    """Return a response, which may be absent or null; a number counts as its digits.
+def response_text(record: Mapping[str, Any], *keys: str) -> str | None:
+    """Return a response, by default the field ``response``, else the first key that has one.
 
-    Spreadsheets turn an answer such as 42 into a number, and leave NaN where there is none.
+    It may be absent or null; a number counts as its digits: spreadsheets turn an answer such as 42
+    into a number, and leave NaN where there is none.
     """
+    key = next((key for key in keys if record.get(key) is not None), "response")
     value = record.get(key)
     if isinstance(value, float) and math.isnan(value):
         return None
@@ -59,33 +68,42 @@ def response_text(record: Mapping[str, Any], key: str = "response") -> str | Non
     return optional_text(record, key)
 
 
-def _text(value: Any, name: str) -> str:
-    if isinstance(value, str):
-        return value
-    if isinstance(value, list) and value and all(isinstance(part, dict) for part in value):
-        return "".join(_part(part, f"{name}[{place}]") for place, part in enumerate(value))
-    hint = ""
-    if isinstance(value, bool | int | float):
-        hint = f"; write it as text: {json.dumps(json.dumps(value))}"
-    raise RowError(f"{name} is {shown(value)}{hint or ', not text'}")
+def texts(record: Mapping[str, Any], key: str) -> list[str]:
+    """Return a field that must be a list of texts."""
+    value = record.get(key)
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        raise wrong(key, value, "a list of texts")
+    return value
 
 
-def _part(part: dict[str, Any], name: str) -> str:
-    """Return the text of a part of a message, as chat APIs have them."""
-    kind = part.get("type", "text")
-    if kind in THOUGHTS:
-        return ""
-    if isinstance(part.get("text"), str) and kind in {"text", "input_text", "output_text"}:
-        return str(part["text"])
-    raise RowError(f"{name} is of type {kind!r:.40}; heedful reads parts that are text")
+def objects(record: Mapping[str, Any], key: str) -> list[dict[str, Any]]:
+    """Return a field that must be a list of objects."""
+    value = record.get(key)
+    if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
+        raise wrong(key, value, "a list of objects")
+    return value
+
+
+def only_texts(value: Any) -> list[str]:
+    """Return the texts of a list, whatever else is in it; none where it isn't a list."""
+    return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
+
+
+def first_text(value: Any) -> str | None:
+    """Return a text, or the first of a list if that is one."""
+    first = value[0] if isinstance(value, list) and value else value
+    return first if isinstance(first, str) else None
+
+
+def first_has(record: Mapping[str, Any], key: str, *names: str) -> bool:
+    """Tell whether a field is a list whose first item is an object with these names."""
+    listed = record.get(key)
+    first = listed[0] if isinstance(listed, list) and listed else None
+    return isinstance(first, dict) and all(name in first for name in names)
 
 
 def row_id(record: Mapping[str, Any], number: int, *keys: str) -> str:
-    """Return the first of the keys that holds an id, as text; else ``row-<number>``.
-
-    Raises:
-        RowError: the id is neither text nor a whole number.
-    """
+    """Return the first of the keys that holds an id, as text; else ``row-<number>``."""
     for key in keys:
         value = record.get(key)
         if value is None or value == "":
@@ -96,15 +114,40 @@ def row_id(record: Mapping[str, Any], number: int, *keys: str) -> str:
     return f"row-{number}"
 
 
+def from_json(value: Any, name: str) -> Any:
+    """Decode a text of JSON; anything else is returned as it is."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError) as error:
+        raise RowError(f"{name} is {shown(value)}, which is not JSON: {error}") from error
+
+
+def _text(value: Any, name: str) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list) and value and all(isinstance(part, dict) for part in value):
+        return chat.text_of(value, name)
+    if isinstance(value, bool | int | float):
+        raise RowError(
+            f"{name} is {shown(value)}; write it as text: {json.dumps(json.dumps(value))}"
+        )
+    raise wrong(name, value, "text")
+
+
+# --- conversations ------------------------------------------------------------------------------
+
+
 def messages(value: Any, name: str) -> tuple[Message, ...]:
     """Read a list of ``{"role": ..., "content": ...}``; a message keeps its other fields."""
     if not isinstance(value, list) or not value:
-        raise RowError(f"{name} is {shown(value)}, not a list of messages")
+        raise wrong(name, value, "a list of messages")
     turns = []
     for place, item in enumerate(value):
         where = f"{name}[{place}]"
         if not isinstance(item, dict):
-            raise RowError(f"{where} is {shown(item)}, not a message with role and content")
+            raise wrong(where, item, "a message with role and content")
         role = text(item, "role", f"{where}.role")
         if chat.is_plain(item):
             turns.append(Message.model_validate(item | {"role": role}))
@@ -113,10 +156,104 @@ def messages(value: Any, name: str) -> tuple[Message, ...]:
     return tuple(turns)
 
 
+def user(words: str | None) -> tuple[Message, ...]:
+    """Make a conversation of one user turn; an empty one without words."""
+    return (Message(role="user", content=words),) if words else ()
+
+
+def prompt(record: Mapping[str, Any], key: str = "prompt") -> tuple[Message, ...]:
+    """Read a prompt: a text, or messages."""
+    value = record.get(key)
+    if isinstance(value, str):
+        return (Message(role="user", content=value),)
+    return messages(value, key)
+
+
 def prompt_of(sample: Sample) -> str | None:
     """Return the last user turn, which responses are joined on."""
     turns = (turn.content for turn in reversed(sample.conversation) if turn.role == "user")
     return next(turns, None)
+
+
+# --- criteria, labels, verdicts, tags -----------------------------------------------------------
+
+
+def points(item: Mapping[str, Any], key: str, place: int) -> float | None:
+    """Return the points of a criterion; ``None`` where it names none."""
+    value = item.get(key)
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise wrong(f"criterion {place + 1}: {key}", value, "a number")
+    return float(value)
+
+
+def criterion(text: str, weight: float | None = None, **fields: Any) -> Constraint:
+    """Make a criterion; what is ``None`` is left out."""
+    given = {"text": text, "weight": weight, **fields}
+    return Constraint.model_validate(
+        {name: value for name, value in given.items() if value is not None}
+    )
+
+
+def labels(value: Any, count: int, name: str = "labels") -> tuple[bool | None, ...] | None:
+    """Read known verdicts: true, false, 1, 0, 是 or 否, and null where there is none."""
+    if value is None:
+        return None
+    if not isinstance(value, list):
+        raise wrong(name, value, "a list of labels")
+    if len(value) != count:
+        raise RowError(
+            f"{name} has {amount(len(value), 'entry', 'entries')} for {amount(count, 'constraint')}"
+        )
+    read = [_YES_NO.get(label, label) if isinstance(label, str) else label for label in value]
+    for label in read:
+        if label not in (True, False, None):
+            raise wrong(f"one of {name}", label, "true, false or null")
+    return tuple(None if label is None else bool(label) for label in read)
+
+
+def recorded(name: str, verdicts: Sequence[Mapping[str, Any] | None]) -> Recording | None:
+    """Make a recording of verdicts, ``None`` for a missing one; nothing where all are missing."""
+    if not any(verdict is not None for verdict in verdicts):
+        return None
+    missing = {"status": "failed", "explanation": "the file holds no verdict on this criterion"}
+    return Recording(
+        prompt=name,
+        verdicts=tuple(dict(missing if verdict is None else verdict) for verdict in verdicts),
+    )
+
+
+def replied(name: str, reply: str | None) -> Recording | None:
+    """Make a recording of a judge's reply, if there is one."""
+    return None if reply is None else Recording(prompt=name, text=reply)
+
+
+def verdict(value: Any, explanation: Any = None) -> dict[str, Any] | None:
+    """Read a stored yes or no, ``None`` where there is none; what is neither is undecided."""
+    if value is None:
+        return None
+    if isinstance(value, bool) or value in (0, 1):
+        why = explanation if isinstance(explanation, str) else ""
+        return {"status": bool(value), "explanation": why}
+    return {"status": "unparsed", "explanation": f"the verdict is {shown(value)}"}
+
+
+def tags(benchmark: str, record: Mapping[str, Any], *names: str, **renamed: str) -> dict[str, Any]:
+    """Take tags from fields that are text, a number or a boolean, under their names or others."""
+    kept: dict[str, Any] = {"benchmark": benchmark}
+    for tag, name in (dict(zip(names, names, strict=True)) | renamed).items():
+        if isinstance(record.get(name), str | int | float) and record[name] != "":
+            kept[tag] = record[name]
+    return kept
+
+
+def without(record: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    """Return the fields of a record that a format doesn't map: a sample's ``source``."""
+    return {name: value for name, value in record.items() if name not in names}
+
+
+# --- errors -------------------------------------------------------------------------------------
 
 
 def explain(error: ValidationError) -> str:

@@ -9,31 +9,24 @@ from __future__ import annotations
 
 from typing import Any
 
-from heedful.core.nouns import Message, Sample
-from heedful.data.formats import criteria
+from heedful.core.nouns import Sample
+from heedful.data.formats import fields
 from heedful.data.formats.base import Format
-from heedful.data.formats.fields import optional_text, response_text, row_id, text
 
 
 def sample(record: dict[str, Any], number: int) -> Sample:
     """Read one record."""
-    example = row_id(record, number, "example_id")
-    category = optional_text(record, "category") or "all"
-    tags = criteria.tags("followbench", record, "category", "level", "model")
+    category = fields.optional_text(record, "category") or "all"
     # The levels of one example are one conversation's worth of data.
-    tags["conversation_id"] = f"{category}-{example}"
+    example = f"{category}-{fields.row_id(record, number, 'example_id')}"
     return Sample(
-        id=f"{category}-{example}-{record.get('level', number)}",
-        conversation=(Message(role="user", content=text(record, "instruction")),),
-        response=response_text(record),
-        reference=optional_text(record, "target") or None,
-        tags=tags,
+        id=f"{example}-{record.get('level', number)}",
+        conversation=fields.user(fields.text(record, "instruction")),
+        response=fields.response_text(record),
+        reference=fields.optional_text(record, "target") or None,
+        tags=fields.tags("followbench", record, "category", "level", "model")
+        | {"conversation_id": example},
     )
 
 
-FORMAT = Format(
-    "followbench",
-    (("example_id",), ("level",), ("instruction",)),
-    lambda record: "example_id" in record and "level" in record and "instruction" in record,
-    sample,
-)
+FORMAT = Format("followbench", (("example_id",), ("level",), ("instruction",)), sample)

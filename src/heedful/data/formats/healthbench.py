@@ -10,12 +10,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from heedful.core.errors import RowError
 from heedful.core.nouns import Sample
-from heedful.data.formats import criteria
+from heedful.data.formats import fields
 from heedful.data.formats.base import Format
-from heedful.data.formats.fields import optional_text, response_text, row_id, text
-from heedful.data.formats.files import shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,66 +26,55 @@ def sample(record: dict[str, Any], number: int) -> Sample:
     """Read one record."""
     if "binary_labels" in record:
         return _labelled(record, number)
-    listed = criteria.objects(record, "rubrics")
-    fields: dict[str, Any] = {
-        "id": row_id(record, number, "prompt_id", "id"),
-        "conversation": criteria.prompt(record.get("prompt"), "prompt"),
-        "checklist": tuple(_criterion(item, place) for place, item in enumerate(listed)),
-        "response": _response(record),
-        "tags": criteria.tags("healthbench", record, "model") | _themes(record),
-        "recording": criteria.recorded(
-            "healthbench",
-            [
-                criteria.verdict(each.get("criteria_met"), each.get("explanation"))
-                for each in listed
-            ],
-        ),
-        "source": {key: value for key, value in record.items() if key not in _MAPPED},
-    }
-    return Sample.model_validate(fields)
-
-
-def _criterion(item: Mapping[str, Any], place: int) -> Constraint:
-    named = criteria.texts(item.get("tags"))
-    by_kind = {kind: value for kind, _, value in (name.partition(":") for name in named)}
-    return criteria.criterion(
-        text(item, "criterion"),
-        criteria.points(item, "points", place),
-        type=by_kind.get("axis"),
-        subtype=by_kind.get("level"),
-        tags=named or None,
+    listed = fields.objects(record, "rubrics")
+    verdicts = [
+        fields.verdict(item.get("criteria_met"), item.get("explanation")) for item in listed
+    ]
+    return Sample(
+        id=fields.row_id(record, number, "prompt_id", "id"),
+        conversation=fields.prompt(record),
+        checklist=tuple(_criterion(item, place) for place, item in enumerate(listed)),
+        response=fields.response_text(record, "completion"),
+        tags=fields.tags("healthbench", record, "model") | _by_kind(record.get("example_tags")),
+        recording=fields.recorded("healthbench", verdicts),
+        source=fields.without(record, *_MAPPED),
     )
 
 
-def _themes(record: Mapping[str, Any]) -> dict[str, str]:
-    """Return example tags such as ``theme:emergency`` as tags by their kind."""
-    named = criteria.texts(record.get("example_tags"))
-    return {kind: value for kind, colon, value in (n.partition(":") for n in named) if colon}
+def _criterion(item: Mapping[str, Any], place: int) -> Constraint:
+    by_kind = _by_kind(item.get("tags"))
+    return fields.criterion(
+        fields.text(item, "criterion"),
+        fields.points(item, "points", place),
+        type=by_kind.get("axis"),
+        subtype=by_kind.get("level"),
+        tags=fields.only_texts(item.get("tags")) or None,
+    )
 
 
-def _response(record: Mapping[str, Any]) -> str | None:
-    key = "completion" if "completion" in record else "response"
-    return response_text(record, key)
+def _by_kind(named: Any) -> dict[str, str]:
+    """Take tags such as ``theme:emergency`` apart."""
+    parts = (name.partition(":") for name in fields.only_texts(named))
+    return {kind: value for kind, colon, value in parts if colon}
 
 
 def _labelled(record: dict[str, Any], number: int) -> Sample:
     """Read a row of the meta-evaluation: one criterion, labelled by several physicians."""
     labels = record["binary_labels"]
     if not isinstance(labels, list) or not all(isinstance(label, bool) for label in labels):
-        raise RowError(f"binary_labels is {shown(labels)}, not a list of booleans")
+        raise fields.wrong("binary_labels", labels, "a list of booleans")
     names = record.get("anonymized_physician_ids")
     if not isinstance(names, list) or len(names) != len(labels):
         names = [f"physician-{place}" for place in range(1, len(labels) + 1)]
-    ids = [str(record.get(key, "")) for key in ("prompt_id", "completion_id")]
+    prompt, completion = (str(record.get(key, "")) for key in ("prompt_id", "completion_id"))
+    kind = fields.optional_text(record, "category")
     return Sample.model_validate(
         {
-            "id": f"{'/'.join(ids)}#{number}",
-            "instruction_id": ids[0] or str(number),
-            "conversation": criteria.prompt(record.get("prompt"), "prompt"),
-            "checklist": (
-                criteria.criterion(text(record, "rubric"), type=optional_text(record, "category")),
-            ),
-            "response": _response(record),
+            "id": f"{prompt}/{completion}#{number}",
+            "instruction_id": prompt or str(number),
+            "conversation": fields.prompt(record),
+            "checklist": (fields.criterion(fields.text(record, "rubric"), type=kind),),
+            "response": fields.response_text(record, "completion"),
             "tags": {"benchmark": "healthbench_meta"},
             "annotations": {str(name): [label] for name, label in zip(names, labels, strict=True)},
         }
@@ -96,13 +82,10 @@ def _labelled(record: dict[str, Any], number: int) -> Sample:
 
 
 def _matches(record: Mapping[str, Any]) -> bool:
-    if "binary_labels" in record and "rubric" in record:
-        return True
-    listed = record.get("rubrics")
-    first = listed[0] if isinstance(listed, list) and listed else None
-    return isinstance(first, dict) and "criterion" in first and "points" in first
+    labelled = "binary_labels" in record and "rubric" in record
+    return labelled or fields.first_has(record, "rubrics", "criterion", "points")
 
 
 FORMAT = Format(
-    "healthbench", (("prompt",), ("rubrics", "rubric")), _matches, sample, keys=("prompt_id",)
+    "healthbench", (("prompt",), ("rubrics", "rubric")), sample, _matches, keys=("prompt_id",)
 )

@@ -7,19 +7,15 @@ back. Each response becomes a sample; the better one is ``preferred_to`` the oth
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from heedful.core.errors import RowError
-from heedful.core.nouns import Message, Sample
+from heedful.core.nouns import Sample
+from heedful.data.formats import fields
 from heedful.data.formats.base import Format
-from heedful.data.formats.fields import response_text, row_id, text
-from heedful.data.formats.files import shown
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 _HERE = "output"
-_ORDERS = ("swap = False", "swap = True")
+_ORDERS = {"unswapped": "swap = False", "swapped": "swap = True"}
 _WINNERS = {"1": 1, "2": 2, 1: 1, 2: 2}
 
 
@@ -30,43 +26,37 @@ def turns(record: dict[str, Any]) -> list[dict[str, Any]]:
 
 def sample(record: dict[str, Any], number: int) -> Sample:
     """Read one of the responses."""
-    this = record[_HERE]
-    label = record.get("label")
+    this, label = record[_HERE], record.get("label")
     if label not in (1, 2):
-        raise RowError(f"label is {shown(label)}, not 1 or 2")
-    item = row_id(record, number, "id")
-    other = f"{item}/{3 - this}"
-    fields: dict[str, Any] = {
+        raise fields.wrong("label", label, "1 or 2")
+    item = fields.row_id(record, number, "id")
+    read: dict[str, Any] = {
         "id": f"{item}/{this}",
         "instruction_id": item,
-        "conversation": (Message(role="user", content=text(record, "input")),),
-        "response": response_text(record, f"output_{this}"),
+        "conversation": fields.user(fields.text(record, "input")),
+        "response": fields.response_text(record, f"output_{this}"),
         "tags": {"benchmark": "llmbar"},
-        "preferred_to": [other] if label == this else [],
+        "preferred_to": [f"{item}/{3 - this}"] if label == this else [],
     }
     if this == label and record.get("results"):
-        fields["choice"] = {"label": label, **_choice(record["results"])}
-    return Sample.model_validate(fields)
+        read["choice"] = {"label": label, **_choice(record["results"])}
+    return Sample.model_validate(read)
 
 
 def _choice(results: Any) -> dict[str, int | None]:
     """Read what the judge chose in both orders."""
     last = results[-1] if isinstance(results, list) else None
-    if not isinstance(last, dict) or not all(isinstance(last.get(key), dict) for key in _ORDERS):
-        raise RowError(f"results does not end in {' and '.join(_ORDERS)}")
-    unswapped, swapped = (_winner(last[key]) for key in _ORDERS)
-    return {"unswapped": unswapped, "swapped": swapped}
-
-
-def _winner(said: Mapping[str, Any]) -> int | None:
-    winner = said.get("winner")
-    return _WINNERS.get(winner) if isinstance(winner, str | int) else None
+    said = [last.get(key) if isinstance(last, dict) else None for key in _ORDERS.values()]
+    if not all(isinstance(order, dict) for order in said):
+        raise RowError(f"results does not end in {' and '.join(_ORDERS.values())}")
+    winners = [order.get("winner") for order in said if order is not None]
+    read = [_WINNERS.get(each) if isinstance(each, str | int) else None for each in winners]
+    return dict(zip(_ORDERS, read, strict=True))
 
 
 FORMAT = Format(
     "llmbar",
     (("output_1",), ("output_2",), ("label",)),
-    lambda record: "output_1" in record and "output_2" in record and "label" in record,
     sample,
     turns=turns,
     follows=False,

@@ -60,17 +60,13 @@ _MISSING = object()
 
 
 def make(name: str) -> Format:
-    """Make the format of a mapping by its name, which is :data:`PREFIX` and the mapping.
-
-    Raises:
-        UsageError: it isn't one.
-    """
+    """Make the format of a mapping by its name, which is :data:`PREFIX` and the mapping."""
     columns = _columns(name.removeprefix(PREFIX))
     return Format(
         name,
         tuple((column.partition(".")[0],) for column in columns if _is_needed(columns[column])),
-        lambda _: False,
         partial(_sample, columns),
+        lambda _: False,
     )
 
 

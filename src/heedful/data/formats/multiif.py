@@ -17,9 +17,8 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from heedful.core.errors import RowError
-from heedful.data.formats import ifeval
+from heedful.data.formats import fields, ifeval
 from heedful.data.formats.base import Format
-from heedful.data.formats.fields import messages, response_text, row_id
 from heedful.data.formats.files import shown
 
 if TYPE_CHECKING:
@@ -50,7 +49,7 @@ def turns(record: dict[str, Any]) -> list[dict[str, Any]]:
     shared: dict[str, Any] = {
         name: record[name] for name in _TAGS if record.get(name) and isinstance(record[name], str)
     }
-    key = row_id(record, 0, "key", "id")
+    key = fields.row_id(record, 0, "key", "id")
     known = key != "row-0"
     shared["source"] = {name: value for name, value in record.items() if name not in _MAPPED}
     last = max([_turn(record.get("turn_index")) or _TURNS[-1], *answers])
@@ -75,10 +74,10 @@ def sample(record: dict[str, Any], number: int) -> Sample:
     turn = record["turn"]
     decoded = dict(record)
     for column in _COLUMNS[1:]:
-        decoded[column] = _json(record[column], f"turn_{turn}_{column}")
+        decoded[column] = fields.from_json(record[column], f"turn_{turn}_{column}")
     if isinstance(decoded["kwargs"], list):
         decoded["kwargs"] = [
-            _json(item, f"turn_{turn}_kwargs[{place}]")
+            fields.from_json(item, f"turn_{turn}_kwargs[{place}]")
             for place, item in enumerate(decoded["kwargs"])
         ]
     try:
@@ -117,19 +116,10 @@ def _message(value: Any, turn: int) -> Any:
     """Return a prompt's text; it is a message, a message as JSON, or the text itself."""
     name = f"turn_{turn}_prompt"
     if isinstance(value, str) and value.lstrip().startswith("{"):
-        value = _json(value, name)
+        value = fields.from_json(value, name)
     if isinstance(value, dict):
         return value.get("content")
     return value
-
-
-def _json(value: Any, name: str) -> Any:
-    if not isinstance(value, str):
-        return value
-    try:
-        return json.loads(value)
-    except (ValueError, RecursionError) as error:
-        raise RowError(f"{name} is {shown(value)}, which is not JSON: {error}") from error
 
 
 # --- responses ----------------------------------------------------------------------------------
@@ -139,7 +129,10 @@ def _answers(record: Mapping[str, Any]) -> dict[int, str]:
     """Find the responses that a record holds, by turn, in the first form that has any."""
     for responses in (_columns(record), _single(record), _listed(record)):
         names = {turn: f"the response of turn {turn}" for turn in responses}
-        read = {turn: response_text({names[turn]: responses[turn]}, names[turn]) for turn in names}
+        read = {
+            turn: fields.response_text({names[turn]: responses[turn]}, names[turn])
+            for turn in names
+        }
         answers = {
             turn: text for turn, text in read.items() if text and not text.startswith(_GIVEN_UP)
         }
@@ -170,7 +163,9 @@ def _single(record: Mapping[str, Any]) -> dict[int, Any]:
 def _listed(record: Mapping[str, Any]) -> dict[int, Any]:
     """Read ``messages``, or ``responses``: of all turns, or, with ``turn_index``, of that one."""
     if record.get("messages"):
-        return _replies(messages(_json(record["messages"], "messages"), "messages"))
+        return _replies(
+            fields.messages(fields.from_json(record["messages"], "messages"), "messages")
+        )
     value = record.get("responses")
     if value in _NOT_ASKED:
         return {}
@@ -181,7 +176,11 @@ def _listed(record: Mapping[str, Any]) -> dict[int, Any]:
             raise RowError(f"responses is {shown(value)}, not a list of one response for each turn")
         return {place: _text(item) for place, item in enumerate(listed, start=1)}
     said = record.get("turns")
-    before = {} if said in _NOT_ASKED else _replies(messages(_json(said, "turns"), "turns"))
+    before = (
+        {}
+        if said in _NOT_ASKED
+        else _replies(fields.messages(fields.from_json(said, "turns"), "turns"))
+    )
     last = value if listed is None else _text(listed[0])
     return {place: text for place, text in before.items() if place < turn} | {turn: last}
 
@@ -229,7 +228,7 @@ def _turn(value: Any) -> int | None:
 FORMAT = Format(
     "multiif",
     (("turn_1_prompt",), ("turn_1_instruction_id_list",), ("turn_1_kwargs",)),
-    lambda record: "turn_1_instruction_id_list" in record,
     sample,
+    lambda record: "turn_1_instruction_id_list" in record,
     turns=turns,
 )

@@ -10,12 +10,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from heedful.core.errors import RowError
-from heedful.core.nouns import Recording, Sample
-from heedful.data.formats import criteria
+from heedful.core.nouns import Sample
+from heedful.data.formats import fields
 from heedful.data.formats.base import Format
-from heedful.data.formats.fields import optional_text, response_text, row_id, text
-from heedful.data.formats.files import shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,7 +23,7 @@ WEIGHTS = {"Critical": 4.0, "Major": 3.0, "Minor": 2.0, "Additional": 1.0}
 """Points by the word for a criterion's weight."""
 
 _HERE = "model"
-_RESPONSE, _LABEL = "_response", "_fulfilment"
+_RESPONSE = "_response"
 
 
 def turns(record: dict[str, Any]) -> list[dict[str, Any]]:
@@ -42,43 +39,36 @@ def sample(record: dict[str, Any], number: int) -> Sample:
     if "rubrics" not in record:
         return _judged(record, number)
     model = record.get(_HERE)
-    listed = criteria.objects(record, "rubrics")
-    task = row_id(record, number, "task_id", "id")
-    labels = [item.get(f"{model}{_LABEL}") for item in listed]
-    if not all(label is None or isinstance(label, bool) for label in labels):
-        raise RowError(f"{model}{_LABEL} isn't true or false in every criterion")
-    given = record if f"{model}{_RESPONSE}" in record else {}
+    listed = fields.objects(record, "rubrics")
+    task = fields.row_id(record, number, "task_id", "id")
+    labels = [item.get(f"{model}_fulfilment") for item in listed]
+    known = any(label is not None for label in labels)
     return Sample.model_validate(
         {
             "id": task if model is None else f"{task}/{model}",
             "instruction_id": task,
-            "conversation": criteria.prompt(record.get("prompt"), "prompt"),
+            "conversation": fields.prompt(record),
             "checklist": [_criterion(item, place) for place, item in enumerate(listed)],
-            "response": response_text(given, f"{model}{_RESPONSE}") or response_text(record),
-            "labels": labels if any(label is not None for label in labels) else None,
-            "tags": criteria.tags("profbench", record, "domain", _HERE),
+            "response": fields.response_text(record, f"{model}{_RESPONSE}"),
+            "labels": fields.labels(labels, len(listed), f"{model}_fulfilment") if known else None,
+            "tags": fields.tags("profbench", record, "domain", _HERE),
         }
     )
 
 
 def _judged(record: dict[str, Any], number: int) -> Sample:
     """Read a judge's rating of one criterion; those of one response are scored together."""
-    rating = optional_text(record, "judge_rating")
-    label = record.get("human_annotation")
-    if label is not None and not isinstance(label, bool):
-        raise RowError(f"human_annotation is {shown(label)}, not true or false")
-    task = row_id(record, number, "task_id")
-    task_prompt = optional_text(record, "prompt")
+    task = fields.row_id(record, number, "task_id")
     return Sample.model_validate(
         {
             "id": f"{task}#{number}",
             "instruction_id": task,
-            "conversation": criteria.prompt(task_prompt, "prompt") if task_prompt else (),
+            "conversation": fields.user(fields.optional_text(record, "prompt")),
             "checklist": [_criterion(record, 0)],
-            "response": response_text(record),
-            "labels": [label],
-            "tags": criteria.tags("profbench_judge", record, "domain", "model"),
-            "recording": None if rating is None else Recording(prompt="profbench", text=rating),
+            "response": fields.response_text(record),
+            "labels": fields.labels([record.get("human_annotation")], 1, "human_annotation"),
+            "tags": fields.tags("profbench_judge", record, "domain", "model"),
+            "recording": fields.replied("profbench", fields.optional_text(record, "judge_rating")),
         }
     )
 
@@ -86,29 +76,27 @@ def _judged(record: dict[str, Any], number: int) -> Sample:
 def _criterion(item: Mapping[str, Any], place: int) -> Constraint:
     weight = item.get("criterion_weight")
     if weight is not None and not (isinstance(weight, str) and weight in WEIGHTS):
-        known = ", ".join(WEIGHTS)
-        raise RowError(f"criterion {place + 1}: criterion_weight is {shown(weight)}, not {known}")
+        raise fields.wrong(f"criterion {place + 1}: criterion_weight", weight, ", ".join(WEIGHTS))
     kinds = item.get("criterion_type")
-    kind = kinds[0] if isinstance(kinds, list) and kinds else kinds
-    return criteria.criterion(
-        text(item, "criterion_description"),
+    return fields.criterion(
+        fields.text(item, "criterion_description"),
         None if weight is None else WEIGHTS[weight],
-        type=kind if isinstance(kind, str) else None,
-        tags=[f"criterion type:{each}" for each in criteria.texts(kinds)] or None,
+        type=fields.first_text(kinds),
+        tags=[f"criterion type:{each}" for each in fields.only_texts(kinds)] or None,
     )
 
 
 def _matches(record: Mapping[str, Any]) -> bool:
-    listed = record.get("rubrics")
-    first = listed[0] if isinstance(listed, list) and listed else record
-    return isinstance(first, dict) and "criterion_description" in first
+    if "rubrics" in record:
+        return fields.first_has(record, "rubrics", "criterion_description")
+    return "criterion_description" in record
 
 
 FORMAT = Format(
     "profbench",
     (("rubrics", "criterion_description"),),
-    _matches,
     sample,
+    _matches,
     turns=turns,
     follows=False,
 )

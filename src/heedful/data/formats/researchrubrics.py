@@ -12,19 +12,21 @@ from typing import TYPE_CHECKING, Any
 
 from heedful.core.nouns import Sample
 from heedful.core.scale import Level, Scale
-from heedful.data.formats import criteria
+from heedful.data.formats import fields
 from heedful.data.formats.base import Format
-from heedful.data.formats.fields import optional_text, response_text, row_id, text
 from heedful.data.formats.files import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
+    from heedful.core.nouns import Constraint, Recording
+
+_PARTLY = "Partially Satisfied"
 _TERNARY = Scale(
     kind="partial",
     levels=(
         Level(label="Not Satisfied"),
-        Level(label="Partially Satisfied", value=0.5),
+        Level(label=_PARTLY, value=0.5),
         Level(label="Satisfied", value=1.0),
     ),
 )
@@ -32,85 +34,71 @@ _WORDS = {
     "satisfied": "Satisfied",
     "not satisfied": "Not Satisfied",
     "not": "Not Satisfied",
-    "partially satisfied": "Partially Satisfied",
-    "partially": "Partially Satisfied",
+    "partially satisfied": _PARTLY,
+    "partially": _PARTLY,
 }
 
 
 def sample(record: dict[str, Any], number: int) -> Sample:
-    """Read one record."""
+    """Read one record; result rows of one response are scored together."""
     if "rubric_title" in record:
-        return _result(record, number)
-    listed = criteria.objects(record, "rubrics")
-    said = [_word(item.get("verdict")) for item in listed]
-    scale = _TERNARY if "Partially Satisfied" in said else None
+        item = fields.row_id(record, number, "sample_id")
+        checklist, recording = _judged([record], "rubric_title")
+        read: dict[str, Any] = {
+            "id": f"{item}#{number}",
+            "instruction_id": item,
+            "tags": fields.tags("researchrubrics_judge", record, "domain", "model"),
+        }
+    else:
+        checklist, recording = _judged(fields.objects(record, "rubrics"), "criterion")
+        read = {
+            "id": fields.row_id(record, number, "sample_id", "id"),
+            "conversation": fields.prompt(record),
+            "response": fields.response_text(record),
+            "tags": fields.tags("researchrubrics", record, "domain", "model"),
+        }
+    return Sample.model_validate(read | {"checklist": checklist, "recording": recording})
+
+
+def _judged(
+    listed: Sequence[Mapping[str, Any]], key: str
+) -> tuple[list[Constraint], Recording | None]:
+    """Read criteria, and the verdicts on them."""
+    verdicts = [_verdict(item) for item in listed]
+    partly = any(verdict and verdict.get("level") == _PARTLY for verdict in verdicts)
     checklist = [
-        criteria.criterion(
-            text(item, "criterion"),
-            criteria.points(item, "weight", place),
-            type=optional_text(item, "axis"),
-            scale=scale,
+        fields.criterion(
+            fields.text(item, key),
+            fields.points(item, "weight", place),
+            type=fields.optional_text(item, "axis"),
+            scale=_TERNARY if partly else None,
         )
         for place, item in enumerate(listed)
     ]
-    verdicts = [_verdict(item, word) for item, word in zip(listed, said, strict=True)]
-    return Sample.model_validate(
-        {
-            "id": row_id(record, number, "sample_id", "id"),
-            "conversation": criteria.prompt(record.get("prompt"), "prompt"),
-            "checklist": checklist,
-            "response": response_text(record),
-            "tags": criteria.tags("researchrubrics", record, "domain", "model"),
-            "recording": criteria.recorded("researchrubrics", verdicts),
-        }
-    )
+    return checklist, fields.recorded("researchrubrics", verdicts)
 
 
-def _result(record: dict[str, Any], number: int) -> Sample:
-    """Read a judge's verdict on one criterion; those of one response are scored together."""
-    item = row_id(record, number, "sample_id")
-    word = _word(record.get("verdict"))
-    scale = _TERNARY if word == "Partially Satisfied" else None
-    weight = criteria.points(record, "weight", 0)
-    checklist = [criteria.criterion(text(record, "rubric_title"), weight, scale=scale)]
-    return Sample.model_validate(
-        {
-            "id": f"{item}#{number}",
-            "instruction_id": item,
-            "checklist": checklist,
-            "tags": criteria.tags("researchrubrics_judge", record, "domain", "model"),
-            "recording": criteria.recorded("researchrubrics", [_verdict(record, word)]),
-        }
-    )
-
-
-def _word(said: Any) -> str | None:
-    return _WORDS.get(said.strip().casefold()) if isinstance(said, str) else None
-
-
-def _verdict(item: Mapping[str, Any], word: str | None) -> dict[str, Any] | None:
+def _verdict(item: Mapping[str, Any]) -> dict[str, Any] | None:
     said = item.get("verdict")
     if said is None:
         return None
+    word = _WORDS.get(said.strip().casefold()) if isinstance(said, str) else None
     if word is None:  # "Error", where the judge failed
         return {"status": "failed", "explanation": f"the verdict is {shown(said)}"}
     why = item.get("reasoning")
-    fields = {"status": word == "Satisfied", "level": word}
-    return fields | ({"explanation": why} if isinstance(why, str) else {})
+    verdict = {"status": word == "Satisfied", "level": word}
+    return verdict | ({"explanation": why} if isinstance(why, str) else {})
 
 
 def _matches(record: Mapping[str, Any]) -> bool:
-    if "rubric_title" in record and "sample_id" in record:
-        return True
-    listed = record.get("rubrics")
-    first = listed[0] if isinstance(listed, list) and listed else None
-    return isinstance(first, dict) and "criterion" in first and "weight" in first
+    result = "rubric_title" in record and "sample_id" in record
+    return result or fields.first_has(record, "rubrics", "criterion", "weight")
 
 
 FORMAT = Format(
     "researchrubrics",
     (("prompt", "rubric_title"), ("rubrics", "rubric_title")),
-    _matches,
     sample,
+    _matches,
     keys=("sample_id",),
 )

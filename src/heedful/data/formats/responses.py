@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from heedful.core.errors import RowError
 from heedful.core.reasoning import beside
-from heedful.data.formats import files, ifeval
+from heedful.data.formats import fields, files
 from heedful.data.formats.base import Row
 from heedful.data.formats.fields import optional_text, prompt_of, response_text, row_id
+from heedful.data.formats.ifeval import VERDICTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,13 +51,10 @@ class _Entry(NamedTuple):
 
 
 class Responses:
-    """The responses of one file, while :func:`opened`.
-
-    Attributes:
-        file: the name of the file whose samples are joined, where there are several.
-    """
+    """The responses of one file, while :func:`opened`."""
 
     file: str = ""
+    """Name of the file whose samples are joined, where there are several."""
 
     def __init__(self, path: Path, database: sqlite3.Connection) -> None:
         self._path = path
@@ -85,7 +83,7 @@ class Responses:
             raise RowError(f"{place} has the key of {_called(sample)}, but another prompt")
         stored = json.loads(body)
         update: dict[str, Any] = {"response": stored["response"], "reasoning": stored["reasoning"]}
-        labels = ifeval.labels(stored, len(sample.checklist))
+        labels = fields.labels(stored.get(VERDICTS), len(sample.checklist), VERDICTS)
         if labels is not None:
             update["labels"] = labels
         return sample.model_copy(update=update)
@@ -191,8 +189,8 @@ def _entry(line: int, data: dict[str, Any]) -> _Entry:
     if ident is None and prompt is None:
         return _Entry(line, problem="the row has neither key nor prompt to join on")
     stored = {"response": response, "reasoning": beside(data)}
-    if "follow_instruction_list" in data:
-        stored["follow_instruction_list"] = data["follow_instruction_list"]
+    if VERDICTS in data:
+        stored[VERDICTS] = data[VERDICTS]
     return _Entry(
         line,
         id=ident,

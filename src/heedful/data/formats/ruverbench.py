@@ -10,10 +10,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from heedful.core.errors import RowError
-from heedful.core.nouns import Message, Sample
-from heedful.data.formats import criteria
+from heedful.core.nouns import Sample
+from heedful.data.formats import fields
 from heedful.data.formats.base import Format
-from heedful.data.formats.fields import optional_text, response_text, row_id, text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,23 +24,23 @@ def sample(record: dict[str, Any], number: int) -> Sample:
     if "rubric" not in record:
         hint = "read the file of the questions, and give this one as --responses"
         raise RowError("the row has verdicts on points, but not their weights", hint=hint)
-    listed = criteria.objects(record, "rubric")
-    question = optional_text(record, "question")
+    listed = fields.objects(record, "rubric")
+    texts = [fields.text(item, "point") for item in listed]
     return Sample(
-        id=row_id(record, number, "id", "question_id"),
-        conversation=(Message(role="user", content=question),) if question else (),
+        id=fields.row_id(record, number, "id", "question_id"),
+        conversation=fields.user(fields.optional_text(record, "question")),
         checklist=tuple(
-            criteria.criterion(
-                text(item, "point"),
-                criteria.points(item, "weight", place),
-                type=optional_text(item, "category"),
+            fields.criterion(
+                text,
+                fields.points(item, "weight", place),
+                type=fields.optional_text(item, "category"),
             )
-            for place, item in enumerate(listed)
+            for place, (item, text) in enumerate(zip(listed, texts, strict=True))
         ),
-        response=response_text(record),
-        tags=criteria.tags("ruverbench", record, "model"),
-        recording=criteria.recorded(
-            "ruverbench", [criteria.verdict(covered.get(text(item, "point"))) for item in listed]
+        response=fields.response_text(record),
+        tags=fields.tags("ruverbench", record, "model"),
+        recording=fields.recorded(
+            "ruverbench", [fields.verdict(covered.get(text)) for text in texts]
         ),
     )
 
@@ -51,17 +50,15 @@ def _covered(record: Mapping[str, Any]) -> dict[str, Any]:
     result = record.get("result")
     if not isinstance(result, dict) or "coverage_results" not in result:
         return {}
-    results = criteria.objects(result, "coverage_results")
-    return {text(item, "point"): item.get("covered") for item in results}
+    results = fields.objects(result, "coverage_results")
+    return {fields.text(item, "point"): item.get("covered") for item in results}
 
 
 def _matches(record: Mapping[str, Any]) -> bool:
     result = record.get("result")
     if isinstance(result, dict) and "coverage_results" in result:
         return True
-    listed = record.get("rubric")
-    first = listed[0] if isinstance(listed, list) and listed else None
-    return "question" in record and isinstance(first, dict) and "point" in first
+    return "question" in record and fields.first_has(record, "rubric", "point")
 
 
-FORMAT = Format("ruverbench", (("rubric", "result"),), _matches, sample, keys=("id", "question_id"))
+FORMAT = Format("ruverbench", (("rubric", "result"),), sample, _matches, keys=("id", "question_id"))

@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from heedful.core.errors import RowError
 from heedful.core.nouns import Constraint, Message, Recording, Sample
+from heedful.data.formats import fields
 from heedful.data.formats.base import Format
-from heedful.data.formats.fields import optional_text, response_text, row_id, text
-from heedful.data.formats.files import shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -47,24 +46,13 @@ _RELEASED = {
 """Columns of the released workbooks."""
 
 _TAGS = (
-    "model",
-    "system_id",
-    "turn",
-    "alignment",
-    "domain",
-    "scenario",
-    "multi_turn_dependent",
+    *("model", "system_id", "turn", "alignment"),
+    *("domain", "scenario", "multi_turn_dependent"),
 )
 _MAPPED = (
     *_TAGS,
-    "system_prompt",
-    "prompt",
-    "response",
-    "reference",
-    "criteria",
-    "verdicts",
-    "reason",
-    "all_ok",
+    *("system_prompt", "prompt", "response", "reference"),
+    *("criteria", "verdicts", "reason", "all_ok"),
 )
 
 
@@ -76,15 +64,15 @@ def sample(record: dict[str, Any], number: int) -> Sample:
     return Sample(
         id=_id(record, number),
         conversation=(
-            Message(role="system", content=text(record, "system_prompt")),
-            Message(role="user", content=text(record, "prompt")),
+            Message(role="system", content=fields.text(record, "system_prompt")),
+            Message(role="user", content=fields.text(record, "prompt")),
         ),
         checklist=_checklist(record),
-        response=response_text(record),
-        reference=optional_text(record, "reference") or None,
+        response=fields.response_text(record),
+        reference=fields.optional_text(record, "reference") or None,
         tags={"benchmark": "sysbench"} | tags,
         recording=_recording(record),
-        source={key: value for key, value in record.items() if key not in _MAPPED},
+        source=fields.without(record, *_MAPPED),
     )
 
 
@@ -105,7 +93,7 @@ def _renamed(record: dict[str, Any]) -> dict[str, Any]:
 def _numbered(text: Any, name: str) -> list[str]:
     """Divide a cell into its numbered items, each of which may go over several lines."""
     if not isinstance(text, str):
-        raise RowError(f"{name} is {shown(text)}, not text")
+        raise fields.wrong(name, text, "text")
     items: list[str] = []
     for line in text.split("\n"):
         if line.startswith(f"{len(items) + 1}. ") and (not items or "|" in items[-1]):
@@ -119,22 +107,20 @@ def _numbered(text: Any, name: str) -> list[str]:
 
 def _id(record: Mapping[str, Any], number: int) -> str:
     if any(record.get(key) is None for key in ("system_id", "turn")):
-        return row_id(record, number, "id")
+        return fields.row_id(record, number, "id")
     ident = f"{record['system_id']}-{record['turn']}"
     return f"{record['model']}-{ident}" if record.get("model") else ident
 
 
 def _checklist(record: Mapping[str, Any]) -> tuple[Constraint, ...]:
-    criteria = record.get("criteria")
-    if not isinstance(criteria, list) or not criteria:
-        raise RowError(f"criteria is {shown(criteria)}, not a list of criteria")
+    criteria = fields.texts(record, "criteria")
+    if not criteria:
+        raise RowError("criteria is empty")
     checklist = []
-    for place, item in enumerate(criteria):
-        match = _CRITERION.fullmatch(item) if isinstance(item, str) else None
-        if match is None:
-            raise RowError(f"criteria[{place}] is {shown(item)}, not text")
-        if match["number"] and int(match["number"]) != place + 1:
-            raise RowError(f"criteria[{place}] has the number {match['number']}, not {place + 1}")
+    for place, item in enumerate(criteria, start=1):
+        match = _CRITERION.fullmatch(item)
+        if match is None or int(match["number"] or place) != place:
+            raise fields.wrong(f"criterion {place}", item, f"numbered {place}")
         text, bar, kind = match["text"].rpartition("|")
         text, kind = (text.rstrip(), kind.strip()) if bar else (match["text"], "")
         checklist.append(Constraint(text=text, type=_TYPES.get(kind, kind) or None))
@@ -142,15 +128,12 @@ def _checklist(record: Mapping[str, Any]) -> tuple[Constraint, ...]:
 
 
 def _recording(record: Mapping[str, Any]) -> Recording | None:
-    verdicts = record.get("verdicts")
-    if verdicts is None:
+    if record.get("verdicts") is None:
         return None
-    if not isinstance(verdicts, list) or not all(isinstance(item, dict) for item in verdicts):
-        raise RowError(f"verdicts is {shown(verdicts)}, not a list of objects with crit and v")
     return Recording(
         prompt="sysbench",
-        text=optional_text(record, "reason"),
-        verdicts=tuple(verdicts),
+        text=fields.optional_text(record, "reason"),
+        verdicts=tuple(fields.objects(record, "verdicts")),
         declared={"all_ok": record["all_ok"]} if "all_ok" in record else {},
     )
 
@@ -158,6 +141,6 @@ def _recording(record: Mapping[str, Any]) -> Recording | None:
 FORMAT = Format(
     "sysbench",
     (("system_prompt",), ("prompt",), ("criteria", "评判细则")),
-    lambda record: ("criteria" in record or "评判细则" in record) and "system_prompt" in record,
     sample,
+    lambda record: ("criteria" in record or "评判细则" in record) and "system_prompt" in record,
 )

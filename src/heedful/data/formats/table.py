@@ -9,14 +9,12 @@ stay as they are.
 
 from __future__ import annotations
 
-import json
 import re
 from typing import TYPE_CHECKING, Any
 
-from heedful.core.errors import RowError
 from heedful.data.formats import native
 from heedful.data.formats.base import Format
-from heedful.data.formats.files import shown
+from heedful.data.formats.fields import from_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -56,10 +54,7 @@ def sample(record: dict[str, Any], number: int) -> Sample:
 
 def _value(column: str, cell: str) -> Any:
     if column in _JSON_COLUMNS or (column in native.CHECKLIST_KEYS and _JSON_LIST.match(cell)):
-        try:
-            return json.loads(cell)
-        except (ValueError, RecursionError) as error:
-            raise RowError(f"{column} is {shown(cell)}, which is not JSON: {error}") from error
+        return from_json(cell, column)
     if column in native.CHECKLIST_KEYS:
         return [line.strip() for line in cell.splitlines() if line.strip()]
     return cell
@@ -67,7 +62,7 @@ def _value(column: str, cell: str) -> Any:
 
 def _matches(record: Mapping[str, Any]) -> bool:
     cells = record.values()
-    return native.FORMAT.matches(record) and not any(isinstance(c, list | dict) for c in cells)
+    return native.FORMAT.fits(record) and not any(isinstance(c, list | dict) for c in cells)
 
 
-FORMAT = Format("csv", native.FORMAT.needs, _matches, sample)
+FORMAT = Format("csv", native.FORMAT.needs, sample, _matches)

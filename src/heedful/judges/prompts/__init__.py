@@ -20,24 +20,14 @@ if TYPE_CHECKING:
 
     from heedful.core.nouns import Constraint, Critique, Judgment, Recording, Sample, Scoring
     from heedful.data.formats.base import Reply
-    from heedful.judges.prompts.advancedif import AdvancedIF
     from heedful.judges.prompts.base import JudgePrompt
-    from heedful.judges.prompts.cfbench import CFBench
     from heedful.judges.prompts.fence import unfence
-    from heedful.judges.prompts.if_critic import IFCritic
-    from heedful.judges.prompts.plain import Plain
     from heedful.judges.prompts.quotation import Shown
-    from heedful.judges.prompts.structured import Structured
 
 __all__ = [
     "NAMES",
-    "AdvancedIF",
-    "CFBench",
-    "IFCritic",
     "JudgePrompt",
-    "Plain",
     "Shown",
-    "Structured",
     "declared",
     "make",
     "names",
@@ -48,56 +38,28 @@ __all__ = [
     "unfence",
 ]
 
-NAMES = (
-    "plain",
-    "short",
-    "structured",
-    "structured_object",
-    "if_critic",
-    "advancedif",
-    "cfbench",
-    "criteria",
-)
-"""Names that :func:`make` knows."""
-
 _CLASSES = {
     "plain": ("plain", "Plain"),
     "short": ("plain", "Short"),
     "structured": ("structured", "Structured"),
     "structured_object": ("structured", "Structured"),
     "if_critic": ("if_critic", "IFCritic"),
+    "advancedif": ("advancedif", "AdvancedIF"),
     "cfbench": ("cfbench", "CFBench"),
-    "criteria": ("criteria", "Criteria"),
+    "criteria": ("structured", "Criteria"),
 }
-"""The module and the class of each, but for AdvancedIF's."""
+"""The module and the class of each prompt."""
 
-_TEXTS = (
-    *("advancedif", "cfbench", "if_critic", "if_rewardbench", "plain", "profbench"),
-    "structured",
-)
-_VERDICTS = ("native", "sysbench")
-"""The modules whose ``parse`` reads text, and those whose reads verdicts that are data; data of
-other names are read as heedful's own."""
+NAMES = tuple(_CLASSES)
+"""Names that :func:`make` knows."""
 
-_PUBLISHED = ("advancedif", "cfbench")
-"""Those whose replies their own code reads in another way; see :func:`declared`."""
+_RECORDED_TEXTS = ("if_rewardbench", "profbench")
+"""Modules that read the replies of judges that nobody can ask."""
 
 _PLUGINS = "heedful.prompts"
-_BUILT_IN = (*NAMES, *_TEXTS, *_VERDICTS)
+_BUILT_IN = (*NAMES, *_RECORDED_TEXTS, "native", "sysbench")
 
-__getattr__ = exports(
-    __name__,
-    {
-        "AdvancedIF": "advancedif",
-        "CFBench": "cfbench",
-        "IFCritic": "if_critic",
-        "Plain": "plain",
-        "Structured": "structured",
-        "JudgePrompt": "base",
-        "Shown": "quotation",
-        "unfence": "fence",
-    },
-)
+__getattr__ = exports(__name__, {"JudgePrompt": "base", "Shown": "quotation", "unfence": "fence"})
 
 
 def make(
@@ -128,7 +90,9 @@ def make(
         hint = "use plain or structured for verdicts only"
         raise UsageError(f"the prompt {name} always explains its verdicts", hint=hint)
     if name == "advancedif":
-        return _advancedif(prompt_file, system_prompt_file)
+        from heedful.judges.prompts.advancedif import own_texts
+
+        return _built_in(name, **own_texts(prompt_file, system_prompt_file))
     if system_prompt_file is not None:
         hint = "give prompt_file (--prompt-file)"
         raise UsageError(f"the prompt {name} has no text for system steerability", hint=hint)
@@ -136,29 +100,22 @@ def make(
 
     text = None if prompt_file is None else custom(prompt_file)
     names()  # warns of plugins that have the name of a built-in
-    return _built_in(name, explain, text) or _from_plugin(name, explain=explain, text=text)
+    if name in NAMES:
+        return _built_in(name, explain=explain, text=text, schema=name == "structured")
+    return _from_plugin(name, explain=explain, text=text)
 
 
-def _built_in(name: str, explain: bool, text: str | None) -> JudgePrompt | None:  # noqa: FBT001
-    """Make a built-in prompt; ``None`` for any other name."""
-    if name not in _CLASSES:
-        return None
+def _built_in(name: str, **options: Any) -> JudgePrompt:
+    """Make a built-in prompt with the options that it has."""
     module, kind = _CLASSES[name]
-    made: type[Any] = getattr(import_module(f"{__name__}.{module}"), kind)
-    options = {"explain": explain, "text": text, "schema": name == "structured"}
+    made: type[Any] = getattr(_module(module), kind)
     known = made.__dataclass_fields__.keys() & options
     prompt: JudgePrompt = made(**{option: options[option] for option in known})
     return prompt
 
 
-def _advancedif(*files: Path | None) -> JudgePrompt:
-    """Make AdvancedIF's prompt, of texts that may have the published prompts' places."""
-    from heedful.judges.prompts import advancedif, template
-
-    places = (*template.PLACES, *advancedif.PLACES)
-    needed = (("response", "response_text"), ("checklist", "rubrics_text"))
-    texts = [None if file is None else template.custom(file, places, needed) for file in files]
-    return advancedif.AdvancedIF(*texts)
+def _module(name: str) -> Any:
+    return import_module(f"{__name__}.{name}")
 
 
 def _from_plugin(name: str, *, explain: bool = True, text: str | None = None) -> JudgePrompt:
@@ -181,16 +138,15 @@ def names() -> list[str]:
 
 def reply(name: str, critique: Critique, constraints: Sequence[Constraint]) -> Reply:
     """Return a judge's reply in a form that reads as the verdicts that were taken from it."""
-    prompt = import_module(f"{__name__}.{name}")
-    written: Reply = prompt.reply(critique.text, critique.judgments, constraints)
+    written: Reply = _module(name).reply(critique.text, critique.judgments, constraints)
     return written
 
 
 def declared(name: str, text: str | None, constraints: Sequence[Constraint]) -> dict[str, Any]:
     """Return what a benchmark's own code makes of a reply; faithful scoring goes by it."""
-    if text is None or name not in _PUBLISHED:
+    if text is None or name not in ("advancedif", "cfbench"):
         return {}
-    return {name: import_module(f"{__name__}.{name}").declared(text, constraints)}
+    return {name: _module(name).declared(text, constraints)}
 
 
 def parse(
@@ -215,9 +171,9 @@ def read_recording(
     recording: Recording, sample: Sample, scoring: Scoring = "strict"
 ) -> list[Judgment]:
     """Read a recording on a sample; faithful scoring doesn't look for quotations."""
-    from heedful.judges.prompts.quotation import NOTHING, Shown
+    from heedful.judges.prompts.quotation import Shown
 
-    shown = NOTHING if scoring == "faithful" else Shown.of(sample)
+    shown = None if scoring == "faithful" else Shown.of(sample)
     return read(recording, sample.checklist, scoring, shown)
 
 
@@ -232,43 +188,39 @@ def read(
     Data counts before text: SysBench's text is only the reason for its verdicts. Faithful scoring
     reads as the benchmark's code does.
     """
+    from heedful.judges.prompts.base import undecided
     from heedful.judges.prompts.quotation import NOTHING
 
     name, text = recording.prompt, recording.text
-    shown = NOTHING if shown is None else shown
-    if recording.verdicts is not None and name not in _TEXTS:
-        module = import_module(f"{__name__}.{name if name in _VERDICTS else 'native'}")
-        faithful = getattr(module, "faithful", module.parse)
-        reader = faithful if scoring == "faithful" else module.parse
-        judgments: list[Judgment] = reader(recording.verdicts, constraints)
-    elif text is not None and name in _TEXTS:
-        module = import_module(f"{__name__}.{name}")
-        if scoring == "faithful" and hasattr(module, "faithful"):
-            judgments = module.faithful(text, constraints)
-        else:
-            judgments = module.parse(text, constraints, shown)
-    elif text is not None and name in NAMES:
-        judgments = parse(make(name), text, constraints, shown)
-    elif text is not None and name not in _BUILT_IN:
-        judgments = _read_by_plugin(name, text, constraints, shown)
-    else:
-        judgments = _undecided(constraints, recording.declared.get("error", "nothing was recorded"))
-    return judgments
-
-
-def _read_by_plugin(
-    name: str, text: str, constraints: Sequence[Constraint], shown: Shown
-) -> list[Judgment]:
+    if recording.verdicts is not None and name not in (*NAMES, *_RECORDED_TEXTS):
+        module = _module("sysbench" if name == "sysbench" else "native")
+        return _recorded(module, recording.verdicts, constraints, scoring)
+    if text is None or name in ("native", "sysbench"):
+        reason = recording.declared.get("error", "nothing was recorded")
+        return undecided(constraints, str(reason))
+    if name in _RECORDED_TEXTS:
+        return _recorded(_module(name), text, constraints, scoring, shown or NOTHING)
     try:
-        judgments = parse(_from_plugin(name), text, constraints, shown)
+        prompt = make(name) if name in NAMES else _from_plugin(name)
+        judgments = parse(prompt, text, constraints, shown or NOTHING)
     except Exception as error:  # noqa: BLE001 - a plugin's fault must not end the reading
-        return _undecided(constraints, error)
+        return undecided(constraints, str(error))
     if len(judgments) != len(constraints):
-        return _undecided(constraints, f"{name} read {len(judgments)} judgments")
+        return undecided(constraints, f"{name} read {len(judgments)} judgments")
     return judgments
 
 
-def _undecided(constraints: Sequence[Constraint], reason: object) -> list[Judgment]:
-    from heedful.judges.prompts.base import undecided
-
-    return undecided(constraints, str(reason))
+def _recorded(
+    module: Any,
+    held: object,
+    constraints: Sequence[Constraint],
+    scoring: Scoring,
+    *shown: Shown,
+) -> list[Judgment]:
+    """Read what only files hold: as the benchmark's code does, or strictly."""
+    judgments: list[Judgment] = (
+        module.faithful(held, constraints)
+        if scoring == "faithful" and hasattr(module, "faithful")
+        else module.parse(held, constraints, *shown)
+    )
+    return judgments

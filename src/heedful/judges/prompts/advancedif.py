@@ -17,6 +17,7 @@ from heedful.core.nouns import Constraint, Judgment, Message, Sample, Status
 from heedful.core.text import amount
 from heedful.data.formats.base import Reply
 from heedful.judges.prompts import block_layout as layout
+from heedful.judges.prompts import template
 from heedful.judges.prompts.base import (
     ReplyPart,
     answer,
@@ -28,10 +29,10 @@ from heedful.judges.prompts.base import (
 )
 from heedful.judges.prompts.quotation import NOTHING, QUOTED, Shown
 from heedful.judges.prompts.structured import TwiceError, find
-from heedful.judges.prompts.template import shipped, version, with_format
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
 SYSTEM_TASK = "system_steerability"
 """The task whose samples are judged against their system prompt."""
@@ -63,107 +64,6 @@ _NEGATED = re.compile(
 _NEAR = 60
 """Characters before a last word that are read for that."""
 _VERDICTS = {"yes": Status.MET, "no": Status.UNMET}
-
-
-@dataclass(frozen=True, slots=True)
-class AdvancedIF:
-    """AdvancedIF's format: a JSON object with an answer to each rubric.
-
-    System-steerability samples (the tag ``task`` says so) are judged against the system prompt,
-    with a prompt of their own, which shows no turn but the system prompt and the user's last one.
-    All others are judged against the conversation.
-
-    A prompt text of the user's own may have the published prompts' places (:data:`PLACES`), which
-    are filled as the published code fills them, without fences.
-
-    Attributes:
-        text: a prompt text of the user's own; for both tasks where ``system_text`` is missing.
-        system_text: one for system steerability.
-    """
-
-    text: str | None = None
-    system_text: str | None = None
-
-    name = "advancedif"
-
-    @property
-    def version(self) -> str:
-        """Of both prompts and the parser."""
-        return version(_PARSER, self._template(system=False), self._template(system=True))
-
-    @property
-    def response_format(self) -> dict[str, Any]:
-        """A JSON object, as the published judge asks for."""
-        return {"type": "json_object"}
-
-    def render(
-        self,
-        sample: Sample,
-        constraints: Sequence[Constraint],
-        *,
-        measurements: Sequence[str | None] | None = None,
-    ) -> list[Message]:
-        """Write the prompt; see :class:`heedful.judges.prompts.base.JudgePrompt`."""
-        system = sample.tags.get("task") == SYSTEM_TASK
-        if system and not any(turn.role == "system" for turn in sample.conversation):
-            raise RowError(
-                f"the task is {SYSTEM_TASK}, and the conversation has no system prompt",
-                hint="begin the conversation with a system message, or correct the task",
-            )
-        if system:
-            sample = sample.model_copy(update={"conversation": _steered(sample.conversation)})
-        checklist = layout.numbered(constraints, measurements, "en")
-        template = self._template(system=system)
-        published = _published(sample, constraints)
-        return layout.messages(template, sample, checklist, "en", places=published)
-
-    def parse(
-        self, text: str, constraints: Sequence[Constraint], shown: Shown = NOTHING
-    ) -> list[Judgment]:
-        """Read a reply; see :func:`parse`."""
-        return parse(text, constraints, shown)
-
-    def write(
-        self,
-        judgments: Sequence[Judgment],
-        constraints: Sequence[Constraint],  # noqa: ARG002 - only their number counts here
-    ) -> str:
-        """Write the reply that reads as these judgments.
-
-        An answer holds its verdict, so an explanation without one comes back with it.
-        """
-        refuse_undecided(judgments)
-        return _written(judgments)
-
-    def _template(self, *, system: bool) -> str:
-        own = (self.system_text if system else None) or self.text
-        name = "advancedif.system.txt" if system else "advancedif.txt"
-        return with_format(own or shipped(name), "advancedif.format.txt")
-
-
-def _steered(conversation: Sequence[Message]) -> tuple[Message, ...]:
-    """Return what the published judge of system steerability sees of a conversation."""
-    system = [turn for turn in conversation if turn.role == "system"][:1]
-    last = [turn for turn in conversation if turn.role == "user"][-1:]
-    return (*system, *last)
-
-
-def _published(sample: Sample, constraints: Sequence[Constraint]) -> dict[str, str]:
-    """Fill the places of the published prompts, as the published code does."""
-    lines = []
-    number = 1
-    for turn in sample.conversation[:-1]:
-        lines.append(f"{turn.role} [{number}]: {turn.content}")
-        number += turn.role == "assistant"
-    system = next((turn.content for turn in sample.conversation if turn.role == "system"), "")
-    values = (
-        "\n".join(lines),
-        layout.last_user_turn(sample),
-        sample.response or "",
-        json.dumps([constraint.text for constraint in constraints], indent=4),
-        system,
-    )
-    return dict(zip(PLACES, values, strict=True))
 
 
 def parse(text: str, constraints: Sequence[Constraint], shown: Shown = NOTHING) -> list[Judgment]:
@@ -308,3 +208,104 @@ def _answer(judgment: Judgment) -> str:
     forms = (words, f"{bare} {word}".strip(), f"{bare} (verdict: {word})")
     read = (form for form in forms if _ends(form) == {judgment.status})
     return next(read, f"Reason: {bare} (verdict: {word})")
+
+
+@dataclass(frozen=True, slots=True)
+class AdvancedIF:
+    """AdvancedIF's format: a JSON object with an answer to each rubric.
+
+    System-steerability samples (the tag ``task`` says so) are judged against the system prompt,
+    with a prompt of their own, which shows no turn but the system prompt and the user's last one.
+    All others are judged against the conversation.
+
+    A prompt text of the user's own may have the published prompts' places (:data:`PLACES`), which
+    are filled as the published code fills them, without fences. ``text`` is for both tasks where
+    ``system_text`` is missing.
+    """
+
+    text: str | None = None
+    system_text: str | None = None
+
+    name = "advancedif"
+    parse = staticmethod(parse)
+
+    @property
+    def version(self) -> str:
+        """Of both prompts and the parser."""
+        return template.version(_PARSER, self._template(system=False), self._template(system=True))
+
+    @property
+    def response_format(self) -> dict[str, Any]:
+        """A JSON object, as the published judge asks for."""
+        return {"type": "json_object"}
+
+    def render(
+        self,
+        sample: Sample,
+        constraints: Sequence[Constraint],
+        *,
+        measurements: Sequence[str | None] | None = None,
+    ) -> list[Message]:
+        """Write the prompt."""
+        system = sample.tags.get("task") == SYSTEM_TASK
+        if system and not any(turn.role == "system" for turn in sample.conversation):
+            raise RowError(
+                f"the task is {SYSTEM_TASK}, and the conversation has no system prompt",
+                hint="begin the conversation with a system message, or correct the task",
+            )
+        if system:
+            sample = sample.model_copy(update={"conversation": _steered(sample.conversation)})
+        checklist = layout.numbered(constraints, measurements, "en")
+        text = self._template(system=system)
+        published = _published(sample, constraints)
+        return layout.messages(text, sample, checklist, "en", places=published)
+
+    def write(
+        self,
+        judgments: Sequence[Judgment],
+        constraints: Sequence[Constraint],  # noqa: ARG002 - only their number counts here
+    ) -> str:
+        """Write the reply that reads as these judgments.
+
+        An answer holds its verdict, so an explanation without one comes back with it.
+        """
+        refuse_undecided(judgments)
+        return _written(judgments)
+
+    def _template(self, *, system: bool) -> str:
+        own = (self.system_text if system else None) or self.text
+        name = "advancedif.system.txt" if system else "advancedif.txt"
+        return template.with_format(own or template.shipped(name), "advancedif.format.txt")
+
+
+def own_texts(*files: Path | None) -> dict[str, str | None]:
+    """Read prompt texts of the user's own, which may have the published prompts' places."""
+    places = (*template.PLACES, *PLACES)
+    needed = (("response", "response_text"), ("checklist", "rubrics_text"))
+    texts = [None if file is None else template.custom(file, places, needed) for file in files]
+    return dict(zip(("text", "system_text"), texts, strict=True))
+
+
+def _steered(conversation: Sequence[Message]) -> tuple[Message, ...]:
+    """Return what the published judge of system steerability sees of a conversation."""
+    system = [turn for turn in conversation if turn.role == "system"][:1]
+    last = [turn for turn in conversation if turn.role == "user"][-1:]
+    return (*system, *last)
+
+
+def _published(sample: Sample, constraints: Sequence[Constraint]) -> dict[str, str]:
+    """Fill the places of the published prompts, as the published code does."""
+    lines = []
+    number = 1
+    for turn in sample.conversation[:-1]:
+        lines.append(f"{turn.role} [{number}]: {turn.content}")
+        number += turn.role == "assistant"
+    system = next((turn.content for turn in sample.conversation if turn.role == "system"), "")
+    values = (
+        "\n".join(lines),
+        layout.last_user_turn(sample),
+        sample.response or "",
+        json.dumps([constraint.text for constraint in constraints], indent=4),
+        system,
+    )
+    return dict(zip(PLACES, values, strict=True))

@@ -104,11 +104,7 @@ class JudgePrompt(Protocol):
 
 
 def lacks_instruction(sample: Sample) -> bool:
-    """Tell whether a sample has no instruction.
-
-    That is so where the last user turn shows nothing, or there is none and no other turn shows
-    anything.
-    """
+    """Tell whether the last user turn shows nothing, or without one no turn does."""
     turns = [turn for turn in sample.conversation if turn.role == "user"][-1:]
     turns = turns or list(sample.conversation)
     return is_blank("".join(turn.content for turn in turns)) and not has_parts(turns)
@@ -123,25 +119,16 @@ def lacking(sample: Sample, prompt: JudgePrompt) -> str | None:
         return "the row has no response"
     own = getattr(prompt, "text", None)
     shown = own is None or asks_for(own, "conversation", "raw_instruction")
-    if shown and lacks_instruction(sample):
-        return NO_INSTRUCTION
-    return None
+    return NO_INSTRUCTION if shown and lacks_instruction(sample) else None
 
 
 class ReplyPart(NamedTuple):
-    """A part of a reply, with a verdict on one constraint.
+    """A part of a reply, with a verdict on one constraint."""
 
-    Attributes:
-        words: those that the verdict is read from, to tell a quotation.
-        read: makes the judgment, once it is clear which constraint it is on.
-        number: the constraint's number, from 1; ``None`` where none is given.
-        name: the constraint's text as the reply repeats it, where it does.
-    """
-
-    words: str
+    words: str  # those that the verdict is read from, to tell a quotation
     read: Callable[[Constraint], Judgment]
-    number: int | None
-    name: str | None = None
+    number: int | None  # the constraint's, from 1
+    name: str | None = None  # the constraint's text, where the reply repeats it
 
 
 def positions(parts: Sequence[ReplyPart], constraints: Sequence[Constraint]) -> list[int | None]:
@@ -254,6 +241,13 @@ def readings(text: str) -> Iterator[str]:
     """
     yield answer(text)
     yield answer(text, lost_opening=True)
+
+
+def last_line(pattern: re.Pattern[str], text: str, shown: Shown) -> re.Match[str] | None:
+    """Find a reply's last line of a form that isn't a quotation, with nothing behind it."""
+    reply = answer(text)
+    lines = [line for line in pattern.finditer(reply) if not shown.holds(line[0])]
+    return lines[-1] if lines and not reply[lines[-1].end() :].strip() else None
 
 
 def same_words(text: str) -> str:

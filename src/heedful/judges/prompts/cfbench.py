@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 from heedful.core.nouns import Constraint, Judgment, Message, Sample, Status
 from heedful.core.text import amount, unix_lines
@@ -20,25 +20,91 @@ from heedful.judges.prompts.template import shipped, version, with_format
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_PARSER = 4
+_PARSER = 5
 _TELLING = "不没无非未勿莫别零二两三四五六七八九十百千万"
 """Characters without which a criterion says something else."""
-_VERDICTS = {"0": 0.0, "0.0": 0.0, "1": 1.0, "1.0": 1.0}
+_VERDICTS = {"0": False, "0.0": False, "1": True, "1.0": True}
+
+
+def parse(text: str, constraints: Sequence[Constraint], shown: Shown = NOTHING) -> list[Judgment]:
+    """Read a reply strictly: all constraints are decided, or none.
+
+    A reply is as many lines as criteria, each ending in a tab and 0 or 1, and each with the letters
+    and digits of the criterion in its place. Judges trim spaces, change quotation marks, drop a
+    full stop; leaving such rows out is not neutral, because the published fallback hides what they
+    hold.
+    """
+    criteria = [unix_lines(constraint.text) for constraint in constraints]
+    reason = ""
+    # The reply as it stands comes first: a criterion may itself begin like reasoning or code.
+    for reply in dict.fromkeys((unix_lines(text), *readings(text))):
+        lines, rest = _lines(reply)
+        problem = _problem(lines, rest, criteria)
+        if problem:
+            reason = reason or problem
+        elif shown.holds(reply):
+            return undecided(constraints, QUOTED)
+        else:
+            return [Judgment(status=Status.MET if met else Status.UNMET) for _, met in lines]
+    return undecided(constraints, reason)
+
+
+def _lines(reply: str) -> tuple[list[tuple[str, bool]], str]:
+    """Divide a reply behind each verdict; return also what follows the last one."""
+    lines: list[tuple[str, bool]] = []
+    pending: list[str] = []
+    for line in reply.split("\n"):
+        head, tab, value = line.rstrip().rpartition("\t")
+        met = _VERDICTS.get(value.strip()) if tab else None
+        pending.append(line if met is None else head)
+        if met is not None:
+            lines.append(("\n".join(pending), met))
+            pending = []
+    return lines, "".join(pending).strip()
+
+
+def _problem(lines: Sequence[tuple[str, bool]], rest: str, criteria: Sequence[str]) -> str:
+    """Say why a reply can't be read; empty where it can."""
+    if rest:
+        return f"no tab and 0 or 1 behind {rest[:40]!r}"
+    if len(lines) != len(criteria):
+        given = amount(len(lines), "verdict")
+        return f"{given} for {amount(len(criteria), 'criterion', 'criteria')}"
+    for number, ((head, _), criterion) in enumerate(zip(lines, criteria, strict=True), start=1):
+        if not _repeats(_unnumbered(head, criterion, number), criterion):
+            return f"line {number} does not repeat its criterion"
+    return ""
+
+
+def _repeats(head: str, criterion: str) -> bool:
+    """Tell whether a line repeats its criterion, in spite of a Chinese word that it leaves out."""
+    if head.strip() == criterion.strip():
+        return True
+    said, asked = letters(head), letters(criterion)
+    left = iter(asked)
+    if not said or not all(char in left for char in said):
+        return False
+    dropped = Counter(asked) - Counter(said)
+    meant = any(char.isascii() or char in _TELLING for char in dropped)
+    return not meant and dropped.total() * 10 <= len(asked)
+
+
+def _unnumbered(head: str, criterion: str, number: int) -> str:
+    """Leave out the number of a line, where the criterion has none."""
+    own = re.match(rf"\s*{number}(?:[.)](?!\d)|[、．:：）])", head)
+    return head[own.end() :] if own and not re.match(r"\s*\d", criterion) else head
 
 
 @dataclass(frozen=True, slots=True)
 class CFBench:
-    """CFBench's format: verdicts without explanations, a reference answer where there is one.
-
-    Attributes:
-        text: a prompt text of the user's own.
-    """
+    """CFBench's format: verdicts without explanations, a reference answer where there is one."""
 
     text: str | None = None
 
     name = "cfbench"
     explain = False
     response_format = None
+    parse = staticmethod(parse)
 
     @property
     def version(self) -> str:
@@ -52,10 +118,7 @@ class CFBench:
         *,
         measurements: Sequence[str | None] | None = None,
     ) -> list[Message]:
-        """Write the prompt; see :class:`heedful.judges.prompts.base.JudgePrompt`.
-
-        The criteria stand as the reply must repeat them; what code has counted is a list apart.
-        """
+        """Write the prompt; the criteria stand as the reply must repeat them."""
         return layout.messages(
             self._template(),
             sample,
@@ -63,12 +126,6 @@ class CFBench:
             "zh",
             counted=layout.facts(constraints, measurements),
         )
-
-    def parse(
-        self, text: str, constraints: Sequence[Constraint], shown: Shown = NOTHING
-    ) -> list[Judgment]:
-        """Read a reply; see :func:`parse`."""
-        return parse(text, constraints, shown)
 
     def write(self, judgments: Sequence[Judgment], constraints: Sequence[Constraint]) -> str:
         """Write the reply that reads as these verdicts; there is no room for explanations."""
@@ -80,38 +137,6 @@ class CFBench:
 
     def _template(self) -> str:
         return with_format(self.text or shipped("cfbench.txt"), "cfbench.format.txt")
-
-
-def parse(text: str, constraints: Sequence[Constraint], shown: Shown = NOTHING) -> list[Judgment]:
-    """Read a reply strictly: all constraints are decided, or none.
-
-    What the published strict parse accepts is accepted, and every reply that a person can read:
-    as many lines as criteria, each ending in a tab and 0 or 1, and each with the letters and digits
-    of the criterion in its place. Judges trim spaces, change quotation marks, drop a full stop;
-    leaving such rows out is not neutral, because the published fallback hides what they hold.
-
-    A criterion that itself has line ends, blank lines or tabs does no harm, nor do Windows line
-    ends, reasoning before the reply or code fences around it.
-    """
-    criteria = [unix_lines(constraint.text) for constraint in constraints]
-    reason = ""
-    # The reply as it stands comes first: a criterion may itself begin like reasoning or code.
-    for reply in dict.fromkeys((unix_lines(text), *readings(text))):
-        read = _values(reply.strip("\n"), criteria)
-        if isinstance(read, str):
-            reason = reason or read
-        elif shown.holds(reply):
-            return undecided(constraints, QUOTED)
-        else:
-            return [_judgment(value) for value in read]
-    return undecided(constraints, reason)
-
-
-def _values(reply: str, criteria: Sequence[str]) -> list[float] | str:
-    values = _verbatim(reply, criteria)
-    if values and None not in values:
-        return [value for value in values if value is not None]
-    return _legible(reply, criteria)
 
 
 def declared(text: str, constraints: Sequence[Constraint]) -> dict[str, Any]:
@@ -148,102 +173,3 @@ def _value(word: str) -> float | None:
     except ValueError:
         return None
     return value if value in (0, 1) else None
-
-
-def _judgment(value: float | None) -> Judgment:
-    return Judgment(status=Status.MET if value == 1 else Status.UNMET)
-
-
-def _verbatim(reply: str, criteria: Sequence[str]) -> list[float | None]:
-    """Read a reply that repeats every criterion word for word; empty where one does not."""
-    if not criteria:
-        return []
-    pattern = r"\n\n".join(re.escape(criterion) + r"\t([^\t\n]*)\n?" for criterion in criteria)
-    match = re.fullmatch(pattern, reply)
-    return [_value(group) for group in match.groups()] if match else []
-
-
-class _Line(NamedTuple):
-    """One criterion as the reply repeats it, and the verdict behind it."""
-
-    head: str
-    value: float
-
-
-def _legible(reply: str, criteria: Sequence[str]) -> list[float] | str:
-    """Read a reply whose lines are not quite the criteria, or say why it cannot be read."""
-    lines, rest = _lines(reply)
-    if (
-        len(lines) != len(criteria)
-        or rest
-        or any(
-            _height(line.head) not in (1, _height(criterion))
-            for line, criterion in zip(lines, criteria, strict=True)
-        )
-    ):
-        return _malformed(reply, criteria)
-    for number, (line, criterion) in enumerate(zip(lines, criteria, strict=True), start=1):
-        if not _repeats(_unnumbered(line.head, criterion, number), criterion):
-            return f"line {number} does not repeat its criterion"
-    return [line.value for line in lines]
-
-
-def _repeats(head: str, criterion: str) -> bool:
-    """Tell whether a line repeats its criterion, in spite of a Chinese word that it leaves out."""
-    said, asked = letters(head), letters(criterion)
-    left = iter(asked)
-    if not said or not all(char in left for char in said):
-        return False
-    dropped = Counter(asked) - Counter(said)
-    meant = any(char.isascii() or char in _TELLING for char in dropped)
-    return not meant and dropped.total() * 10 <= len(asked)
-
-
-def _unnumbered(head: str, criterion: str, number: int) -> str:
-    """Leave out the number of a line, where the criterion has none."""
-    own = re.match(rf"\s*{number}(?:[.)](?!\d)|[、．:：）])", head)
-    return head[own.end() :] if own and not re.match(r"\s*\d", criterion) else head
-
-
-def _lines(reply: str) -> tuple[list[_Line], str]:
-    """Divide a reply behind each verdict; return also what follows the last one."""
-    lines: list[_Line] = []
-    pending: list[str] = []
-    for line in reply.split("\n"):
-        head, value = _divided(line)
-        pending.append(head)
-        if value is not None:
-            lines.append(_Line("\n".join(pending), value))
-            pending = []
-    return lines, "".join(pending).strip()
-
-
-def _divided(line: str) -> tuple[str, float | None]:
-    """Divide a line at its last tab if 0 or 1 stands behind that."""
-    head, tab, value = line.rstrip().rpartition("\t")
-    verdict = _VERDICTS.get(value.strip()) if tab else None
-    return (line if verdict is None else head.rstrip()), verdict
-
-
-def _height(text: str) -> int:
-    """Count the lines of a text that are not blank."""
-    return sum(bool(line.strip()) for line in text.split("\n"))
-
-
-def _malformed(reply: str, criteria: Sequence[str]) -> str:
-    """Say which line is missing or has no verdict."""
-    if not reply.strip():
-        return "the reply is empty"
-    blocks = [block for block in reply.split("\n\n") if block.strip()]
-    lines = [line for line in reply.split("\n") if line.strip()]
-    parts = lines if len(lines) == len(criteria) else blocks
-    if len(parts) != len(criteria):
-        given = amount(len(parts), "line")
-        return f"{given} for {amount(len(criteria), 'criterion', 'criteria')}"
-    for number, part in enumerate(parts, start=1):
-        tab, value = part.rpartition("\t")[1:]
-        if not tab:
-            return f"line {number} has no tab between criterion and verdict"
-        if _divided(part)[1] is None:
-            return f"line {number} ends in {value.strip()[:40]!r}, not in 0 or 1"
-    return "the reply cannot be divided by the criteria"

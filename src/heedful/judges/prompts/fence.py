@@ -38,11 +38,7 @@ class Fenced(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Fence:
-    """The fences of one prompt.
-
-    Attributes:
-        mark: hexadecimal digits that none of the prompt's texts contains.
-    """
+    """The fences of one prompt; its mark is hexadecimal digits that none of its texts contains."""
 
     mark: str
 

@@ -43,71 +43,6 @@ _ANALYSIS = re.compile(r"[^\S\n]*\n\s*分析：")
 _CONCLUSION = re.compile(r"^[ \t]*结论：", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
-class IFCritic:
-    """IF-Critic's format: the whole checklist in one critique, in Chinese.
-
-    Attributes:
-        text: a prompt text of the user's own, such as the one a critic was trained on.
-    """
-
-    text: str | None = None
-
-    name = "if_critic"
-    response_format = None
-
-    @property
-    def version(self) -> str:
-        """Of the prompt and the parser."""
-        return version(_PARSER, self._template())
-
-    def render(
-        self,
-        sample: Sample,
-        constraints: Sequence[Constraint],
-        *,
-        measurements: Sequence[str | None] | None = None,
-    ) -> list[Message]:
-        """Write the prompt; see :class:`heedful.judges.prompts.base.JudgePrompt`.
-
-        What code has counted stands in a list of its own, since the published checklist has no
-        room for it.
-        """
-        return layout.messages(
-            self._template(),
-            sample,
-            write_checklist([constraint.text for constraint in constraints]),
-            "zh",
-            counted=layout.facts(constraints, measurements),
-        )
-
-    def parse(
-        self, text: str, constraints: Sequence[Constraint], shown: Shown = NOTHING
-    ) -> list[Judgment]:
-        """Read a critique; see :func:`parse`."""
-        return parse(text, constraints, shown)
-
-    def write(self, judgments: Sequence[Judgment], constraints: Sequence[Constraint]) -> str:
-        """Write the critique that reads as these judgments.
-
-        It does so unless a constraint holds a marker on a line of its own: the format has no way
-        to say that.
-        """
-        refuse_undecided(judgments)
-        blocks = []
-        for number, (judgment, constraint) in enumerate(
-            zip(judgments, constraints, strict=True), start=1
-        ):
-            analysis = quote(judgment.explanation.strip(), _is_marker)
-            conclusion = MET if judgment.status is Status.MET else UNMET
-            body = f"要求：{constraint.text.strip()}\n分析：{analysis}\n结论：{conclusion}"
-            blocks.append(f"[要求{number}-开始]\n{body}\n[要求{number}-结束]")
-        return "\n\n".join(blocks)
-
-    def _template(self) -> str:
-        return with_format(self.text or shipped("if_critic.txt"), "if_critic.format.txt")
-
-
 def parse(text: str, constraints: Sequence[Constraint], shown: Shown = NOTHING) -> list[Judgment]:
     """Read a critique strictly: all constraints are decided, or none.
 
@@ -150,12 +85,7 @@ def _judgment(block: str, constraint: str, number: int) -> Judgment:
         raise InputError(f"block {number} does not repeat its constraint")
     analysis = _ANALYSIS.match(rest, len(words))
     if analysis is None:
-        same = rest[len(words) :].lstrip(" \t").startswith("\n")
-        raise InputError(
-            f"block {number} has no 分析："
-            if same
-            else f"block {number} does not repeat its constraint"
-        )
+        raise InputError(f"block {number} has no 分析： behind its constraint")
     body = rest[analysis.end() :]
     conclusions = list(_CONCLUSION.finditer(body))
     if len(conclusions) != 1:
@@ -170,3 +100,55 @@ def _judgment(block: str, constraint: str, number: int) -> Judgment:
 def _is_marker(line: str) -> bool:
     """Tell whether a line of an analysis would be taken for a part of the structure."""
     return bool(MARKER.match(line) or _CONCLUSION.match(line))
+
+
+@dataclass(frozen=True, slots=True)
+class IFCritic:
+    """IF-Critic's format: the whole checklist in one critique, in Chinese."""
+
+    text: str | None = None
+
+    name = "if_critic"
+    response_format = None
+    parse = staticmethod(parse)
+
+    @property
+    def version(self) -> str:
+        """Of the prompt and the parser."""
+        return version(_PARSER, self._template())
+
+    def render(
+        self,
+        sample: Sample,
+        constraints: Sequence[Constraint],
+        *,
+        measurements: Sequence[str | None] | None = None,
+    ) -> list[Message]:
+        """Write the prompt; the published checklist has no room for what code has counted."""
+        return layout.messages(
+            self._template(),
+            sample,
+            write_checklist([constraint.text for constraint in constraints]),
+            "zh",
+            counted=layout.facts(constraints, measurements),
+        )
+
+    def write(self, judgments: Sequence[Judgment], constraints: Sequence[Constraint]) -> str:
+        """Write the critique that reads as these judgments.
+
+        It does so unless a constraint holds a marker on a line of its own: the format has no way
+        to say that.
+        """
+        refuse_undecided(judgments)
+        blocks = []
+        for number, (judgment, constraint) in enumerate(
+            zip(judgments, constraints, strict=True), start=1
+        ):
+            analysis = quote(judgment.explanation.strip(), _is_marker)
+            conclusion = MET if judgment.status is Status.MET else UNMET
+            body = f"要求：{constraint.text.strip()}\n分析：{analysis}\n结论：{conclusion}"
+            blocks.append(f"[要求{number}-开始]\n{body}\n[要求{number}-结束]")
+        return "\n\n".join(blocks)
+
+    def _template(self) -> str:
+        return with_format(self.text or shipped("if_critic.txt"), "if_critic.format.txt")

@@ -31,7 +31,7 @@ def parse(
 def faithful(
     verdicts: Sequence[Mapping[str, Any]], constraints: Sequence[Constraint]
 ) -> list[Judgment]:
-    """Read verdicts as :func:`parse` does, but as the benchmark's code reads them."""
+    """Read verdicts as the benchmark's code does, which ``published`` holds where it differs."""
     return parse(
         [{**each, "status": each.get("published", each.get("status"))} for each in verdicts],
         constraints,

@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from heedful.core.nouns import Constraint, Judgment, Message, Sample, Status
 from heedful.judges.prompts import block_layout as layout
@@ -40,9 +40,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Plain", "parse"]
 
-_PARSER = 4
+_PARSER = 5
 
-_OPEN = re.compile(r"[ \t*]*([<＜]\s*[cC](\d{1,6})\s*[>＞])[ \t*]*")
+_OPEN = re.compile(r"[ \t*]*[<＜]\s*[cC](\d{1,6})\s*[>＞][ \t*]*")
 _CLOSE = re.compile(r"[<＜]\s*[/／]\s*[cC](\d{1,6})\s*[>＞][ \t*]*$")
 _TAG = re.compile(r"[<＜]\s*[cC]\d{1,6}\s*[>＞]")
 _EXACT = re.compile(
@@ -80,76 +80,6 @@ _WRITTEN: dict[Language, dict[Status, str]] = {
 _READ = {line: status for lines in _WRITTEN.values() for status, line in lines.items()}
 
 
-@dataclass(frozen=True, slots=True)
-class Plain:
-    """Plain text, parsed tolerantly.
-
-    Attributes:
-        explain: ask for an explanation before each verdict; without, for verdicts only.
-        language: of the prompt; ``auto`` takes Chinese if the last user message is mostly Chinese.
-        text: a prompt text of the user's own.
-    """
-
-    explain: bool = True
-    language: Literal["auto", "en", "zh"] = "auto"
-    text: str | None = None
-
-    name = "plain"
-    response_format = None
-    shows_parts: ClassVar[bool] = True
-    """Whether tool calls and images are shown."""
-
-    @property
-    def version(self) -> str:
-        """Of the prompts in both languages and the parser."""
-        languages: tuple[Language, ...] = ("en", "zh")
-        return version(_PARSER, self.language, *map(self._template, languages))
-
-    def render(
-        self,
-        sample: Sample,
-        constraints: Sequence[Constraint],
-        *,
-        measurements: Sequence[str | None] | None = None,
-    ) -> list[Message]:
-        """Write the prompt; see :class:`heedful.judges.prompts.base.JudgePrompt`."""
-        language = self._language(layout.last_user_turn(sample))
-        checklist = layout.numbered(constraints, measurements, language)
-        return layout.messages(self._template(language), sample, checklist, language)
-
-    def parse(
-        self, text: str, constraints: Sequence[Constraint], shown: Shown = NOTHING
-    ) -> list[Judgment]:
-        """Read a reply; see :func:`parse`."""
-        return parse(text, constraints, shown)
-
-    def write(self, judgments: Sequence[Judgment], constraints: Sequence[Constraint]) -> str:
-        """Write the reply that reads as these judgments, in the language of the constraints."""
-        refuse_undecided(judgments)
-        language = self._language("\n".join(constraint.text for constraint in constraints))
-        blocks = []
-        for number, judgment in enumerate(judgments, start=1):
-            explanation = quote(judgment.explanation.strip(), _is_marker) if self.explain else ""
-            verdict = _WRITTEN[language][judgment.status]
-            lines = [f"<c{number}>", explanation, verdict, f"</c{number}>"]
-            blocks.append("\n".join(line for line in lines if line))
-        return "\n\n".join(blocks)
-
-    def _language(self, text: str) -> Language:
-        return layout.language_of(text) if self.language == "auto" else self.language
-
-    def _template(self, language: Language) -> str:
-        form = f"{self.name}.{language}.{'explain' if self.explain else 'verdicts'}.txt"
-        return with_format(self.text or shipped(f"{self.name}.{language}.txt"), form)
-
-
-@dataclass(frozen=True, slots=True)
-class Short(Plain):
-    """Plain in few words, for a small model that is trained to answer it."""
-
-    name = "short"
-
-
 def parse(text: str, constraints: Sequence[Constraint], shown: Shown = NOTHING) -> list[Judgment]:
     """Read a reply; each constraint stands for itself.
 
@@ -177,7 +107,7 @@ def parse(text: str, constraints: Sequence[Constraint], shown: Shown = NOTHING) 
         verdict = next((line for line in lines[::-1] if _stated(line)), None)
         if verdict is None:
             return undecided(constraints, "the reply states no verdict")
-        blocks = [_Block(verdict, 1, lines)]
+        blocks = [_Block(1, lines)]
     parts = [block.part(shown) for block in blocks]
     return judged(parts, constraints, shown, "block <c{}>")
 
@@ -188,7 +118,7 @@ def _exact(text: str, count: int, shown: Shown) -> list[Judgment] | None:
     at = 0
     for number in range(1, count + 1):
         block = _EXACT.match(text, at)
-        if block is None or int(block[1]) != number or shown.holds(block[0]):
+        if block is None or int(block[1]) != number or shown.holds(block[0][block.start(3) - at :]):
             return None
         explanation = (block[2] or "").strip()
         if explanation.isascii():
@@ -203,19 +133,18 @@ def _exact(text: str, count: int, shown: Shown) -> list[Judgment] | None:
 
 @dataclass(slots=True)
 class _Block:
-    """The lines between two tags, and the opening one."""
+    """The lines between two tags, and the closing one."""
 
-    opening: str
     number: int
     lines: list[str] = field(default_factory=list)
+    closing: str = ""
     sound: bool = True
 
     def part(self, shown: Shown) -> ReplyPart:
-        """Read the block; its words begin with the last opening tag, wherever that stands."""
-        words = "\n".join([self.opening, *self.lines])
-        tags = [tag.start() for tag in _TAG.finditer(words)]
+        """Read the block; its verdict and its end tell a quotation, whatever stands before."""
+        verdict = next((line for line in self.lines[::-1] if line.strip()), "")
         judgment = self._judgment(shown)
-        words = words[max(tags, default=0) :]
+        words = f"{verdict}\n{self.closing}"
         return ReplyPart(words, lambda _: judgment, self.number, self._name())
 
     def _name(self) -> str | None:
@@ -257,7 +186,7 @@ def _blocks(reply: str) -> tuple[list[_Block], list[str]]:
             continue
         opening = _OPEN.match(line)
         if opening:
-            current = _Block(opening[1], int(opening[2]))
+            current = _Block(int(opening[1]))
             blocks.append(current)
             line = line[opening.end() :]  # noqa: PLW2901 - the rest of it is as any line
         closing = _CLOSE.search(line)
@@ -265,9 +194,11 @@ def _blocks(reply: str) -> tuple[list[_Block], list[str]]:
         lines.append(line[: closing.start()] if closing else line)
         if closing:
             if current is None or current.number != int(closing[1]):
-                blocks.append(_Block(closing[0], int(closing[1]), sound=False))
+                blocks.append(_Block(int(closing[1]), closing=closing[0], sound=False))
                 if current:
                     current.sound = False
+            else:
+                current.closing = closing[0]
             current = None
     return blocks, prose
 
@@ -292,6 +223,61 @@ def _is_marker(line: str) -> bool:
     return bool(
         _OPEN.match(line) or _CLOSE.search(line) or _stated(line) or _NAME.fullmatch(_narrow(line))
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Plain:
+    """Plain text, parsed tolerantly; in Chinese where the last user message is mostly Chinese."""
+
+    explain: bool = True
+    text: str | None = None
+
+    name = "plain"
+    parse = staticmethod(parse)
+    response_format = None
+    shows_parts: ClassVar[bool] = True
+    """Whether tool calls and images are shown."""
+
+    @property
+    def version(self) -> str:
+        """Of the prompts in both languages and the parser."""
+        languages: tuple[Language, ...] = ("en", "zh")
+        return version(_PARSER, *map(self._template, languages))
+
+    def render(
+        self,
+        sample: Sample,
+        constraints: Sequence[Constraint],
+        *,
+        measurements: Sequence[str | None] | None = None,
+    ) -> list[Message]:
+        """Write the prompt."""
+        language = layout.language_of(layout.last_user_turn(sample))
+        checklist = layout.numbered(constraints, measurements, language)
+        return layout.messages(self._template(language), sample, checklist, language)
+
+    def write(self, judgments: Sequence[Judgment], constraints: Sequence[Constraint]) -> str:
+        """Write the reply that reads as these judgments, in the language of the constraints."""
+        refuse_undecided(judgments)
+        language = layout.language_of("\n".join(constraint.text for constraint in constraints))
+        blocks = []
+        for number, judgment in enumerate(judgments, start=1):
+            explanation = quote(judgment.explanation.strip(), _is_marker) if self.explain else ""
+            verdict = _WRITTEN[language][judgment.status]
+            lines = [f"<c{number}>", explanation, verdict, f"</c{number}>"]
+            blocks.append("\n".join(line for line in lines if line))
+        return "\n\n".join(blocks)
+
+    def _template(self, language: Language) -> str:
+        form = f"{self.name}.{language}.{'explain' if self.explain else 'verdicts'}.txt"
+        return with_format(self.text or shipped(f"{self.name}.{language}.txt"), form)
+
+
+@dataclass(frozen=True, slots=True)
+class Short(Plain):
+    """Plain in few words, for a small model that is trained to answer it."""
+
+    name = "short"
 
 
 # --- blocks of other replies: checklists, answers about constraints ---

@@ -9,7 +9,7 @@ import re
 from typing import TYPE_CHECKING, Literal
 
 from heedful.core.nouns import Message
-from heedful.judges.prompts.base import answer
+from heedful.judges.prompts.base import last_line
 from heedful.judges.prompts.fence import Fence
 from heedful.judges.prompts.template import fill, shipped, version
 
@@ -57,9 +57,6 @@ def render(
 
 
 def parse(text: str, shown: Shown) -> Preference | None:
-    """Read a reply: its last preference that isn't a quotation, with nothing behind it."""
-    reply = answer(text)
-    lines = [line for line in _LINE.finditer(reply) if not shown.holds(line[0])]
-    if not lines or reply[lines[-1].end() :].strip():
-        return None
-    return _READ[lines[-1][1].casefold()]
+    """Read a reply's preference."""
+    line = last_line(_LINE, text, shown)
+    return None if line is None else _READ[line[1].casefold()]

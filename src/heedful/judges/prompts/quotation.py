@@ -37,11 +37,7 @@ _DELETED = bytes(code for code in _ASCII if not chr(code).isalnum())
 
 
 class Shown:
-    """Texts that a judge was shown.
-
-    Attributes:
-        texts: the texts, as they are.
-    """
+    """Texts that a judge was shown."""
 
     def __init__(self, *texts: str) -> None:
         self.texts = texts

@@ -9,7 +9,7 @@ import re
 from typing import TYPE_CHECKING
 
 from heedful.judges.prompts import block_layout as layout
-from heedful.judges.prompts.base import answer
+from heedful.judges.prompts.base import last_line
 from heedful.judges.prompts.fence import Fence
 from heedful.judges.prompts.template import fill, shipped, version
 
@@ -63,21 +63,14 @@ def _asked_for(constraint: Constraint) -> Constraint:
 
 
 def parse(text: str, shown: Shown, size: int) -> list[int] | None:
-    """Read a reply: its last ranking that isn't a quotation, with nothing behind it."""
-    reply = answer(text)
-    lines = [line for line in _LINE.finditer(reply) if not shown.holds(line[0])]
-    if not lines or reply[lines[-1].end() :].strip():
+    """Read a reply's ranking."""
+    line = last_line(_LINE, text, shown)
+    said = "" if line is None else re.sub(r"[\s*_`.。]+", "", line[1])
+    said = said.replace("＞", ">").replace("＝", "=")
+    if not _RANKING.fullmatch(said):
         return None
-    line = _bare(lines[-1])
-    if not _RANKING.fullmatch(line):
-        return None
-    tiers = [[int(number) for number in tier.split("=")] for tier in line.split(">")]
+    tiers = [[int(number) for number in tier.split("=")] for tier in said.split(">")]
     ranks = {number: rank for rank, tier in enumerate(tiers) for number in tier}
     if sorted(number for tier in tiers for number in tier) != list(range(1, size + 1)):
         return None
     return [ranks[number] for number in range(1, size + 1)]
-
-
-def _bare(line: re.Match[str]) -> str:
-    """Return the ranking in a line."""
-    return re.sub(r"[\s*_`.。]+", "", line[1]).replace("＞", ">").replace("＝", "=")

@@ -1,7 +1,8 @@
-"""Our prompt in JSON: a list of judgments, each with its explanation before its verdict.
+"""Our prompts in JSON: a list of judgments, each with its explanation before its verdict.
 
 A reply is ``{"judgments": [{"constraint": 1, "explanation": "…", "verdict": "met"}, …]}``, with
-``"unmet"`` for what is not met.
+``"unmet"`` for what is not met. The prompt for rubrics also asks for ``evidence``, and a criterion
+with a scale is answered by the label of a level.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from heedful.core.nouns import Constraint, Judgment, Message, Sample, Status
+from heedful.core.rubric import judgment_at
 from heedful.judges.prompts import block_layout as layout
 from heedful.judges.prompts.base import (
     ReplyPart,
@@ -28,7 +30,7 @@ from heedful.judges.prompts.template import shipped, version, with_format
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-_PARSER = 4
+_PARSER = 5
 
 _NUMBER = re.compile(r"\s*[cC]?(\d{1,6})\.?\s*")
 _WORDS = {
@@ -40,92 +42,7 @@ _WORDS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Structured:
-    """A JSON object.
-
-    Attributes:
-        explain: ask for an explanation before each verdict; without, for verdicts only.
-        schema: hold the model to a JSON schema; without, only to a JSON object, which more
-            servers can do.
-        text: a prompt text of the user's own.
-    """
-
-    explain: bool = True
-    schema: bool = True
-    text: str | None = None
-
-    name = "structured"
-    levels: ClassVar[bool] = False
-    shows_parts: ClassVar[bool] = True
-    verdict_schema: ClassVar[Mapping[str, Any]] = {"type": "string", "enum": ["met", "unmet"]}
-
-    @property
-    def version(self) -> str:
-        """Of the prompt, the schema and the parser."""
-        return version(_PARSER, self._template(), json.dumps(self.response_format))
-
-    @property
-    def response_format(self) -> dict[str, Any]:
-        """The JSON schema, as a strict ``json_schema``, or ``json_object``."""
-        if not self.schema:
-            return {"type": "json_object"}
-        fields: dict[str, Any] = {"constraint": {"type": "integer"}}
-        if self.explain:
-            if self.levels:
-                fields["evidence"] = {"type": "string"}
-            fields["explanation"] = {"type": "string"}
-        fields["verdict"] = dict(self.verdict_schema)
-        items = {"type": "array", "items": _object(fields)}
-        schema = _object({"judgments": items})
-        return {
-            "type": "json_schema",
-            "json_schema": {"name": "critique", "strict": True, "schema": schema},
-        }
-
-    def render(
-        self,
-        sample: Sample,
-        constraints: Sequence[Constraint],
-        *,
-        measurements: Sequence[str | None] | None = None,
-    ) -> list[Message]:
-        """Write the prompt; see :class:`heedful.judges.prompts.base.JudgePrompt`."""
-        checklist = layout.numbered(constraints, measurements, "en")
-        return layout.messages(self._template(), sample, checklist, "en")
-
-    def parse(
-        self, text: str, constraints: Sequence[Constraint], shown: Shown = NOTHING
-    ) -> list[Judgment]:
-        """Read a reply; see :func:`parse`."""
-        return parse(text, constraints, shown)
-
-    def write(
-        self,
-        judgments: Sequence[Judgment],
-        constraints: Sequence[Constraint],  # noqa: ARG002 - only their number counts here
-    ) -> str:
-        """Write the reply that reads as these judgments."""
-        refuse_undecided(judgments)
-        entries = [
-            {"constraint": number}
-            | ({"explanation": judgment.explanation} if self.explain else {})
-            | {"verdict": judgment.status.value}
-            for number, judgment in enumerate(judgments, start=1)
-        ]
-        return json.dumps({"judgments": entries}, ensure_ascii=False, indent=1)
-
-    def _template(self) -> str:
-        form = f"structured.{'explain' if self.explain else 'verdicts'}.txt"
-        return with_format(self.text or shipped("structured.txt"), form)
-
-
-def parse(
-    text: str,
-    constraints: Sequence[Constraint],
-    shown: Shown = NOTHING,
-    read: Callable[[dict[str, Any], Constraint], Judgment] | None = None,
-) -> list[Judgment]:
+def parse(text: str, constraints: Sequence[Constraint], shown: Shown = NOTHING) -> list[Judgment]:
     """Read a reply; each constraint stands for itself.
 
     The object may stand in code fences, reasoning and prose; a bare list of judgments will do. A
@@ -142,18 +59,7 @@ def parse(
     entries = [entry for each in lists for entry in each if isinstance(entry, dict)]
     if not entries:
         return undecided(constraints, "no JSON object with judgments in the reply")
-    parts = [_part(entry, read or _judgment) for entry in entries]
-    return judged(parts, constraints, shown, "judgment of constraint {}")
-
-
-def _object(fields: dict[str, Any]) -> dict[str, Any]:
-    """Write the schema of an object with just these fields, as strict mode wants it."""
-    return {
-        "type": "object",
-        "properties": fields,
-        "required": list(fields),
-        "additionalProperties": False,
-    }
+    return judged(list(map(_part, entries)), constraints, shown, "judgment of constraint {}")
 
 
 def _is_reply(value: dict[str, Any]) -> bool:
@@ -164,9 +70,7 @@ def _is_entry(value: dict[str, Any]) -> bool:
     return "constraint" in value and "verdict" in value
 
 
-def _part(
-    entry: dict[str, Any], read: Callable[[dict[str, Any], Constraint], Judgment]
-) -> ReplyPart:
+def _part(entry: dict[str, Any]) -> ReplyPart:
     """Tell which constraint a judgment says it is on."""
     words = json.dumps(entry, ensure_ascii=False)
     of = entry.get("constraint")
@@ -176,19 +80,49 @@ def _part(
         number, name = int(match[1]) if match else None, of
     elif isinstance(of, int) and not isinstance(of, bool):
         number = of
-    return ReplyPart(words, partial(read, entry), number, name)
+    return ReplyPart(words, partial(_judgment, entry), number, name)
 
 
-def _judgment(entry: dict[str, Any], _constraint: Constraint) -> Judgment:
-    verdict = entry.get("verdict")
-    word = " ".join(verdict.split()).casefold() if isinstance(verdict, str) else None
-    if word not in _WORDS:
-        reason = f"the verdict is {str(verdict)[:40]!r}, not met or unmet"
+def _judgment(entry: Mapping[str, Any], constraint: Constraint) -> Judgment:
+    """Read one judgment; an answer that the criterion does not have decides nothing."""
+    said = entry.get("verdict")
+    word = _word(said)
+    explanation, evidence = (_text(entry.get(name)) for name in ("explanation", "evidence"))
+    judgment = None
+    if constraint.scale is None:
+        judgment = decided(_WORDS[word], explanation) if word in _WORDS else None
+    else:
+        labels = [level.label for level in constraint.scale.answers]
+        same = [label for label in labels if label == said]
+        same = same or [label for label in labels if _word(label) == word]
+        if len(same) == 1:
+            judgment = judgment_at(constraint.scale, same[0], explanation=explanation)
+    if judgment is None:
+        reason = f"the verdict is {str(said)[:40]!r}, not one of {_answers(constraint)}"
         return Judgment(status=Status.UNPARSED, explanation=reason)
-    explanation = entry.get("explanation", "")
-    if not isinstance(explanation, str):
-        explanation = json.dumps(explanation, ensure_ascii=False)
-    return decided(_WORDS[word], explanation)
+    return judgment.model_copy(update={"evidence": evidence}) if evidence.strip() else judgment
+
+
+def _word(said: Any) -> str:
+    """Return an answer as a word; models write levels that are numbers as numbers."""
+    if isinstance(said, int | float) and not isinstance(said, bool):
+        return f"{said:g}"
+    words = " ".join(said.casefold().split()) if isinstance(said, str) else ""
+    return words.strip("*\"'` .") or words
+
+
+def _text(said: Any) -> str:
+    if said is None:
+        return ""
+    return said if isinstance(said, str) else json.dumps(said, ensure_ascii=False)
+
+
+def _answers(constraint: Constraint) -> str:
+    """List a criterion's answers, quoted, on one line."""
+    labels = ["met", "unmet"]
+    if constraint.scale is not None:
+        labels = [level.label for level in constraint.scale.answers]
+    return ", ".join(json.dumps(label, ensure_ascii=False) for label in labels)
 
 
 _OBJECT = re.compile(r'\{\s*"')
@@ -233,3 +167,106 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
             raise TwiceError(f"{key} is answered twice")
         built[key] = value
     return built
+
+
+@dataclass(frozen=True, slots=True)
+class Structured:
+    """A JSON object; held to a schema, or only to being one, which more servers can do."""
+
+    explain: bool = True
+    schema: bool = True
+    text: str | None = None
+
+    name = "structured"
+    parse = staticmethod(parse)
+    levels: ClassVar[bool] = False
+    """Whether criteria with a scale can be asked."""
+
+    shows_parts: ClassVar[bool] = True
+    verdict_schema: ClassVar[Mapping[str, Any]] = {"type": "string", "enum": ["met", "unmet"]}
+
+    @property
+    def version(self) -> str:
+        """Of the prompt, the schema and the parser."""
+        return version(_PARSER, self._template(), json.dumps(self.response_format))
+
+    @property
+    def response_format(self) -> dict[str, Any]:
+        """The JSON schema, as a strict ``json_schema``, or ``json_object``."""
+        if not self.schema:
+            return {"type": "json_object"}
+        fields: dict[str, Any] = {"constraint": {"type": "integer"}}
+        if self.explain:
+            if self.levels:
+                fields["evidence"] = {"type": "string"}
+            fields["explanation"] = {"type": "string"}
+        fields["verdict"] = dict(self.verdict_schema)
+        items = {"type": "array", "items": _object(fields)}
+        schema = _object({"judgments": items})
+        return {
+            "type": "json_schema",
+            "json_schema": {"name": "critique", "strict": True, "schema": schema},
+        }
+
+    def render(
+        self,
+        sample: Sample,
+        constraints: Sequence[Constraint],
+        *,
+        measurements: Sequence[str | None] | None = None,
+    ) -> list[Message]:
+        """Write the prompt."""
+        checklist = layout.numbered(constraints, measurements, "en")
+        return layout.messages(self._template(), sample, checklist, "en")
+
+    def write(
+        self,
+        judgments: Sequence[Judgment],
+        constraints: Sequence[Constraint],  # noqa: ARG002 - only their number counts here
+    ) -> str:
+        """Write the reply that reads as these judgments."""
+        refuse_undecided(judgments)
+        entries = [
+            {"constraint": number}
+            | ({"explanation": judgment.explanation} if self.explain else {})
+            | {"verdict": judgment.level or judgment.status.value}
+            for number, judgment in enumerate(judgments, start=1)
+        ]
+        return json.dumps({"judgments": entries}, ensure_ascii=False, indent=1)
+
+    def _template(self) -> str:
+        form = f"{self.name}.{'explain' if self.explain else 'verdicts'}.txt"
+        return with_format(self.text or shipped(f"{self.name}.txt"), form)
+
+
+@dataclass(frozen=True, slots=True)
+class Criteria(Structured):
+    """For rubrics: a criterion with a scale is answered by the label of one of its levels."""
+
+    name = "criteria"
+    levels: ClassVar[bool] = True
+    verdict_schema: ClassVar[Mapping[str, Any]] = {"type": "string"}
+
+    def render(
+        self,
+        sample: Sample,
+        constraints: Sequence[Constraint],
+        *,
+        measurements: Sequence[str | None] | None = None,
+    ) -> list[Message]:
+        """Write the prompt; each criterion is followed by its answers."""
+        answered = [
+            each.model_copy(update={"text": f"{each.text}\nAnswers: {_answers(each)}"})
+            for each in constraints
+        ]
+        return Structured.render(self, sample, answered, measurements=measurements)
+
+
+def _object(fields: dict[str, Any]) -> dict[str, Any]:
+    """Write the schema of an object with just these fields, as strict mode wants it."""
+    return {
+        "type": "object",
+        "properties": fields,
+        "required": list(fields),
+        "additionalProperties": False,
+    }

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from heedful.analysis.compare import tables as differences
-from heedful.analysis.compare.headline import BOUNDS
 from heedful.analysis.compare.job import adjust, compare
+from heedful.analysis.compare.tables import BOUNDS
 from heedful.core.errors import InputError, UsageError
 from heedful.core.text import amount
 from heedful.data.formats.base import atomically

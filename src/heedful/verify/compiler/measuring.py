@@ -9,10 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from heedful.verify.base import quoted
-from heedful.verify.custom.counting import UNITS, CountRange, count_units
+from heedful.verify.custom.counting import UNITS, CountRange, amounts, count_units
 from heedful.verify.custom.parts import NAMES, readings
 from heedful.verify.custom.phrases import occurrences
-from heedful.verify.custom.structure import amounts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,13 +39,6 @@ def measure(compiled: CompiledConstraint, response: Response) -> str | None:
     >>> from heedful.verify.compiler.compile import compile_constraint
     >>> measure(compile_constraint("At most 5 words, if possible."), Response("One two."))
     'the response has 2 words'
-
-    Args:
-        compiled: what the constraint's text became.
-        response: the response.
-
-    Returns:
-        One line, or ``None`` where there is nothing to count.
     """
     checks = (compiled.check,) if compiled.check is not None else compiled.measures
     return facts(checks, response, "zh" if compiled.language == "zh" else "en")
