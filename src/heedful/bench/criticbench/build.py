@@ -67,13 +67,7 @@ ANNOTATION = 1
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """A benchmark that was built.
-
-    Attributes:
-        triplets: the benchmark.
-        summary: as in ``summary.json``.
-        progress: of sampling from the generators.
-    """
+    """A benchmark that was built."""
 
     triplets: list[Triplet]
     summary: dict[str, Any]
@@ -209,22 +203,7 @@ def build(
     output: str | os.PathLike[str] | None = None,
     **options: Unpack[RunOptions],
 ) -> Built:
-    """Build a benchmark.
-
-    Args:
-        plan: the questions and generators.
-        certainty: the formula, by its name or itself.
-        ranking: which queries are preferred, by its name or itself.
-        queries: how many of each task are selected; by default all that are not too easy.
-        output: where else to write the triplets.
-        options: how the job is run; progress counts a question once for each generator.
-
-    Raises:
-        InputError: a file is missing, or holds no problem.
-        RunError: the directory holds a run of another plan.
-        StopRunError: no further call can succeed, or fits into the budget.
-        UsageError: an option makes no sense, or programs are to be run without a sandbox.
-    """
+    """Build a benchmark."""
     job = BuildJob(plan, certainty=certainty, ranking=ranking, queries=queries, output=output)
     return job.run(**options)
 

@@ -47,13 +47,7 @@ _COMMENT = re.compile(r"\s*#")
 
 
 class GenerationRequest(NamedTuple):
-    """One query to one generator.
-
-    Attributes:
-        samples: the query and its problem, without answers.
-        model: the generator.
-        n_samples: how many answers it gives.
-    """
+    """One query to one generator."""
 
     samples: Samples
     model: Model
@@ -112,12 +106,7 @@ class Sampler:
         self._tools = tools
 
     async def sample(self, request: GenerationRequest) -> Samples:
-        """Ask, and annotate what comes; a sample that fails costs no other.
-
-        Raises:
-            ModelError: every sample failed.
-            StopRunError: no further call can succeed.
-        """
+        """Ask, and annotate what comes; a sample that fails costs no other."""
         samples, model, n_samples = request
         problem = samples.problem
         prompt = fill(shipped(PROMPTS[problem.kind], __package__), {"question": problem.question})
@@ -214,21 +203,7 @@ async def _same_answers(
 
 @dataclass(frozen=True, slots=True)
 class BuildPlan:
-    """Questions, generators and settings of a build.
-
-    Attributes:
-        files: of questions, each in a format that
-            :func:`~heedful.bench.grading.problems.read_problems` knows; or ``hf:OWNER/NAME``.
-        generators: who answers.
-        code_generators: who answers questions for programs only, as the paper's code model does.
-        samples: answers to each question from each generator; by default as many as in the paper:
-            64, and 100 programs.
-        sampling: temperature and so on; the paper has temperature 0.6.
-        limit: questions of each file at most.
-        seed: of the order of choices.
-        sandbox: what programs run in.
-        timeout_s: seconds that comparing two answers may take.
-    """
+    """Questions, generators and settings of a build."""
 
     files: Sequence[str | os.PathLike[str]]
     generators: Sequence[Model]
@@ -256,13 +231,7 @@ class BuildPlan:
 
 @dataclass(frozen=True, slots=True)
 class Questions:
-    """The questions of all files, and what could not be read.
-
-    Attributes:
-        problems: file, line and problem, by the query's id.
-        names: the files' names, as ids begin with them.
-        unread: rows that could not be read: file, line and what is wrong.
-    """
+    """The questions of all files, and what could not be read."""
 
     problems: dict[str, tuple[str, int, Problem]]
     names: dict[str, str]

@@ -65,13 +65,7 @@ _NEXT_EXAMPLE = re.compile(r"^[^\w\n]*+Example \d+\W*$", re.MULTILINE)
 
 
 class Verdict(BaseModel):
-    """A critic's verdict on a response.
-
-    Attributes:
-        status: that it is correct, or incorrect; ``unparsed`` where the critique states no
-            judgment, ``failed`` where the call failed.
-        text: the critique; where it failed, why.
-    """
+    """A critic's verdict on a response."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -172,12 +166,7 @@ class _CritiqueRequest(NamedTuple):
 
 
 class Critiqued(_RunRecord):
-    """A row with what came of it.
-
-    Attributes:
-        verdicts: of a triplet, one a repetition; of a check, one for each of its votes, or none
-            where the generator was certain enough.
-    """
+    """A row with what came of it."""
 
     judged: CritiqueInput
     verdicts: tuple[Verdict, ...]
@@ -188,17 +177,7 @@ _VERDICTS = TypeAdapter(tuple[Verdict, ...])
 
 @dataclass(frozen=True, slots=True)
 class Examination:
-    """Critics, a benchmark, and how they are examined.
-
-    Attributes:
-        benchmark: a file of triplets, or the directory of a build.
-        critics: who judges.
-        repeats: critiques of each response by each critic; the paper has 8.
-        sampling: temperature and so on.
-        checks: whose answers are checked before a vote (self-consistency with self-check): a
-            critic's ``own``, or those of ``all`` generators. Needs the directory of a build.
-        thresholds: of certainty, below which answers are checked; the paper has 1 and 2.
-    """
+    """Critics, a benchmark, and how they are examined."""
 
     benchmark: str | os.PathLike[str]
     critics: Sequence[Model]

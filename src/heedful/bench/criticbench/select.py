@@ -21,14 +21,7 @@ if TYPE_CHECKING:
 
 
 class GeneratorResult(NamedTuple):
-    """How one generator stands with one query.
-
-    Attributes:
-        generator: which.
-        strength: share of its decided responses that are correct, over all queries of the task.
-        certainty: how certain it is of the query.
-        correct: whether its most frequent answer is correct; ``None`` where not decided.
-    """
+    """How one generator stands with one query."""
 
     generator: str
     strength: float
@@ -88,14 +81,7 @@ def ranking_named(name: str) -> Ranking:
 
 
 class Selected(NamedTuple):
-    """The benchmark, and what selecting it left on the way.
-
-    Attributes:
-        triplets: task by task, the preferred queries first.
-        counts: by task: ``queries``, of them ``too_easy``, ``outranked``, ``unsampled`` (no
-            generator answered), ``undecided`` (no answer could be graded) and ``selected``;
-            ``unbalanced``: responses that had no counterpart.
-    """
+    """The benchmark, and what selecting it left on the way."""
 
     triplets: list[Triplet]
     counts: dict[str, dict[str, int]]
@@ -128,20 +114,7 @@ def convincing(samples: Samples) -> SampledResponse | None:
 
 
 class Candidates(NamedTuple):
-    """Summary of one generator's answers to one query: all that selection uses.
-
-    Attributes:
-        task: what the query belongs to.
-        query: the query's id.
-        generator: who answered.
-        answered: whether there is any answer.
-        right: the correct response that would be taken.
-        wrong: the wrong one.
-        certainty: how certain the generator was.
-        first_correct: whether its most frequent answer is correct.
-        correct: how many responses are.
-        decided: how many are correct or wrong.
-    """
+    """Summary of one generator's answers to one query: all that selection uses."""
 
     task: str
     query: str

@@ -82,13 +82,7 @@ _DEGREES = re.compile(r"\^\\circ\s*(?![\d'])")
 
 @dataclass(frozen=True, slots=True)
 class EqualityResult:
-    """Result of comparing an answer with the gold.
-
-    Attributes:
-        equal: whether they are the same; ``None`` where that was not decided.
-        method: how they were compared.
-        reason: why it was not decided.
-    """
+    """Result of comparing an answer with the gold."""
 
     equal: bool | None
     method: Method

@@ -33,15 +33,7 @@ _SHORT = 400
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One row: a problem and its solution, or the reason why it cannot be read.
-
-    Attributes:
-        line: the 1-based line of the file where the row starts.
-        id: the row's id.
-        problem: the problem; ``None`` where the row cannot be read.
-        solution: the solution, where the file has one.
-        error: what is wrong with the row, and the hint.
-    """
+    """One row: a problem and its solution, or the reason why it cannot be read."""
 
     line: int
     id: str
@@ -222,17 +214,7 @@ BENCHMARKS: dict[str, tuple[tuple[str, ...], Any]] = {
 
 
 def read_problems(source: str | Path, benchmark: str | None = None) -> Iterator[Attempt]:
-    """Read problems lazily, in order; a row that cannot be read says why and costs no other.
-
-    Args:
-        source: a file, or ``hf:OWNER/NAME``, with ``:CONFIG`` and ``@SPLIT`` (by default
-            ``test``) behind it; the hub needs the extra ``hub``.
-        benchmark: one of :data:`BENCHMARKS`; by default detected from the first row.
-
-    Raises:
-        InputError: the file is missing, empty, or in none of the formats.
-        UsageError: the benchmark isn't known, or the extra is not installed.
-    """
+    """Read problems lazily, in order; a row that cannot be read says why and costs no other."""
     if benchmark is not None and benchmark not in BENCHMARKS:
         raise UsageError(
             f"no such benchmark: {benchmark!r}", hint=f"one of {', '.join(BENCHMARKS)}"

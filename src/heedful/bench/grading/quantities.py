@@ -112,18 +112,11 @@ _WORD = 4
 
 @dataclass(frozen=True, slots=True)
 class Numeral:
-    """A number as it was written.
-
-    Attributes:
-        value: its exact value, a percent sign left aside.
-        percent: whether a percent sign follows.
-        step: the value of one unit in a decimal's last place; ``None`` for an exact number.
-        digits: significant digits of a decimal.
-    """
+    """A number as it was written."""
 
     value: Fraction
     percent: bool = False
-    step: Fraction | None = None
+    step: Fraction | None = None  # one unit in the last place; None: an exact number
     digits: int = 0
 
 
@@ -221,13 +214,7 @@ def rounds_to(exact: Fraction, decimal: Numeral) -> bool:
 
 
 class Quantity(NamedTuple):
-    """A value and the unit behind it; all of the text and ``""`` where there is none.
-
-    Attributes:
-        value: the text before the unit.
-        unit: the unit, each factor by its first name.
-        sure: whether the unit can't be a product of variables.
-    """
+    """A value and the unit behind it; all of the text and ``""`` where there is none."""
 
     value: str
     unit: str = ""

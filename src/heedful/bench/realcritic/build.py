@@ -61,12 +61,7 @@ COUNTS = (
 
 @dataclass(frozen=True, slots=True)
 class CandidateSolution:
-    """One model's solution of a question.
-
-    Attributes:
-        model: who wrote it.
-        answer: the solution with its grade.
-    """
+    """One model's solution of a question."""
 
     model: str
     answer: GradedAnswer
@@ -79,12 +74,7 @@ class CandidateSolution:
 
 @dataclass(frozen=True, slots=True)
 class SolutionChoice:
-    """The solutions chosen from one set, and why the others were not.
-
-    Attributes:
-        chosen: a candidate for each question that is used, in the order of the questions.
-        counts: by the names in :data:`COUNTS`.
-    """
+    """The solutions chosen from one set, and why the others were not."""
 
     chosen: Mapping[str, CandidateSolution]
     counts: Mapping[str, int]
@@ -188,16 +178,7 @@ _HUB = re.compile(r"hf:[\w.-]+/(?P<name>[\w.-]+)")
 
 @dataclass(frozen=True)
 class Pool:
-    """Sources, models and settings of a build.
-
-    Attributes:
-        sources: files of problems, or ``hf:OWNER/NAME``, one a set.
-        models: the pool.
-        cap: questions of a set at most, chosen at random where it has more.
-        seed: of that choice.
-        sampling: temperature and so on of the solutions, one from each model.
-        grading: how answers are compared.
-    """
+    """Sources, models and settings of a build."""
 
     sources: Sequence[str]
     models: Sequence[Model]

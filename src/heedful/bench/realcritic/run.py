@@ -55,16 +55,7 @@ __all__ = ["Grading", "RealCriticPlan", "Results", "run_realcritic"]
 
 @dataclass(frozen=True, slots=True)
 class RealCriticRow:
-    """One critic on one item.
-
-    Attributes:
-        line: the row's line in its file.
-        id: ``SET/ID@CRITIC``.
-        critic: the critic's name.
-        item: ``None`` where the row could not be read.
-        outcome: ``None`` where nothing came of it.
-        problem: why.
-    """
+    """One critic on one item."""
 
     line: int
     id: str
@@ -81,13 +72,7 @@ class _CriticRequest(RealCriticItem):
 
 
 class Results:
-    """A run, finished or not, read from its store.
-
-    Attributes:
-        directory: the run's.
-        about: how the numbers come about.
-        progress: of the session that made it; ``None`` for a run that was opened.
-    """
+    """A run, finished or not, read from its store."""
 
     def __init__(
         self,
@@ -219,20 +204,7 @@ class RealCriticJob(Job[_CriticRequest, Results]):
 
 
 def run_realcritic(plan: RealCriticPlan, **options: Unpack[RunOptions]) -> Results:
-    """Have critics criticise and correct solutions, and grade what they come to.
-
-    Args:
-        plan: what is to be done.
-        options: how the job is run; ``run`` is needed. A plan with other modes, rounds, post-check
-            or grading goes on with the replies that a run holds.
-
-    Raises:
-        InputError: a file is missing, empty, or not RealCritic's.
-        RunError: the directory holds a run with another configuration.
-        StopRunError: no call can succeed any more, the next may cost more than is left, or an
-            extra that grading needs is not installed.
-        UsageError: an option makes no sense.
-    """
+    """Have critics criticise and correct solutions, and grade what they come to."""
     return RealCriticJob(plan).run(**options)
 
 
@@ -317,13 +289,7 @@ MODES: tuple[Mode, ...] = get_args(Mode)
 
 @dataclass(frozen=True, slots=True)
 class Grading:
-    """How answers are compared.
-
-    Attributes:
-        timeout_s: seconds that comparing one answer may take.
-        workers: processes that compare; by default one a core.
-        accept_choice_text: see :class:`~heedful.bench.grading.graders.Grader`.
-    """
+    """How answers are compared."""
 
     timeout_s: float = 5.0
     workers: int | None = None
@@ -336,18 +302,7 @@ class Grading:
 
 @dataclass(frozen=True)
 class RealCriticPlan:
-    """Files, critics and settings of a run.
-
-    Attributes:
-        files: RealCritic's files, one a set.
-        critics: the models, each under its own name.
-        modes: of :data:`MODES`; ``self`` includes ``direct``.
-        rounds: critiques of each solution; from 2 on, iterative critique.
-        checker: a model that marks critiques which took a shortcut.
-        sampling: temperature and so on; by default temperature 0.
-        grading: how answers are compared.
-        prompts: ours, or a user's own.
-    """
+    """Files, critics and settings of a run."""
 
     files: Sequence[Path]
     critics: Sequence[Model]
