@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from heedful.core.errors import InputError, UsageError
+from heedful.core.errors import InputError
 from heedful.core.problems import Problem  # noqa: TC001 - pydantic reads annotations at run time
 from heedful.data.formats.fields import explain
 from heedful.data.formats.files import records
@@ -67,15 +67,6 @@ def majority_share(counts: Sequence[int]) -> float:
 
 CERTAINTIES: dict[str, Certainty] = {"log_ratio": log_ratio, "majority_share": majority_share}
 """The formulas that can be named."""
-
-
-def certainty_named(name: str) -> Certainty:
-    """Find a formula of certainty."""
-    if name not in CERTAINTIES:
-        raise UsageError(
-            f"no such certainty: {name!r}", hint=f"use one of {', '.join(CERTAINTIES)}"
-        )
-    return CERTAINTIES[name]
 
 
 class _Record(BaseModel):
