@@ -36,7 +36,7 @@ from heedful.engine.job import Job
 from heedful.engine.purpose import EXPLAINED_TOKENS, RESPONSE_TOKENS
 from heedful.engine.saved_run import SUMMARY, SavedRun
 from heedful.jobs.results import PROBLEMS_LISTED, check_run
-from heedful.models.base import Sampling
+from heedful.models.base import Sampling, refuse_models
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
@@ -315,14 +315,9 @@ class RealCriticPlan:
 
     def __post_init__(self) -> None:
         """Refuse what makes no sense, before anything is opened."""
-        names = [model.name for model in self.critics]
         if not self.files:
             raise UsageError("no file to run on", hint="name RealCritic's files, one a set")
-        if not names:
-            raise UsageError("no critic", hint="name one with --model")
-        for name in names:
-            if names.count(name) > 1:
-                raise UsageError(f"the critic {name!r} is named twice", hint="name each once")
+        refuse_models(self.critics, "critic")
         if self.rounds < 1:
             raise UsageError(f"there are {self.rounds} rounds", hint="give at least 1")
         if not self.modes or not set(self.modes) <= set(MODES):
