@@ -73,6 +73,7 @@ _CONNECTOR = re.compile(r"\s{0,3}(?:[,，、或和;；]|,?\s{0,3}(?:and|or)(?![a
 _RELATION = re.compile(
     r"[<>≤≥≠≈≡]|\\(?:leq?|geq?|lt|gt|neq?|in|to|approx|equiv|leqslant|geqslant)(?![a-z])"
 )
+_LISTING = re.compile(r"(?:\bare|[=:])\s{0,3}$")
 _EXCLAIMED = re.compile(r"(?<=\d)!(?=\s*(?:\n|$))")  # "so it is 5!"
 _QUESTION = re.compile(r"[?？]\W{0,9}$")
 _CIRCUMSTANCE = re.compile(
@@ -236,12 +237,15 @@ def _may_begin(run: list[re.Match[str]], start: int, end: int) -> bool:
 
 
 def _written(sentence: str, masked: str, runs: list[_Run]) -> str:
-    """Write the last value as an answer, with the formulas that only ``and`` keeps from it."""
+    """Write the last value as an answer, with those that are listed beside it."""
     first = last = len(runs) - 1
     while first and _CONNECTOR.fullmatch(masked, runs[first - 1].end, runs[first].start):
         first -= 1
-    listed = runs[first:] if all(run.formula for run in runs[first:]) else runs[last:]
-    return ", ".join(_simple(sentence[run.start : run.end]) for run in listed)
+    formulas = all(run.formula for run in runs[first:])
+    listed = formulas or _LISTING.search(masked, 0, runs[first].start)
+    return ", ".join(
+        _simple(sentence[run.start : run.end]) for run in runs[first if listed else last :]
+    )
 
 
 def _simple(text: str) -> str:

@@ -136,12 +136,14 @@ def _in_ascii(text: str) -> str:
     """Write characters that have a spelling in LaTeX or ASCII in it."""
     if text.isascii():
         return text
-    text = _SHIFTED.sub(
-        lambda m: f"{'^' if m['raised'] else '_'}{{{unicodedata.normalize('NFKC', m.group())}}}",
-        text,
-    )
+    text = _SHIFTED.sub(_on_the_line, text)
     text = text.translate(_CHARACTERS)
     return _UNNUMBERED.sub(lambda m: unicodedata.normalize("NFKC", m.group()), text)
+
+
+def _on_the_line(match: re.Match[str]) -> str:
+    """Write small raised or lowered digits as TeX does."""
+    return f"{'^' if match['raised'] else '_'}{{{unicodedata.normalize('NFKC', match.group())}}}"
 
 
 def _unwrapped(match: re.Match[str]) -> str:

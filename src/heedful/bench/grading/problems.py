@@ -7,6 +7,7 @@ JSON array or CSV, detected by their fields; or a dataset of the Hugging Face hu
 
 from __future__ import annotations
 
+import os
 import random
 import re
 from dataclasses import dataclass
@@ -259,7 +260,7 @@ def _attempt(record: Record, number: int, benchmark: str) -> Attempt:
     return Attempt(record.line, problem.id, problem, solution)
 
 
-def named_sources(sources: Iterable[str | Path]) -> dict[str, str]:
+def named_sources(sources: Iterable[str | os.PathLike[str]]) -> dict[str, str]:
     """Name files and datasets of the hub, as ids and sets are called after them."""
     names: dict[str, str] = {}
     for source in map(str, sources):
