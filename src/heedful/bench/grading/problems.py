@@ -7,7 +7,6 @@ JSON array or CSV, detected by their fields; or a dataset of the Hugging Face hu
 
 from __future__ import annotations
 
-import os
 import random
 import re
 from dataclasses import dataclass
@@ -25,6 +24,7 @@ from heedful.data.formats.fields import optional_text, row_id, text
 from heedful.data.formats.files import records, shown
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Iterable, Iterator, Mapping
 
     from heedful.data.formats.raw import Record
