@@ -37,8 +37,8 @@ from heedful.metrics.contrasts import LEVEL, contrast
 from heedful.metrics.correction import corrected_rate
 from heedful.metrics.prediction_powered import Stratum, powered_mean, small_sample
 from heedful.metrics.proportions import Spread, mean_interval, rate_interval
-from heedful.metrics.resampling import swapped_totals
 from heedful.metrics.statistics import clustered_spearman
+from heedful.metrics.totals import swapped_totals
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

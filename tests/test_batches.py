@@ -7,24 +7,21 @@ import random
 import sqlite3
 import subprocess
 import sys
-import threading
 import time
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-import batch_server
 from batch_model import KINDS, Scripted, judge, verdict
 from batch_model import rows as rows_of
 from batch_server import KEY, serving
 from commands import run
-from heedful import StopRunError, dry_run, evaluate, respond
+from heedful import StopRunError, dry_run, evaluate
 from heedful.core.errors import RunError, UsageError
 from heedful.judges import prompts
-from heedful.judges.compose import Panel
 from heedful.judges.model import Checklist
-from heedful.models import AnyLLMModel, OpenAIModel, Sampling
+from heedful.models import AnyLLMModel, Sampling
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -111,17 +108,6 @@ def test_a_request_that_always_expires_fails_in_the_end(tmp_path: Path) -> None:
     assert len(server.batches) < 10
 
 
-def test_reasks_go_into_a_batch_of_their_own(tmp_path: Path) -> None:
-    def script(prompt: str, asked: int) -> str:
-        return "I cannot tell." if "number 2." in prompt and not asked else verdict(prompt, asked)
-
-    with serving(script) as server:
-        summary = judge(Scripted("openai", server.url), 4, tmp_path, executor="batch").summary
-    assert [batch["count"] for batch in server.batches.values()] == [4, 1]
-    assert summary["cost"]["reasks"] == 1
-    assert summary["coverage"] == 1
-
-
 def test_a_parameter_that_the_model_refuses_is_left_out(tmp_path: Path) -> None:
     with serving(verdict) as server:
         server.unsupported = "temperature"
@@ -160,14 +146,6 @@ def test_requests_too_large_for_one_body_go_as_a_file(
     assert summary["coverage"] == 1
 
 
-def test_a_submission_that_fails_for_a_while_is_repeated(kind: str, tmp_path: Path) -> None:
-    with serving(verdict) as server:
-        server.refuse = [(503, "busy"), (429, "slowly")]
-        summary = judge(Scripted(kind, server.url), 3, tmp_path, executor="batch").summary
-    assert summary["coverage"] == 1
-    assert len(server.batches) == 1
-
-
 def test_answers_that_the_provider_deleted_are_bought_again_only_when_told(tmp_path: Path) -> None:
     with serving(verdict) as server:
         server.gone = {"batch-0"}
@@ -179,29 +157,6 @@ def test_answers_that_the_provider_deleted_are_bought_again_only_when_told(tmp_p
         summary = judge(model, 3, tmp_path, executor="batch", retry_failed=True).summary
     assert summary["coverage"] == 1
     assert (summary["cost"]["calls"], summary["cost"]["lost"]) == (3, 3)
-
-
-def test_servers_of_one_name_at_two_addresses_are_refused(tmp_path: Path) -> None:
-    with serving(verdict) as first, serving(verdict) as second:
-        models = [
-            OpenAIModel("m", base_url=f"{server.url}/v1", api_key=KEY) for server in (first, second)
-        ]
-        panel = Panel(*(Checklist(model, prompts.make("plain")) for model in models))
-        for executor in ("local", "batch"):
-            with pytest.raises(StopRunError, match="two models are called 'm'"):
-                evaluate(rows_of(2), judge=panel, run=tmp_path / executor, executor=executor)
-        assert not second.bought
-
-
-def test_filtered_answers_are_in_the_account(tmp_path: Path) -> None:
-    with serving(verdict) as server:
-        server.finish = "content_filter"
-        model = Scripted("openai", server.url)
-        summary = judge(model, 3, tmp_path, executor="batch").summary
-    # 600 tokens at 10 dollars a million, 400 cached ones at 1, 100 at 100, and half of all that
-    assert summary["verdicts"]["failed"] == 9
-    assert summary["cost"]["prompt_tokens"] == 3 * batch_server.PROMPT_TOKENS
-    assert summary["cost"]["dollars"] == pytest.approx(3 * (600 * 10 + 400 + 100 * 100) / 2e6)
 
 
 @pytest.mark.interrupted
@@ -240,14 +195,6 @@ def test_a_run_larger_than_the_providers_queue_goes_through_it_in_parts(
     assert summary["coverage"] == 1
     assert set(server.bought.values()) == {1}
     assert max(batch["count"] for batch in server.batches.values()) <= min(room, 5)
-
-
-def test_a_run_waits_while_others_fill_the_providers_queue(tmp_path: Path) -> None:
-    with serving(verdict) as server:
-        server.room = 0
-        threading.Timer(1.0, lambda: setattr(server, "room", 100)).start()
-        summary = judge(Scripted("openai", server.url), 3, tmp_path, executor="batch").summary
-    assert summary["coverage"] == 1
 
 
 def test_a_provider_without_room_for_a_day_ends_the_run(
@@ -416,14 +363,6 @@ def test_the_command_line_runs_in_batches_and_prices_both_ways(
     assert len(server.batches) == 1
 
 
-def test_a_key_that_an_answer_repeats_is_not_stored(kind: str, tmp_path: Path) -> None:
-    with serving(lambda prompt, asked: f"{KEY}: {verdict(prompt, asked)}") as server:
-        judge(Scripted(kind, server.url), 3, tmp_path, executor="batch")
-    stored = b"".join(path.read_bytes() for path in tmp_path.iterdir())
-    assert b"[key]" in stored
-    assert KEY.encode() not in stored
-
-
 def test_providers_are_found_by_their_names(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -437,14 +376,3 @@ def test_providers_are_found_by_their_names(
     assert summary["cost"]["batched"] == 3
     with pytest.raises(StopRunError, match="no batch endpoint"):
         judge(AnyLLMModel("openai/m", api_key="k"), 3, tmp_path / "b", executor="batch")
-
-
-def test_other_jobs_run_in_batches_too(tmp_path: Path) -> None:
-    given = [row.model_copy(update={"response": None}) for row in rows_of(3)]
-    with serving(lambda prompt, _: f"About {prompt}") as server:
-        model = Scripted("openai", server.url)
-        made = respond(given, models=model, samples=2, run=tmp_path, executor="batch")
-        texts = [row.sample.response for row in made if row.sample is not None]
-    assert texts == [f"About Tell me about number {n}." for n in (0, 0, 1, 1, 2, 2)]
-    assert [batch["count"] for batch in server.batches.values()] == [6]
-    assert made.summary["cost"]["batched"] == 6

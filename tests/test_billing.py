@@ -16,7 +16,6 @@ from heedful.core.errors import StopRunError
 from heedful.judges import prompts
 from heedful.judges.model import Checklist
 from heedful.models import OpenAIModel, Price, Usage
-from heedful.models.faults import FaultError, fault_of
 from heedful.models.replies import read_completion
 
 if TYPE_CHECKING:
@@ -120,31 +119,6 @@ def test_names_are_short_and_everything_can_be_stored() -> None:
     assert json.loads(stored)["text"] == "fine a\N{REPLACEMENT CHARACTER}z"
 
 
-@pytest.mark.parametrize(
-    "fault",
-    [
-        refusal(400, HALF),
-        refusal(400, "no", code=HALF, type=HALF, param=HALF),
-        Answer(status=400, body={"detail": [HALF, {HALF: HALF}]}),
-        Answer(body={"error": {"message": HALF, "code": 400}}),
-    ],
-)
-def test_an_error_that_cannot_be_encoded_costs_its_row_only(fault: Answer, tmp_path: Path) -> None:
-    def script(number: int, body: dict[str, Any]) -> Answer:
-        return fault if "Question 1." in str(body) else verdicts(number, body)
-
-    with serving(script=script) as server:
-        summary = judged(server, 3, tmp_path / "run")
-    assert summary["verdicts"]["met"] == 2
-    assert json.loads((tmp_path / "run" / "summary.json").read_text(encoding="utf-8"))
-
-
-def test_a_header_that_cannot_be_encoded_is_cleaned_too() -> None:
-    # The client decodes bytes that are no UTF-8 to halves of pairs.
-    fault = fault_of(302, {"Location": "http://\udcff.example"}, b"")
-    assert ".example" in fault.text.encode().decode()
-
-
 @pytest.mark.parametrize("tokens", [10**30, -5, 1e308, "many", True, None, [1]])
 def test_a_run_outlives_any_count_and_does_not_believe_it(tokens: Any, tmp_path: Path) -> None:
     def script(number: int, body: dict[str, Any]) -> Answer:
@@ -229,17 +203,3 @@ def test_a_limit_holds_for_replies_without_an_answer(
     assert 0 <= summary["verdicts"]["failed"] <= 4 // attempts
     assert len(server.bodies) == 24 - summary["verdicts"]["failed"]
     assert summary["cost"]["dollars"] == pytest.approx(len(server.bodies) * PRICE)
-
-
-def test_what_is_not_billed_is_not_booked() -> None:
-    for answer in (refusal(400, "no"), completion("x", finish_reason="content_filter")):
-        free = {key: value for key, value in answer.body.items() if key != "usage"}
-        with serving(replace(answer, body=free)) as server:
-            assert "cost" not in judged(server, 1)
-
-
-def test_faults_say_what_they_cost() -> None:
-    with pytest.raises(FaultError) as caught:
-        read_completion(reply(choices=[], usage=BILLED, model="n"))
-    fault = caught.value.fault
-    assert (fault.model, fault.usage) == ("n", Usage(**BILLED))

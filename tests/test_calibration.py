@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-from importlib import import_module
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -15,8 +13,7 @@ from hypothesis import strategies as st
 from commands import run as command
 from heedful import Constraint, Sample, evaluate
 from heedful.analysis import calibration
-from heedful.analysis.calibration import DrawUnit
-from heedful.core.errors import HeedfulError, InputError, UsageError
+from heedful.core.errors import InputError, UsageError
 from heedful.metrics.prediction_powered import (
     Stratum,
     labels_needed,
@@ -57,43 +54,6 @@ def test_ppi_as_ppi_python_has_it() -> None:
     assert powered["interval"] == pytest.approx(expected, abs=1e-9)
 
 
-@pytest.mark.skipif(find_spec("ppi_py") is None, reason="ppi-python is not installed")
-@given(st.integers(0, 10_000), st.booleans())
-def test_ppi_is_ppi_pythons(seed: int, whole: bool) -> None:  # noqa: FBT001 - drawn
-    import numpy as np
-
-    ppi = import_module("ppi_py")
-
-    chance = random.Random(seed)
-    units = stratum(chance, chance.randint(5, 60), chance.randint(5, 200))
-    if not whole:
-        blur = lambda values: [min(1, max(0, v + chance.gauss(0, 0.2))) for v in values]  # noqa: E731
-        units = Stratum(*map(blur, units))
-    arrays = [np.array(values, dtype=float) for values in units]
-    powered = powered_mean([units])
-    low, high = (float(np.ravel(end)[0]) for end in ppi.ppi_mean_ci(*arrays, alpha=0.05))
-    assert powered["interval"] == pytest.approx([low, high], abs=1e-9)
-
-
-@given(st.lists(st.tuples(SHARES, SHARES), min_size=2, max_size=30), st.lists(SHARES, min_size=2))
-def test_a_judge_that_says_nothing_leaves_the_labels_alone(
-    labelled: list[tuple[float, float]], rest: list[float]
-) -> None:
-    labels = [label for label, _ in labelled]
-    powered = powered_mean([Stratum(labels, [0.5] * len(labels), [0.5] * len(rest))])
-    assert powered["value"] == pytest.approx(sum(labels) / len(labels))
-    assert powered["interval"] == pytest.approx(powered["classical_interval"])
-    assert powered["weight"] == 0
-
-
-@given(st.lists(SHARES, min_size=2, max_size=30), st.lists(SHARES, min_size=2, max_size=30))
-def test_a_judge_that_is_right_is_trusted(labels: list[float], rest: list[float]) -> None:
-    powered = powered_mean([Stratum(labels, labels, rest)])
-    low, high = powered["interval"]
-    assert low - 1e-9 <= powered["value"] <= high + 1e-9
-    assert 0 <= powered["weight"] <= 1
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("rate", [0.3, 0.7])
 def test_the_interval_covers_the_truth(rate: float) -> None:
@@ -122,20 +82,6 @@ def test_the_interval_of_a_share_is_one_of_shares(
         assert 0 <= low <= value + 1e-9
         assert value - 1e-9 <= high <= 1
         assert low < high
-
-
-def test_few_labels_are_less_sure_than_the_normal_interval_says() -> None:
-    labels, verdicts = [0.8, 0.6, 0.8, 1.0, 0.8, 0.6], [0.8, 0.6, 0.6, 1.0, 0.8, 0.8]
-    rest = [0.8, 0.6, 0.8, 1.0] * 50
-    strata = [Stratum(labels, verdicts, rest)]
-    own = powered_mean(strata)
-    low, high = own["interval"]
-    few, whole = (
-        small_sample(each, powered_mean(each))["interval"]
-        for each in (strata, [Stratum([1, 0, 1, 1, 1, 1], [1, 0, 1, 1, 1, 0], [1, 1, 1, 0] * 50)])
-    )
-    assert few[1] - few[0] > 1.6 * (high - low)
-    assert few[1] - few[0] < 0.75 * (whole[1] - whole[0])  # shares vary less than rows that pass
 
 
 @pytest.mark.slow
@@ -266,17 +212,6 @@ def test_mistakes_are_estimated_as_a_weighted_score(tmp_path: Path) -> None:
     assert result["judged"] == pytest.approx(0.5)
 
 
-def test_what_a_judge_left_open_is_no_error_of_it(tmp_path: Path) -> None:
-    """Every verdict that is decided is right, and all are met."""
-    states = [["met", "unparsed"], ["met", "met"], ["unparsed", "unparsed"]]
-    run = graded(tmp_path, [states[n % 3] for n in range(60)], 1, 1)
-    result = calibration.calibrate(run, drawn_and_labelled(run, 20, lambda _: [True, True]))
-    assert result["judged"] == 1
-    assert result["coverage"] == pytest.approx(1 / 2)
-    assert result["bias"]["error"]["value"] == 0
-    assert result["value"] == pytest.approx(1)
-
-
 @pytest.mark.parametrize("field", ["response", "checklist"])
 def test_labels_of_another_text_are_refused(judged: Path, field: str) -> None:
     file = judged.parent / "drawn.jsonl"
@@ -305,15 +240,6 @@ def test_a_larger_draw_holds_the_smaller_one_and_its_labels(judged: Path) -> Non
         second.unlink()
 
 
-def test_the_same_seed_draws_the_same_rows(judged: Path) -> None:
-    files = [judged.parent / f"{n}.jsonl" for n in range(3)]
-    for file, seed in zip(files, (1, 1, 2), strict=True):
-        calibration.draw(judged, file, labels=30, seed=seed)
-    first, second, other = (file.read_text() for file in files)
-    assert first == second
-    assert first != other
-
-
 @pytest.mark.parametrize("first", [[None, True], [False, False]])
 def test_a_draw_never_wipes_labels(judged: Path, first: list[bool | None]) -> None:
     file = judged.parent / "drawn.jsonl"
@@ -331,16 +257,6 @@ def test_a_draw_never_wipes_labels(judged: Path, first: list[bool | None]) -> No
     assert file.read_text() == content
 
 
-def test_no_interval_of_a_judges_error_leaves_what_an_error_can_be(judged: Path) -> None:
-    file = judged.parent / "drawn.jsonl"
-    calibration.draw(judged, file, labels=6)
-    bias = calibration.calibrate(judged, label(file))["bias"]
-    for error in (bias["error"], *bias["models"].values()):
-        if error["interval"] is not None:
-            low, high = error["interval"]
-            assert -1 <= low < high <= 1
-
-
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
@@ -348,8 +264,6 @@ def test_no_interval_of_a_judges_error_leaves_what_an_error_can_be(judged: Path)
         (lambda rows: rows.pop(), "1 of them are missing"),
         (lambda rows: rows[0].update(id="r999"), "1 others are there (such as 'r999')"),
         (lambda rows: rows.append(rows[0]), "stands in line 1, too"),
-        (lambda rows: rows[0].update(labels=[0.5, True]), ":1: labels[0] is a number"),
-        (lambda rows: rows[0].update(labels=[True]), "for 2 constraints"),
         (lambda rows: rows[0].update(labels=[None, True]), "isn't labelled"),
         (lambda rows: rows[0]["draw"].update(seed=9), "drawn at random"),
         (lambda rows: [row["draw"].update(seed=9) for row in rows], "not the rows that were drawn"),
@@ -370,7 +284,6 @@ def test_labels_that_were_not_drawn_at_random_are_refused(
     ("options", "problem"),
     [
         ({"labels": 1}, "draw 2 to 118"),
-        ({"labels": 119}, "draw 2 to 118"),
         ({"labels": 5, "by": "kind"}, "draw 6 to 114"),
         ({"labels": 20, "by": "shade"}, "no row has the tag"),
     ],
@@ -381,24 +294,6 @@ def test_a_draw_that_cannot_be_made_is_refused(
     with pytest.raises(UsageError) as refused:
         calibration.draw(judged, judged.parent / "x.jsonl", **options)
     assert problem in str(refused.value)
-
-
-@given(st.integers(2, 40), st.integers(0, 3))
-def test_a_draw_by_kind_is_in_proportion(labels: int, seed: int) -> None:
-    units = [
-        DrawUnit(f"{kind}{n}", kind, 1.0, 1, 1, 1, None, b"")
-        for kind, size in (("a", 40), ("b", 20), ("c", 5))
-        for n in range(size)
-    ]
-    try:
-        drawn = calibration._drawn(units, labels, seed, nested=True)  # noqa: SLF001 - the draw
-    except HeedfulError:
-        assert labels < 6
-        return
-    assert len(drawn) == labels
-    for kind, size in (("a", 40), ("b", 20)):
-        share = sum(name.startswith(kind) for name in drawn)
-        assert abs(share - labels * size / 65) <= 3
 
 
 def test_the_command_line(judged: Path, capsys: pytest.CaptureFixture[str]) -> None:

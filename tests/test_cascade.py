@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import random
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from commands import run as command
 from heedful import evaluate
 from heedful.analysis.cascade import document, replay
 from heedful.core.errors import InputError, UsageError
@@ -96,23 +94,6 @@ def test_every_point_by_counting(tmp_path: Path) -> None:
         assert point["accuracy"]["value"] == pytest.approx(right / ROWS)
 
 
-def test_what_is_undecided_always_goes_on(tmp_path: Path) -> None:
-    small, large = runs(tmp_path, lambda number: (None if number % 2 else truth(number), None))
-    result = replay(small, large)
-    assert result["points"][0]["goes_on"] == pytest.approx(0.5)
-    assert result["chosen"]["saving"] == pytest.approx(0.5, abs=0.1)
-
-
-def test_what_was_observed_is_the_lowest_within_the_margin(tmp_path: Path) -> None:
-    judged = runs(tmp_path, by_confidence)
-    for margin in (0.0, 0.05):
-        result = replay(*judged, margin=margin)
-        *points, never = result["points"]
-        best = never["accuracy"]["value"]
-        within = [p["threshold"] for p in points if best - p["accuracy"]["value"] <= margin + 1e-9]
-        assert result["observed"]["threshold"] == (min(within) if within else None)
-
-
 def test_rows_that_differ_are_left_out_and_counted(tmp_path: Path) -> None:
     small, _ = runs(tmp_path, by_confidence)
     rows = [
@@ -155,14 +136,6 @@ def test_what_makes_no_sense_is_refused(tmp_path: Path) -> None:
         replay(small, tmp_path / "other")
 
 
-def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    small, large = runs(tmp_path, by_confidence)
-    assert command("cascade", small, large, "--margin", 2, "-o", tmp_path / "out.json") == 0
-    assert "confidence of 0.9" in " ".join(capsys.readouterr().out.split())
-    assert json.loads((tmp_path / "out.json").read_text())["chosen"]["threshold"] == 0.9
-    assert command("cascade", small, tmp_path / "absent") == 2
-
-
 @pytest.mark.slow
 def test_code_before_gpt4o_on_sysbench(data: Path, tmp_path: Path) -> None:
     file = data / "sysbench" / "gpt35.jsonl"
@@ -174,21 +147,3 @@ def test_code_before_gpt4o_on_sysbench(data: Path, tmp_path: Path) -> None:
     # What code decides, and so both numbers, changes a little with what the compiler reads.
     assert chosen["saving"] == pytest.approx(0.106, abs=0.01)
     assert chosen["difference"]["value"] == pytest.approx(-0.0096, abs=0.003)
-
-
-def test_code_before_gpt4o_on_cfbenchs_few_rows(data: Path, tmp_path: Path) -> None:
-    files = sorted((data / "cfbench" / "judge").glob("*.json"))
-    for judge in ("rules,compiled", "recorded"):
-        evaluate(files, judge=judge, run=tmp_path / judge)
-    result = replay(tmp_path / "rules,compiled", tmp_path / "recorded", margin=0.02)
-    assert result["rows"] == 24
-    assert result["chosen"]["threshold"] is None
-    observed = result["observed"]
-    assert (observed["threshold"], observed["difference"]["value"]) == (0, 0)
-    low, high = observed["difference"]["interval"]
-    assert low < -0.2 < 0.2 < high  # four instructions
-    # Seven of GPT-4o's 126 verdicts; more where the compiler reads more.
-    assert 0.04 < observed["saving"] < 0.12
-    shown = " ".join(document(result).markdown().split())
-    assert "No threshold is shown" in shown
-    assert "which proves nothing" in shown

@@ -126,16 +126,6 @@ def test_a_run_does_not_differ_from_itself(
             assert measured["p"] in (1, None)
 
 
-@pytest.mark.slow
-def test_mcnemar_is_the_binomial_test_of_the_flips(tmp_path: Path) -> None:
-    stats = pytest.importorskip("scipy.stats", reason="scipy is not installed")
-    first = run(tmp_path / "a", {f"x{n}": "m" if n < 9 else "u" for n in range(12)}, "1")
-    second = run(tmp_path / "b", {f"x{n}": "m" if n > 6 else "u" for n in range(12)}, "2")
-    samples = only_pair(first, second)["mcnemar"]["samples"]
-    assert (samples["only_first"], samples["only_second"]) == (7, 3)
-    assert samples["p"] == pytest.approx(stats.binomtest(3, 10).pvalue)
-
-
 def test_intervals_resample_conversations_whole(tmp_path: Path) -> None:
     def rows(letters: str, response: str, tag: str) -> list[Sample]:
         return [
@@ -151,16 +141,6 @@ def test_intervals_resample_conversations_whole(tmp_path: Path) -> None:
         widths.append(high - low)
     # Four samples that always go together are worth one: the interval is twice as wide.
     assert widths[0] / widths[1] == pytest.approx(2, rel=0.2)
-
-
-def test_rows_in_one_run_only_are_counted_and_left_out(tmp_path: Path) -> None:
-    first = run(tmp_path / "a", {"x1": "m", "x2": "m", "x3": "m"}, "1")
-    second = run(tmp_path / "b", {"x2": "u", "x3": "m", "x4": "u"}, "2")
-    pair = only_pair(first, second)
-    assert pair["samples"]["paired"] == 2
-    assert pair["samples"]["only_first"] == pair["samples"]["only_second"] == 1
-    assert pair["coverage"] == 2 / 4
-    assert value(pair, "cfbench.csr") == 0.5
 
 
 def test_models_are_matched_by_instruction(tmp_path: Path) -> None:
@@ -252,14 +232,6 @@ def test_judges_are_compared_on_the_same_responses_only(tmp_path: Path) -> None:
     assert unlike["compared"] == "responses and judges"
 
 
-def test_scorings_are_not_mixed_silently(tmp_path: Path) -> None:
-    rows = [sample("x1", "m")]
-    for scoring in ("strict", "faithful"):
-        evaluate(rows, judge="recorded", scoring=scoring, run=tmp_path / scoring)
-    with pytest.raises(UsageError, match=r"strict.*faithful"):
-        compare(tmp_path / "strict", tmp_path / "faithful")
-
-
 def test_runs_that_cannot_be_compared(tmp_path: Path) -> None:
     first = run(tmp_path / "a", {"x1": "m"}, "1")
     with pytest.raises(RunError, match="nowhere"):
@@ -309,23 +281,6 @@ def test_what_a_comparison_leaves_out_is_noted(tmp_path: Path) -> None:
     assert done.value.code == 1
 
 
-def test_three_runs_are_compared_two_by_two(tmp_path: Path) -> None:
-    letters = {"a": "mmmmmm", "b": "uuuuuu", "c": "mmmuuu"}
-    runs = [
-        run(tmp_path / name, {f"x{n}": x for n, x in enumerate(row)}, name)
-        for name, row in letters.items()
-    ]
-    pairs = compare(*runs)["pairs"]
-    assert [(pair["first"], pair["second"]) for pair in pairs] == [
-        ("a", "b"),
-        ("a", "c"),
-        ("b", "c"),
-    ]
-    tests = [pair["mcnemar"]["samples"] for pair in pairs]
-    assert [test["p"] for test in tests] == pytest.approx([1 / 32, 1 / 4, 1 / 4])
-    assert [test["p_holm"] for test in tests] == pytest.approx([3 / 32, 1 / 2, 1 / 2])
-
-
 HOSTILE = "<script>alert(1)</script> | `x` [red]not markup[/red] </td>\n# heading"
 
 
@@ -353,28 +308,6 @@ def test_the_command_line_writes_what_it_is_asked_for(
     markdown = (tmp_path / "o.md").read_text(encoding="utf-8")
     assert r"\<script\>alert(1)\</script\> \| \`x\`" in markdown
     assert all(line.count("|") >= 8 for line in markdown.splitlines() if line[2:9] == "CFBench")
-
-
-@pytest.mark.parametrize(
-    ("more", "message"),
-    [
-        (["-o", "x.pdf"], "x.pdf"),
-        (["-o", "nowhere/x.md"], "there is no such folder"),
-        (["--metric", "nonsense"], "there is no metric 'nonsense'"),
-        (["--by", "nonsense"], "no sample has 'nonsense'"),
-        (["--match", "nonsense"], "nonsense"),
-    ],
-)
-def test_wrong_use_is_refused(
-    more: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    first = run(tmp_path / "a", {"x1": "m"}, "1")
-    second = run(tmp_path / "b", {"x1": "u"}, "2")
-    with pytest.raises(SystemExit) as done:
-        main(["compare", str(first), str(second), *more])
-    assert done.value.code == 2
-    said = capsys.readouterr()
-    assert message in " ".join((said.err + said.out).split())
 
 
 def test_what_is_left_out_is_told_by_the_exit_code(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections import Counter
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -14,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compared import assert_mirrored, only_pair, run, sample, value
+from compared import only_pair, run, sample, value
 from heedful import (
     Check,
     Constraint,
@@ -26,11 +25,8 @@ from heedful import (
     evaluate,
 )
 from heedful.analysis.compare.tables import document, summary
-from heedful.cli import main
 from heedful.metrics.agreement import mcnemar
-from heedful.metrics.contrasts import contrast
 from heedful.reporting.notation import interval, p_value, percent, signed
-from properties import of_a_hundred
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -109,19 +105,6 @@ def test_ssr_by_hand(tmp_path: Path) -> None:
     assert ssr["difference"]["value"] == pytest.approx(-3 / 15)
     assert (ssr["compared"], ssr["coverage"]) == (3, 3 / 6)
     assert re.findall(r"\d+", pair["notes"][0]) == ["3", "6", "2", "5", "1"]
-
-
-def test_a_metric_over_conversations_has_no_breakdown(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    first = run(tmp_path / "a", systems({1: "mmmmm", 2: "mmumm"}, "1"))
-    second = run(tmp_path / "b", systems({1: "mummm", 2: "mmumm"}, "2"))
-    with pytest.raises(SystemExit) as done:
-        main(["compare", str(first), str(second), "-m", "ssr"])
-    assert done.value.code == 0
-    assert "SysBench SSR" in capsys.readouterr().out
-    with pytest.raises(UsageError, match="'turn'"):
-        compare(first, second, metrics=["ssr"], by=["turn"])
 
 
 def test_the_mean_over_tasks_by_hand(tmp_path: Path) -> None:
@@ -233,59 +216,12 @@ def test_every_metric_of_a_summary_is_compared(kind: str, tmp_path: Path) -> Non
 letters = st.text("mu?", min_size=5, max_size=5)
 
 
-@pytest.mark.slow
-@of_a_hundred(6)
-@given(rows=st.lists(st.tuples(letters, letters), min_size=1, max_size=5))
-def test_conversations_swapped_change_their_signs_only(
-    rows: list[tuple[str, str]], tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    folder = tmp_path_factory.mktemp("runs")
-    runs = [
-        run(folder / name, systems({n: row[side] for n, row in enumerate(rows)}, name))
-        for side, name in enumerate("ab")
-    ]
-    answers = str.maketrans("mu?", "+-~")
-    spoken = [
-        by_rules(
-            folder / name,
-            conversations(
-                {
-                    f"{('Hindi', 'French')[n % 2]} {n}": row[side][:3].translate(answers)
-                    for n, row in enumerate(rows)
-                }
-            ),
-        )
-        for side, name in enumerate("cd")
-    ]
-    for first, second in (runs, spoken):
-        assert_mirrored(only_pair(first, second), only_pair(second, first))
-
-
 def test_of_samples_that_pass_or_fail_the_randomization_is_mcnemar(tmp_path: Path) -> None:
     first = run(tmp_path / "a", {f"x{n}": "m" if n < 9 else "u" for n in range(12)}, "1")
     second = run(tmp_path / "b", {f"x{n}": "m" if n > 6 else "u" for n in range(12)}, "2")
     pair = only_pair(first, second)
     assert pair["metrics"]["cfbench"]["isr"]["p"] == pair["mcnemar"]["samples"]["p"]
     assert pair["mcnemar"]["samples"]["p"] == mcnemar(7, 3)
-
-
-@pytest.mark.slow
-def test_randomization_is_that_of_scipy(tmp_path: Path) -> None:
-    stats = pytest.importorskip("scipy.stats", reason="scipy is not installed")
-    ours = ["mmm", "mmu", "muu", "mmm", "mmu", "mmm", "uuu", "mmu", "mmm", "mmu"]
-    theirs = ["muu", "muu", "mmm", "uuu", "muu", "mmu", "mmu", "uuu", "mmu", "muu"]
-    first = run(tmp_path / "a", {f"x{n}": row for n, row in enumerate(ours)}, "1")
-    second = run(tmp_path / "b", {f"x{n}": row for n, row in enumerate(theirs)}, "2")
-    met = [[row.count("m") for row in rows] for rows in (ours, theirs)]
-    exact = stats.permutation_test(
-        met,
-        lambda item, other, axis: (item - other).mean(axis=axis),
-        permutation_type="samples",
-        vectorized=True,
-    )
-    p = only_pair(first, second)["metrics"]["infobench"]["drfr"]["p"]
-    assert p == pytest.approx(exact.pvalue, abs=0.02)
-    assert 0.01 < p < 0.5
 
 
 def test_p_values_of_a_breakdown_are_adjusted_for_its_groups(tmp_path: Path) -> None:
@@ -361,56 +297,6 @@ def test_pairs_whose_intervals_exclude_0_are_marked(tmp_path: Path) -> None:
     assert "CFBench ISR: a − each" in document(result).html()
 
 
-@pytest.mark.slow
-def test_ssr_of_real_conversations(data: Path, tmp_path: Path) -> None:
-    lines = (data / "sysbench" / "gpt35.jsonl").read_text(encoding="utf-8").splitlines()[:500]
-    rows = [json.loads(line) for line in lines]
-    same, other = tmp_path / "same.jsonl", tmp_path / "other.jsonl"
-    same.write_text("\n".join(lines), encoding="utf-8")
-    evaluate(same, judge="recorded", run=tmp_path / "a")
-    # In every tenth system another model leaves the first turn unmet.
-    changed = [
-        {
-            **row,
-            "response": f"{row['response']} ",
-            "verdicts": [{**verdict, "v": "否"} for verdict in row["verdicts"]]
-            if row["system_id"] % 10 == 0 and row["turn"] == 1
-            else row["verdicts"],
-        }
-        for row in rows
-    ]
-    other.write_text("\n".join(json.dumps(row) for row in changed), encoding="utf-8")
-    evaluate(other, judge="recorded", run=tmp_path / "b")
-    ssr = only_pair(tmp_path / "a", tmp_path / "b")["metrics"]["sysbench"]["ssr"]
-    leading = 0
-    for system in {row["system_id"] for row in rows if row["system_id"] % 10 == 0}:
-        turns = [row for row in rows if row["system_id"] == system]
-        for turn in sorted(turns, key=lambda row: row["turn"]):
-            if any(verdict["v"] != "是" for verdict in turn["verdicts"]):
-                break
-            leading += 1
-    assert ssr["difference"]["value"] == pytest.approx(leading / 5 / ssr["compared"])
-    assert 95 <= ssr["compared"] <= 100
-
-
-def test_what_applies_to_neither_side_is_neither_decided_nor_undecided(tmp_path: Path) -> None:
-    def rows(said: str) -> list[Sample]:
-        states = {"m": "met", "u": "unmet", "n": "not_applicable"}
-        verdicts = tuple({"status": states[letter], "explanation": ""} for letter in said)
-        recording = Recording(prompt="native", verdicts=verdicts)
-        row = sample("s", "mmm")
-        return [row.model_copy(update={"recording": recording, "response": said})]
-
-    pair = only_pair(run(tmp_path / "a", rows("mnn")), run(tmp_path / "b", rows("unm")))
-    # The first constraint is compared, the second applies on neither side, the third on one.
-    assert pair["flips"]["count"] == 1
-    assert pair["verdicts"]["met"]["unmet"] == 1
-    assert sum(sum(counts.values()) for counts in pair["verdicts"].values()) == 1
-    assert value(pair, "infobench.drfr") == 0.5
-    assert pair["metrics"]["infobench"]["drfr"]["coverage"] == 1
-    assert any("1 constraint " in note for note in pair["notes"])
-
-
 @settings(max_examples=10, deadline=None)
 @given(st.lists(st.text("mun", min_size=6, max_size=6), min_size=3, max_size=6))
 def test_what_does_not_apply_leaves_each_side_with_its_own_summary(said: list[str]) -> None:
@@ -447,32 +333,6 @@ def test_rows_that_could_not_be_read_on_a_side_are_in_coverage_and_bounds(tmp_pa
         isr = only_pair(tmp_path / first, tmp_path / second)["metrics"]["cfbench"]["isr"]
         assert isr["coverage"] == pytest.approx(15 / 20)
         assert isr["bounds"] == pytest.approx([-5 / 20, 5 / 20])
-
-
-def test_metrics_and_breakdowns_are_named_by_one_word_too(tmp_path: Path) -> None:
-    runs = [
-        run(tmp_path / name, {"x1": said, "y1": "m"}) for name, said in (("a", "m"), ("b", "u"))
-    ]
-    assert only_pair(*runs, metrics="isr")["metrics"].keys() == {"cfbench"}
-    assert only_pair(*runs, by="task")["by"].keys() == {"task"}
-
-
-@pytest.mark.parametrize("ahead", range(2, 9))
-def test_no_end_of_an_interval_is_written_as_0_beside_a_difference(ahead: int) -> None:
-    """For samples that pass or fail: what is written excludes 0 where p is below 0.05."""
-    for behind in range(3):
-        for ties in (0, 5, 40, 300, 3000):
-            clusters = Counter(
-                {
-                    (1.0, 1.0, 0.0, 1.0): ahead,
-                    (0.0, 1.0, 1.0, 1.0): behind,
-                    (1.0, 1.0, 1.0, 1.0): ties,
-                }
-            )
-            result = contrast({"": clusters}, seed=0)
-            low, high = interval(result["difference"]["interval"], signed).split(" to ")
-            significant = result["p"] is not None and result["p"] < 0.05
-            assert significant == (low[0] == high[0] and low[0] in "+−"), (behind, ties)
 
 
 def test_rates_over_samples_are_of_those_that_both_sides_decided_whole(tmp_path: Path) -> None:

@@ -12,7 +12,6 @@ from xml.etree import ElementTree as ET
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rich.console import Console
 
 from heedful.core.errors import UsageError
 from heedful.reporting import chart as charts
@@ -94,12 +93,6 @@ def test_every_chart_renders_and_names_no_colour_of_a_page(name: str) -> None:
     assert "What <it> & shows" in texts(svg(EXAMPLES[name], "What <it> & shows"))
 
 
-@pytest.mark.parametrize(("format_", "magic"), [("png", b"\x89PNG"), ("pdf", b"%PDF")])
-def test_charts_are_files_for_slides_and_papers(format_: Any, magic: bytes) -> None:
-    pytest.importorskip("vl_convert")
-    assert Chart("x", "T", EXAMPLES["heat map"]).image(format_).startswith(magic)
-
-
 def channels(spec: Spec) -> Iterator[tuple[str, dict[str, Any]]]:
     """Walk over the channels that tell series apart."""
     for layer in (spec, *spec.get("layer", ())):
@@ -145,19 +138,6 @@ def test_shown_names_stay_apart_and_keep_their_ends(
     long = [name for name in names if name.startswith("a-vendor")]
     shown = {short[name][: charts.AXIS_LETTERS] for name in long}
     assert len(shown) == len(long)  # whatever other names stand beside them
-
-
-def test_names_alike_at_their_beginning_stay_apart() -> None:
-    spec = line_chart(lines(3, "n" * 200), Axis("step"), SHARES)
-    assert len({row["series"] for row in spec["data"]["values"]}) == 3
-
-
-def test_a_chart_of_lines_shows_its_axes_level_and_legend() -> None:
-    pytest.importorskip("vl_convert")
-    drawn = texts(svg(EXAMPLES["lines"]))
-    assert {"step", "accuracy", "chance", "critic 0", "critic 8", "50%"} <= drawn
-    assert "a" not in texts(svg(EXAMPLES["names"]))
-    assert {"50.0%", "100.0%", "70.0%"} <= texts(svg(EXAMPLES["heat map"]))
 
 
 @of_a_hundred(25)
@@ -224,15 +204,6 @@ def test_the_chart_has_the_numbers_of_the_table() -> None:
     assert [f"{row['value']:.2f}" for row in values] == shown == ["12.50", "50.00"]
 
 
-def test_a_terminal_shows_the_tables() -> None:
-    console = Console(width=60, record=True, file=None, quiet=False)
-    with console.capture() as shown:
-        console.print(document().terminal())
-    assert "12.50" in shown.get()
-    assert "more" not in shown.get()
-    assert HOSTILE.split(maxsplit=1)[0] in shown.get()
-
-
 def test_a_folder_holds_numbers_text_page_and_charts(tmp_path: Path) -> None:
     pytest.importorskip("vl_convert")
     numbers = {"value": 0.5, "name": HOSTILE}
@@ -269,31 +240,10 @@ def test_a_format_asked_for_without_the_extra_is_refused(
     assert not (tmp_path / "new").exists()
 
 
-def test_a_table_is_markdown() -> None:
-    rows = [["a | b", "1.0", "x"], ["[bold]", "2.0", "y"]]
-    table = Table("Title", ["name", "n", "more"], rows, note="Note.", details=("more",))
-    assert table.markdown().split("\n") == [
-        "## Title",
-        "",
-        "| name | n | more |",
-        "| --- | ---: | ---: |",
-        "| a \\| b | 1.0 | x |",
-        "| \\[bold\\] | 2.0 | y |",
-        "",
-        "Note.",
-        "",
-    ]
-
-
 @pytest.mark.parametrize("text", ["# a", "- a", "+ a", "12. a", "1) a", "---", "> a", "* a"])
 def test_a_line_begins_no_block_of_markdown(text: str) -> None:
     assert "\\" in markdown_text(text)
     assert markdown_text(text).replace("\\", "") == text
-
-
-@pytest.mark.parametrize("text", ["-1.5 points", "1.5 %", "a - b", "−2"])
-def test_numbers_stay_as_they_are(text: str) -> None:
-    assert markdown_text(text) == text
 
 
 def test_markdown_holds_nothing_that_a_terminal_would_obey() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 from typing import TYPE_CHECKING
 
 import pytest
@@ -65,14 +64,6 @@ def test_judgments_as_csv(run: Path, tmp_path: Path) -> None:
     assert rows[1]["label"] == "True"
 
 
-def test_judgments_as_lines(run: Path, tmp_path: Path) -> None:
-    assert export(run, output=tmp_path / "o.jsonl") == (4, 0)
-    rows = [json.loads(line) for line in (tmp_path / "o.jsonl").read_text("utf-8").splitlines()]
-    assert [row["text"] for row in rows] == [TEXT, rows[1]["text"]] * 2
-    assert [row["label"] for row in rows[:2]] == [None, True]
-    assert rows[2]["tags.task"] == "refusal"
-
-
 def test_judgments_as_parquet(run: Path, tmp_path: Path) -> None:
     pq = pytest.importorskip("pyarrow.parquet", reason="heedful[parquet] is not installed")
     export(run, output=tmp_path / "o.parquet")
@@ -108,15 +99,6 @@ def test_the_command_line_writes_a_summary(
     assert "1 met, 1 unmet, 2 unsupported" in page
     assert "| InFoBench DRFR | 25.00 to 75.00 |" in page
     assert "no judge output" in page
-
-
-def test_other_kinds_of_file_are_refused(
-    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.raises(SystemExit) as done:
-        main(["export", str(run), "-o", str(tmp_path / "o.xlsx")])
-    assert done.value.code == 2
-    assert ".md" in capsys.readouterr().err
 
 
 def test_rows_that_could_not_be_read_are_told(

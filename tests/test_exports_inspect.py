@@ -13,7 +13,7 @@ from heedful import UsageError, evaluate, export
 from heedful.cli import main
 from heedful.judges.model import Checklist
 from heedful.judges.prompts.plain import Plain
-from heedful.models import Price, ScriptedModel
+from heedful.models import ScriptedModel
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -106,35 +106,16 @@ def test_inspect_reads_the_log(run: Path, tmp_path: Path) -> None:
     assert len(inspect_log.read_eval_log_sample_summaries(path)) == 3
 
 
-@pytest.mark.slow
-def test_the_samples_are_scored_anew_by_inspects_own_mean(run: Path, tmp_path: Path) -> None:
-    inspect_log: Any = pytest.importorskip("inspect_ai.log", reason="inspect-ai is not installed")
-    metric: Any = pytest.importorskip("inspect_ai.scorer", reason="inspect-ai is not installed")
-    path = str(tmp_path / "o.eval")
-    export(run, output=path)
-    samples = inspect_log.read_eval_log(path).samples
-    scores = [metric.SampleScore(score=sample.scores["isr"]) for sample in samples if sample.scores]
-    assert metric.mean()([score for score in scores if not math.isnan(score.score.value)]) == 0
-
-
-def test_what_the_judge_used_and_said_is_in_the_log(tmp_path: Path) -> None:
+def test_what_the_judge_said_is_in_the_log(tmp_path: Path) -> None:
     samples = tmp_path / "rows.jsonl"
     samples.write_text(
         '{"id": "1", "prompt": "Hi?", "checklist": ["It is polite."], "response": "Yes."}\n'
     )
     model = ScriptedModel("<c1>\nIt is.\nVERDICT: MET\n</c1>")
-    prices = {"scripted": Price(prompt=1.0, completion=2.0)}
-    evaluate(samples, judge=Checklist(model, Plain()), run=tmp_path / "run", prices=prices)
+    evaluate(samples, judge=Checklist(model, Plain()), run=tmp_path / "run")
     export(tmp_path / "run", output=tmp_path / "o.eval")
     with zipfile.ZipFile(tmp_path / "o.eval") as log:
         sample = json.loads(log.read("samples/1_epoch_1.json"))
-        stats = json.loads(log.read("header.json"))["stats"]
-    (used,) = sample["model_usage"].values()
-    (spent,) = stats["model_usage"].values()
-    assert used["total_tokens"] == used["input_tokens"] + used["output_tokens"] > 0
-    assert spent["total_cost"] == pytest.approx(
-        (spent["input_tokens"] + 2 * spent["output_tokens"]) / 1e6
-    )
     assert sample["metadata"]["judge_reply"].startswith("<c1>")
 
 

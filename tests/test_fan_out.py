@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
@@ -54,13 +54,6 @@ def test_what_prompts_share_is_found_and_nothing_is_changed(
             assert all(part["text"] for part in parts)
 
 
-@given(mark=st.one_of(st.integers(), st.text(), st.none(), st.floats(), st.lists(st.integers())))
-def test_a_mark_from_outside_breaks_nothing(mark: Any) -> None:
-    message = Message.model_validate({"role": "user", "content": "some", "shared_prefix": mark})
-    parts = content(message)
-    assert parts == "some" or "".join(part["text"] for part in parts) == "some"  # type: ignore[index]
-
-
 class Recorder:
     """Counts what is in flight, and how far each row was when a call began."""
 
@@ -90,19 +83,6 @@ def test_the_first_goes_ahead_and_the_rest_take_the_room_there_is(room: int, mos
     assert asyncio.run(go()) == [*range(5)]
     assert recorder.events[:2] == [("begin", 0), ("end", 0)]
     assert recorder.most == most
-
-
-def test_calls_of_other_rows_leave_one_call_at_a_time() -> None:
-    recorder = Recorder()
-
-    async def go() -> None:
-        with first_ahead(4):
-            rows = [[prompt(f"{LONG}{row} {k}") for k in range(6)] for row in range(4)]
-            await asyncio.gather(*(fan_out(row, recorder.call) for row in rows))
-
-    asyncio.run(go())
-    assert recorder.most == 4
-    assert len(recorder.events) == 2 * 24
 
 
 @pytest.mark.parametrize(("text", "inside"), [("short ", True), (LONG, False)])

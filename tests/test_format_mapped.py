@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
@@ -11,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commands import run
 from heedful import evaluate
 from heedful.core.errors import HeedfulError, RowError
 from heedful.data.formats import named, open_source
@@ -65,23 +63,6 @@ def test_points_types_and_own_fields_stay(tmp_path: Path) -> None:
     assert (sample.model_extra or {})["difficulty"] == 3
 
 
-def test_csv_and_parquet(tmp_path: Path) -> None:
-    rows = [["question", "answer", "rubric"], ["Q", "A", "a\nb"], ["Q2", "A2", '["c"]']]
-    with (tmp_path / "in.csv").open("w", newline="") as file:
-        csv.writer(file).writerows(rows)
-    mapping = "map:question=prompt,answer=response,rubric=checklist"
-    samples = [row.sample for row in open_source(tmp_path / "in.csv", format=mapping)]
-    assert [len(sample.checklist) for sample in samples if sample is not None] == [2, 1]
-    pytest.importorskip("duckdb")
-    arrow = pytest.importorskip("pyarrow")
-    table = arrow.table({"question": ["Q"], "answer": ["A"], "rubric": [["a", "b"]]})
-    arrow.parquet = pytest.importorskip("pyarrow.parquet")
-    arrow.parquet.write_table(table, tmp_path / "in.parquet")
-    (row,) = open_source(tmp_path / "in.parquet", format=mapping)
-    assert row.sample is not None
-    assert [constraint.text for constraint in row.sample.checklist] == ["a", "b"]
-
-
 @pytest.mark.parametrize(
     ("mapping", "problem"),
     [
@@ -120,11 +101,3 @@ def test_a_row_without_a_mapped_column_is_a_failed_row(tmp_path: Path) -> None:
 def test_whatever_lies_in_a_column_is_read_or_named(value: Any) -> None:
     with suppress(RowError):  # and no other error
         assert named(MAP).sample(record(value), 1).response == "A"
-
-
-def test_the_command_line_maps_too(tmp_path: Path) -> None:
-    file = tmp_path / "in.jsonl"
-    file.write_text(json.dumps(record(["No commas."])) + "\n")
-    flags = ("--map", MAP.removeprefix("map:"), "--run", tmp_path / "run")
-    assert run("evaluate", file, *flags) == 0
-    assert run("evaluate", file, "--map", "question=prompt", "--format", "csv") == 2

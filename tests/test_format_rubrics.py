@@ -10,7 +10,7 @@ import pytest
 
 from heedful import evaluate
 from heedful.core.errors import RowError
-from heedful.core.nouns import Critique, Status
+from heedful.core.nouns import Critique
 from heedful.data.formats import FORMATS, open_source
 from heedful.judges import prompts
 from heedful.metrics import Summary
@@ -85,44 +85,6 @@ def test_structflow_by_hand(tmp_path: Path) -> None:
     assert strict["isr"]["bounds"] == pytest.approx([1 / 3, 2 / 3])
 
 
-def test_structflows_code_knows_its_two_words_alone(tmp_path: Path) -> None:
-    (sample,) = read(tmp_path, flow(turn("yes", "No.", "N/A")))
-    assert sample.recording is not None
-    readings: dict[Scoring, str] = {"strict": "met unmet unparsed", "faithful": "unparsed " * 3}
-    for scoring, states in readings.items():
-        said = prompts.read(sample.recording, sample.checklist, scoring)
-        assert [each.status.value for each in said] == states.split()
-
-
-def test_a_type_without_points_counts_in_all_but_wcsr(tmp_path: Path) -> None:
-    read(tmp_path, flow(turn("No", "Yes", types=["unrelatedness"])), flow(turn("No", types=["?"])))
-    found = metrics(tmp_path, "faithful")["structflow"]
-    assert found["csr"]["value"] == pytest.approx(1 / 4)
-    assert found["wcsr"]["value"] == pytest.approx(1 / 2)
-
-
-@pytest.mark.parametrize(
-    ("record", "problem"),
-    [
-        ({"whole_conv": "x"}, "whole_conv is text"),
-        ({"whole_conv": []}, "whole_conv is empty"),
-        ({"whole_conv": [{"user prompt": 3}]}, "user prompt is a number"),
-        (flow(turn("Yes", constraints=None)), "constraints is null"),
-    ],
-)
-def test_a_broken_conversation_is_named(record: Any, problem: str, tmp_path: Path) -> None:
-    (found,) = problems(tmp_path, record)
-    assert problem in found
-
-
-def test_an_error_in_place_of_verdicts_decides_nothing(tmp_path: Path) -> None:
-    record = flow(turn("Yes") | {"judge result": {"error": "no reply"}})
-    read(tmp_path, record)
-    (row,) = evaluate(tmp_path / "in.json")
-    assert row.critique is not None
-    assert row.critique.judgments[0].status is Status.FAILED
-
-
 @pytest.mark.parametrize(
     "model",
     ["glm_4_9b_chat", "gpt4o", "mistral_7b_instruct_v0_3", "qwen2_5_7b_instruct", "yi_6b_chat"],
@@ -168,34 +130,6 @@ def test_healthbench(tmp_path: Path) -> None:
     measure = metrics(tmp_path)["healthbench"]["score"]
     assert measure["numerator"] == pytest.approx(1 - 9 / 7)
     assert measure["value"] == 0
-
-
-def test_a_missing_healthbench_verdict_is_not_a_gift(tmp_path: Path) -> None:
-    read(tmp_path, health("+?"))
-    measure = metrics(tmp_path)["healthbench"]["score"]
-    assert (measure["value"], measure["bounds"]) == (None, [0, 1])
-
-
-def test_physicians_become_annotators(tmp_path: Path) -> None:
-    from heedful import meta
-
-    rows = [
-        {
-            "prompt": [{"role": "user", "content": "Tooth hurts"}],
-            "prompt_id": "q",
-            "completion_id": f"c{n}",
-            "completion": "See a dentist.",
-            "rubric": "Advises a dentist",
-            "category": "context",
-            "binary_labels": labels,
-            "anonymized_physician_ids": ["a", "b", "c"][: len(labels)],
-        }
-        for n, labels in enumerate([[True, True], [True, False, False], [True, False]])
-    ]
-    read(tmp_path, *rows)
-    summary = meta(tmp_path / "in.json", judge="rules")
-    assert (summary["labels"]["met"], summary["labels"]["unmet"]) == (1, 1)
-    assert summary["alpha"]["annotators"]["constraints"] == 3  # with the tie
 
 
 def test_researchrubrics_with_partial_verdicts(tmp_path: Path) -> None:
@@ -310,22 +244,6 @@ def test_profbenchs_judged_criteria_are_scored_by_response(tmp_path: Path) -> No
         "Reasoning": 7,
         "Style": 7,
     }
-
-
-@pytest.mark.parametrize(
-    ("rating", "strict", "faithful"),
-    [("YES", "m", "u"), ("**Yes**, it is", "m", "u"), ("Unclear", "p", "u"), ("no", "u", "u")],
-)
-def test_a_rating_that_only_a_person_can_read(
-    rating: str, strict: str, faithful: str, tmp_path: Path
-) -> None:
-    read(tmp_path, *ratings(f1_o3=[("Major", rating)]))
-    readings: dict[Scoring, str] = {"strict": strict, "faithful": faithful}
-    for scoring, wanted in readings.items():
-        (row,) = evaluate(tmp_path / "in.json", judge="recorded", scoring=scoring)
-        assert row.critique is not None
-        status = row.critique.judgments[0].status
-        assert {"m": "met", "u": "unmet", "p": "unparsed"}[wanted] == status
 
 
 def test_researchrubrics_result_rows_are_scored_by_response(tmp_path: Path) -> None:
@@ -484,16 +402,6 @@ def test_complexbenchs_coherent_test_by_hand(tmp_path: Path) -> None:
         assert found["single_drop"]["bounds"] == pytest.approx([0.375, 0.375])
 
 
-def test_what_complexbench_leaves_open_is_bounded(tmp_path: Path) -> None:
-    items = [selection("a", at, "++") for at in range(2)] + [selection("b", 0, "++")]
-    items[0]["point_judges"][0] = "?"
-    read(tmp_path, *items)
-    found = metrics(tmp_path)["complexbench"]
-    assert found["single_coherent"]["bounds"] == pytest.approx([1 / 2, 1])
-    assert found["single_drop"]["bounds"] == pytest.approx([0, 1 - (1 / 2) / (2 / 3)])
-    assert metrics(tmp_path, "faithful")["complexbench"]["single_coherent"]["value"] == 1 / 2
-
-
 def test_complexbench_counts_a_question_under_all_that_it_is_about(tmp_path: Path) -> None:
     read(
         tmp_path,
@@ -548,43 +456,6 @@ def test_multichallenge_averages_its_axes(tmp_path: Path) -> None:
     assert found["any_attempt"]["value"] == 1
 
 
-def attempts(path: Path, **axes: Sequence[str]) -> dict[str, Any]:
-    """Measure MultiChallenge's questions, each written as its attempts' verdicts."""
-    status = {"+": "met", "-": "unmet", "?": "unparsed"}
-    rows = [
-        {
-            "id": f"{axis}{number}#{place}",
-            "instruction_id": f"{axis}{number}",
-            "prompt": f"Question {axis}{number}.",
-            "response": f"Answer {place}.",
-            "checklist": ["Is it so?"],
-            "judgments": [{"status": status[sign]}],
-            "tags": {"benchmark": "multichallenge", "axis": axis},
-        }
-        for axis, questions in axes.items()
-        for number, signs in enumerate(questions)
-        for place, sign in enumerate(signs)
-    ]
-    read(path, *rows, name="native")
-    return dict(metrics(path)["multichallenge"])
-
-
-def test_a_question_passes_if_any_attempt_does(tmp_path: Path) -> None:
-    found = attempts(tmp_path, x=["-+", "--"], y=["+"])
-    assert found["any_attempt"]["value"] == pytest.approx((1 / 2 + 1) / 2)
-    assert found["overall"]["value"] == pytest.approx((1 / 4 + 1) / 2)
-    opened = attempts(tmp_path, x=["?+", "--"], y=["++", "-?"])["any_attempt"]
-    assert opened["bounds"] == pytest.approx([(1 / 2 + 1 / 2) / 2, (1 / 2 + 1) / 2])
-    assert "any_attempt" not in attempts(tmp_path, x=["+", "-"])
-
-
-def test_followbench_and_trace(data: Path) -> None:
-    rows = [row.sample for row in open_source(data / "followbench" / "style_constraints.json")]
-    assert rows[1] is not None
-    assert (rows[1].tags["category"], rows[1].tags["level"]) == ("style", 1)
-    assert len(rows) == len({row.id for row in rows if row is not None})
-
-
 def test_trace_with_labels(tmp_path: Path) -> None:
     checklist = {"constraints_splits": ["短", "美", "真"], "levels2": ["a", "b", "c"]}
     record = RECORDS["trace"] | checklist | {"labels": ["是", 0, None]}
@@ -592,28 +463,6 @@ def test_trace_with_labels(tmp_path: Path) -> None:
     assert sample.labels == (True, False, None)
     (problem,) = problems(tmp_path, record | {"labels": ["maybe", 0, 1]})
     assert "maybe" in problem
-
-
-@pytest.mark.parametrize(
-    ("record", "problem"),
-    [
-        (
-            health("++") | {"rubrics": [{"criterion": "c", "points": "many"}]},
-            "points is text",
-        ),
-        (health("++", points=(0, 0)), "all weights are 0"),
-        (
-            complexbench("++") | {"scoring_questions": [{"question": "q", "dep": [9]}] * 2},
-            "dep is",
-        ),
-        ({"CONVERSATION": [], "TARGET_QUESTION": "q"}, "CONVERSATION is an empty list"),
-        ({"decomposed_questions": [1]}, "decomposed_questions is"),
-        ({"decomposed_questions": ["a"], "output": "x", "eval": [1, 1]}, "eval is"),
-    ],
-)
-def test_a_broken_rubric_is_named(record: Any, problem: str, tmp_path: Path) -> None:
-    (found,) = problems(tmp_path, record)
-    assert problem in found
 
 
 # --- anything in any field ----------------------------------------------------------------------

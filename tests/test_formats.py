@@ -84,11 +84,6 @@ def test_a_bad_line_costs_its_own_row_only(put: Any, line: bytes, said: str) -> 
     assert third.sample is not None
 
 
-def test_surrogate_pairs_and_escaped_backslashes_are_text(put: Any) -> None:
-    line = r'{"prompt": "\ud83d\ude00 \\ud800", "checklist": ["a"]}'
-    assert samples(put(line))[0].conversation[0].content == "😀 \\ud800"
-
-
 # --- JSON arrays ----------------------------------------------------------------------------
 
 
@@ -178,11 +173,6 @@ def test_csv_rows_that_cannot_be_read_say_so_and_the_others_are_read(put: Any) -
     assert len(said) == 7
 
 
-def test_csv_cells_may_be_huge(put: Any) -> None:
-    path = put('prompt,checklist,response\np,c,"' + "x" * 9_999_999 + "\n" + '"\n')
-    assert [len(sample.response or "") for sample in samples(path)] == [10_000_000]
-
-
 # --- files that are none --------------------------------------------------------------------
 
 
@@ -221,13 +211,6 @@ def test_cells_may_be_separated_by_tabs_and_semicolons(
     (record,) = files.records(put(text))
     assert record.data == {"prompt": "p", "checklist": "No commas.", "re;spo,nse": "a;b\tc, d"}
     assert record.line == 2 + len(before)
-
-
-def test_a_missing_file_and_a_folder_say_so(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no such file"):
-        formats.open_source(tmp_path / "none.jsonl")
-    with pytest.raises(InputError, match="folder"):
-        formats.open_source(tmp_path)
 
 
 def test_the_wrong_format_names_what_is_missing_and_what_fits(put: Any) -> None:
@@ -324,19 +307,12 @@ def test_results_can_be_read_again_as_a_recording(put: Any) -> None:
     ("change", "said"),
     [
         ({"response": False}, 'response is false; write it as text: "false"'),
-        ({"response": [1]}, "response is a list"),
         ({"prompt": None, "checklist": None}, "conversation is missing"),
         ({"prompt": 1}, "prompt is a number (1)"),
-        ({"messages": [{"role": "user"}]}, "messages[0].content is missing"),
-        ({"messages": []}, "messages is an empty list"),
         ({"id": True}, "id is true"),
-        ({"checklist": "a\nb"}, "checklist is text"),
         ({"checklist": [1]}, "checklist[0] is a number (1)"),
-        ({"checklist": [{"txt": "a"}]}, "did you mean 'text'?"),
-        ({"checklist": [{"a": "a"}]}, "checklist[0].text is missing"),
         ({"checklist": [{"text": "a", "wieght": -5}]}, "did you mean 'weight'?"),
         ({"checklist": [{"text": "a", "points": 9}]}, "did you mean 'weight'?"),
-        ({"checklist": [{"text": "a", "must_have": True}]}, "did you mean 'gate'?"),
         ({"checklist": [{"text": "a", "priority": "urgent"}]}, "checklist[0].priority"),
         ({"labels": [True, False]}, "2 labels for 1 constraint"),
         ({"tags": {"a": [1]}}, "tags.a is a list"),
@@ -438,11 +414,6 @@ def test_what_does_not_join_is_named(put: Any) -> None:
     assert "answers:6: response" in said[5]
     assert "answers:7: " in said[6]
     assert len(said) == 7
-
-
-def test_a_missing_responses_file_is_said_at_once(put: Any, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no such file"):
-        formats.open_source(put(GOOD_LINE), responses=tmp_path / "none")
 
 
 def test_rows_of_other_tasks_are_counted_not_given(put: Any) -> None:

@@ -13,7 +13,6 @@ import pytest
 
 from commands import run
 from fault_server import FaultServer, serving, verdicts
-from heedful.data.formats import advancedif
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -139,24 +138,3 @@ def test_the_judge_of_a_system_prompt_sees_no_earlier_turn(server: FaultServer) 
     assert "HIDDEN" not in prompt
     with Path("one.csv").open(newline="") as file:
         assert next(csv.DictReader(file))["judge_prompt"] == prompt
-
-
-@pytest.mark.parametrize(
-    ("response", "judged"),
-    [
-        ({"role": "assistant", "content": "RHINE"}, "RHINE"),
-        ('{"role": "assistant", "content": "RHINE"}', "RHINE"),
-        ([{"role": "assistant", "content": "Hm"}, {"role": "assistant", "content": ""}], ""),
-        ('[{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]', "b"),
-        ('{"rivers": ["RHINE"]}', '{"rivers": ["RHINE"]}'),
-        ("[1, 2]", "[1, 2]"),
-        ("[]", "[]"),
-        ("42", "42"),
-        (42, "42"),
-    ],
-)
-def test_a_response_is_text_or_a_message_or_the_last_of_several(
-    response: object, judged: str
-) -> None:
-    record = json.loads(row("if_complex_if_oss", ("user", "Name a river.")))
-    assert advancedif.sample(record | {"response": response}, 1).response == judged

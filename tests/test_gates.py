@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -56,14 +54,6 @@ def test_the_first_sentence_says_what_was_undecided(tmp_path: Path) -> None:
     first = run(tmp_path / "a", rows(30, undecided=4), "1")
     (said,) = headlines(compare(first, run(tmp_path / "b", rows(10), "2")))
     assert "90.0 % decided" in said
-
-
-def test_of_three_runs_each_is_put_beside_the_baseline(three: dict[str, Path]) -> None:
-    said = headlines(compare(*three.values(), baseline=three["old"]))
-    assert [re.findall(r"\b(alike|bad|old)\b", sentence) for sentence in said] == [
-        ["alike", "old"],
-        ["old", "bad"],
-    ]
 
 
 def test_a_rate_about_few_samples_does_not_stand_for_all(tmp_path: Path) -> None:
@@ -199,12 +189,9 @@ def test_a_run_that_got_worse_fails(
     ("flags", "said"),
     [
         (("--margin", "2"), "--no-worse-than RUN"),
-        (("--require-shown",), "--no-worse-than RUN"),
         (("--no-worse-than", "old", "--margin", "-1"), "0 to 100"),
-        (("--no-worse-than", "old", "--margin", "nan"), "0 to 100"),
         (("--no-worse-than", "old", "--baseline", "alike"), "leave one out"),
         (("--no-worse-than", "old", "--comment", "a.html"), "(name a .md file)"),
-        (("--no-worse-than", "old", "-o", "a.txt"), "(name a .json, .md or .html file)"),
     ],
 )
 def test_gates_that_make_no_sense(
@@ -233,13 +220,9 @@ def judged(tmp_path: Path) -> Path:
         ("isr=0.6", 0, ""),
         ("drfr=0.99", 3, "below 99.00 %"),
         ("cfbnch.isr=0.6", 2, "knows no rate 'cfbnch.isr'"),
-        ("cfbench.=0.6", 2, "knows no rate"),
         ("constraints_met=0.5, fully_met=0.5", 0, ""),
-        ("infobench.drfr=0.99", 3, "below 99.00 %"),
         ("ifeval.prompt_strict=0.5", 3, "the run has no such rate"),
         ("fully_met=80", 2, "fully_met=0.8"),
-        ("fully_met", 2, "share from 0 to 1"),
-        ("fully_met=nan", 2, "share from 0 to 1"),
         ("all_met=0.8", 2, "constraints_met, fully_met"),
     ],
 )
@@ -249,11 +232,3 @@ def test_a_rate_below_its_least_fails(
     flags = ("--judge", "recorded", "--run", judged.parent / "run", "--fail-under", gate)
     assert command("evaluate", judged, *flags) == code
     assert said in capsys.readouterr().err
-
-
-def test_a_run_of_which_nothing_was_decided_reaches_no_rate(tmp_path: Path) -> None:
-    path = tmp_path / "rows.jsonl"
-    row = {"id": "1", "prompt": "Say.", "response": "x", "checklist": ["Is it nice?"]}
-    path.write_text(json.dumps(row) + "\n", encoding="utf-8")
-    flags = ("--judge", "rules", "--run", tmp_path / "run", "--fail-under", "fully_met=0.01")
-    assert command("evaluate", path, *flags) == 3

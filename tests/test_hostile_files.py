@@ -3,31 +3,23 @@
 from __future__ import annotations
 
 import gzip
-import itertools
 import json
 import random
 import struct
 import subprocess
 import sys
-import time
 import zipfile
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
-from unittest import mock
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-import properties
-from heedful import evaluate
 from heedful.core.errors import InputError
 from heedful.data.formats import files, open_source
 from heedful.data.formats.files import records
 from heedful.data.formats.raw import UNPACKED
 from heedful.data.formats.source import FORMATS
-from heedful.models.faults import retry_after
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -49,15 +41,6 @@ def test_text_of_parquet_that_is_not_utf_8_costs_its_row_only(tmp_path: Path) ->
     assert [row.data.get("response") for row in rows] == ["first", None, "", None, "last"]
     assert [row.problem is not None for row in rows] == [False, True, False, True, False]
     assert [row.line for row in rows] == [1, 2, 3, 4, 5]
-
-
-def test_a_date_that_python_does_not_have_costs_its_row_only(tmp_path: Path) -> None:
-    pa = pytest.importorskip("pyarrow", reason="the extra 'parquet' is not installed")
-    pq = pytest.importorskip("pyarrow.parquet")
-    dates = pa.array([0, 2**62, 1], pa.timestamp("us"))
-    pq.write_table(pa.table({"date": dates}), tmp_path / "rows.parquet")
-    rows = list(records(tmp_path / "rows.parquet"))
-    assert [row.problem is not None for row in rows] == [False, True, False]
 
 
 def test_memory_grows_with_the_rows_in_work_and_not_with_those_of_a_file(tmp_path: Path) -> None:
@@ -166,13 +149,6 @@ def test_a_defect_of_a_plugin_s_format_costs_the_row_only(
 ROW = {"id": "1", "prompt": "Greet.", "checklist": ["No commas."], "response": "Hi."}
 
 
-def test_a_file_that_is_compressed_twice_is_named_as_such(tmp_path: Path) -> None:
-    path = tmp_path / "rows.jsonl.gz"
-    path.write_bytes(gzip.compress(gzip.compress(json.dumps(ROW).encode())))
-    with pytest.raises(InputError, match="compressed with gzip twice"):
-        evaluate(path, judge="compiled")
-
-
 @pytest.mark.slow
 def test_a_small_file_that_unpacks_to_gigabytes_is_refused_within_bounded_memory(
     tmp_path: Path,
@@ -194,28 +170,3 @@ def test_a_small_file_that_unpacks_to_gigabytes_is_refused_within_bounded_memory
     assert done.returncode == 2
     assert "longer than" in done.stderr
     assert "Traceback" not in done.stderr
-
-
-@pytest.mark.slow
-def test_line_ends_and_byte_order_marks_of_other_systems_change_nothing(tmp_path: Path) -> None:
-    lines = [json.dumps({**ROW, "id": str(number)}) for number in range(3)]
-    path = tmp_path / "a folder" / "Zeilen \u00fc \u6587 'x'.jsonl"
-    path.parent.mkdir()
-    for mark, end in ((b"", "\n"), (b"", "\r\n"), (b"\xef\xbb\xbf", "\r\n\r\n")):
-        path.write_bytes(mark + "".join(line + end for line in lines).encode())
-        assert evaluate(path, judge="compiled").summary["verdicts"]["met"] == len(lines)
-
-
-@pytest.mark.slow
-@given(st.lists(st.floats(-1e9, 1e9), min_size=1, max_size=20))
-@properties.of_a_hundred(20)
-def test_a_clock_that_jumps_changes_no_result(jumps: list[float]) -> None:
-    """Nor does a server whose date is far away keep a call waiting for longer than it may."""
-    clock = itertools.cycle(jumps)
-    now = time.time
-    rows = [{**ROW, "id": str(number)} for number in range(5)]
-    with mock.patch("time.time", side_effect=lambda: max(0.0, now() + next(clock))):
-        assert evaluate(rows, judge="compiled").summary["verdicts"]["met"] == len(rows)
-        wait = retry_after({"Retry-After": "Fri, 31 Dec 9999 23:59:59 GMT"})
-        assert wait is not None
-        assert wait >= 0

@@ -5,21 +5,18 @@ from __future__ import annotations
 import asyncio
 import json
 from base64 import b64encode
-from io import StringIO
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from rich.console import Console
 
 from fault_server import serving, verdicts
-from heedful import Constraint, Message, Sample, Status, dry_run, evaluate
-from heedful.data.formats import named, native
+from heedful import Constraint, Message, Sample, Status, evaluate
+from heedful.data.formats import native
 from heedful.judges import make_judge, prompts
 from heedful.judges.model import Checklist
 from heedful.models import OpenAIModel, Sampling, ScriptedModel
 from heedful.models.batches.anthropic import AnthropicBatches
 from heedful.models.batches.gemini import GeminiBatches
-from heedful.reporting.estimates import estimate_view
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -61,13 +58,6 @@ def test_parts_of_every_api_are_the_same_turn(part: dict[str, Any]) -> None:
     assert as_prompt.conversation == read.conversation
 
 
-def test_a_column_of_images_belongs_to_the_prompt() -> None:
-    mapping = named("map:q=prompt,pictures=images,rubric=checklist")
-    for value in (WEB, [WEB]):
-        read = mapping.sample({"q": "What?", "pictures": value, "rubric": ["x"]}, 1)
-        assert read.conversation[0].images == (WEB,)
-
-
 def test_a_server_gets_the_images_with_the_prompt() -> None:
     bodies: list[dict[str, Any]] = []
 
@@ -94,23 +84,6 @@ def test_batches_have_images_as_their_providers_do() -> None:
         service = make("m", api_key="k")
         line = service.request("1", turns, Sampling(), 0).decode().replace(": ", ":")
         assert all(each in line for each in [*want, WEB, b64encode(PNG).decode()])
-
-
-def test_an_estimate_says_that_images_are_left_out() -> None:
-    rows = [sample(WEB, DATA, key="1"), sample(key="2")]
-    judge = make_judge("checklist", model=ScriptedModel(MET))
-    estimate = dry_run(evaluate, rows, judge=judge)
-    assert estimate["images"] == 2
-    shown = StringIO()
-    Console(width=200, file=shown).print(estimate_view(estimate))
-    assert "leave out 2 images" in shown.getvalue()
-
-
-def test_another_image_is_another_call(tmp_path: Path) -> None:
-    rows = [sample(WEB, key="1"), sample(DATA, key="2"), sample(DATA, key="3")]
-    model = ScriptedModel(MET)
-    evaluate(rows, judge=make_judge("checklist", model=model), run=tmp_path / "run")
-    assert len(model.calls) == 2
 
 
 def test_a_model_that_cannot_see_leaves_the_verdict_undecided(tmp_path: Path) -> None:

@@ -33,16 +33,6 @@ def test_what_compiles_is_decided_and_the_rest_says_why_not() -> None:
     assert judgments[4].explanation.startswith("cannot be decided by code")
 
 
-def test_only_what_is_asked_for_is_judged() -> None:
-    judgments = asyncio.run(Compiled().judge(sample("Rain."), [2, 0])).judgments
-    assert [each.status for each in judgments] == [Status.UNSUPPORTED, Status.MET]
-
-
-def test_a_row_without_a_response_failed() -> None:
-    judgments = asyncio.run(Compiled().judge(sample(None))).judgments
-    assert {each.status for each in judgments} == {Status.FAILED}
-
-
 def test_the_cascade_takes_it_by_name() -> None:
     judge = make_judge("rules,compiled,recorded")
     assert judge.name == "rules,compiled,recorded"
@@ -51,10 +41,6 @@ def test_the_cascade_takes_it_by_name() -> None:
     assert evaluation.summary["verdicts"]["unmet"] == 2
     with pytest.raises(UsageError, match="compiled"):
         make_judge("complied")
-
-
-def test_its_config_names_the_grammar() -> None:
-    assert Compiled().config["grammar"]
 
 
 def test_measurements_are_made_for_a_model_that_judges() -> None:

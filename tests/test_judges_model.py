@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heedful import Check, Constraint, Message, Sample, Status, evaluate
-from heedful.core.errors import HeedfulWarning, ModelError, StopRunError
+from heedful.core.errors import HeedfulWarning, ModelError
 from heedful.jobs.evaluate_tables import notes
-from heedful.judges import Cascade, Compiled, Panel, Rules, make_judge, prompts
+from heedful.judges import Cascade, Panel, Rules, make_judge, prompts
 from heedful.judges.model import Checklist
 from heedful.models import ScriptedModel
 from heedful.models.folder import Protocol
@@ -79,14 +79,6 @@ def test_what_a_reply_leaves_out_is_asked_for_again_and_only_that() -> None:
     assert [expense.reasks for expense in critique.expenses] == [0, 1]
 
 
-def test_what_never_comes_stays_unparsed_with_its_reason() -> None:
-    model = ScriptedModel("I would rather not say.")
-    critique = judge(Checklist(model, PLAIN, reasks=2), sample("a"))
-    assert critique.judgments[0].status is Status.UNPARSED
-    assert critique.judgments[0].explanation
-    assert len(model.calls) == 3
-
-
 def test_a_call_that_fails_fails_its_own_constraints() -> None:
     def second(call: int) -> Exception | None:
         return ModelError("the server is on fire") if call == 1 else None
@@ -141,11 +133,6 @@ def test_ties_and_small_majorities_decide_nothing() -> None:
     assert vote("MET", "MET", "MET", min_confidence=0.75).status is Status.MET
 
 
-def test_a_member_that_decides_nothing_has_no_vote() -> None:
-    result = vote("MET", "PERHAPS", "MET")
-    assert (result.status, result.confidence) == (Status.MET, 1.0)
-
-
 def test_a_cascade_asks_the_model_only_for_what_code_leaves_open() -> None:
     check = Check(id="punctuation:no_comma")
     row = sample("Friendly.").model_copy(
@@ -171,27 +158,6 @@ def test_the_summary_counts_votes_and_how_often_they_were_split() -> None:
     assert (counts["met"], counts["unmet"], counts["unparsed"]) == (3, 2, 1)
     assert counts["with_majority"] == 4 / 5  # all but the first member's first vote
     assert evaluate([sample("a")], judge=member(0, "MET")).summary["votes"] == {}
-
-
-def test_the_summary_says_who_decided_and_what_code_saved() -> None:
-    """Two rows of three constraints: code decides all of one and one of the other."""
-    rows = [
-        sample("No commas.", "At most 9 words.", "A friendly tone.", key="1"),
-        sample("No commas.", "At most 9 words.", "At least one word.", key="2"),
-    ]
-    judge = Cascade(Rules(), Compiled(), Checklist(replying(met), PLAIN))
-    summary = evaluate(rows, judge=judge).summary
-    assert summary["decided_by"] == {"compiled": 5, "scripted/plain": 1}
-    cost = summary["cost"]
-    assert summary["saved"] == {
-        "verdicts": 5,
-        "rows": 1,
-        "calls": 1,
-        "prompt_tokens": cost["prompt_tokens"],
-        "completion_tokens": 5 * cost["completion_tokens"],
-    }
-    alone = evaluate(rows, judge=Compiled()).summary
-    assert "saved" not in alone
 
 
 class Letters:
@@ -253,21 +219,6 @@ def test_a_retry_asks_again_for_the_undecided_and_only_for_that(tmp_path: Path) 
     assert len(again.calls) == 2
 
 
-def test_what_stops_one_call_and_all_others_stops_the_run(tmp_path: Path) -> None:
-    def third(call: int) -> Exception | None:
-        return StopRunError("the key is wrong") if call == 2 else None
-
-    rows = [sample("a", key=str(key)) for key in range(50)]
-    stopped = replying(met, fail=third)
-    with pytest.raises(StopRunError, match="the key is wrong"):
-        evaluate(rows, judge=Checklist(stopped, PLAIN), run=tmp_path, concurrency=1)
-    assert len(stopped.calls) == 3
-    resumed = replying(met)
-    summary = evaluate(rows, judge=Checklist(resumed, PLAIN), run=tmp_path).summary
-    assert len(resumed.calls) == 48
-    assert summary["verdicts"]["met"] == 50
-
-
 @pytest.mark.parametrize("name", ["plain", "structured", "if_critic", "advancedif", "cfbench"])
 def test_every_prompt_judges_what_it_asks(name: str) -> None:
     prompt = prompts.make(name)
@@ -283,13 +234,6 @@ def test_every_prompt_judges_what_it_asks(name: str) -> None:
     model = ScriptedModel(prompt.write(verdicts, row.checklist))
     critique = judge(Checklist(model, prompt), row)
     assert [judgment.status for judgment in critique.judgments] == [Status.MET, Status.UNMET]
-
-
-def test_a_row_without_constraints_costs_no_call() -> None:
-    model = replying(met)
-    critique = judge(Checklist(model, PLAIN), sample())
-    assert critique.judgments == ()
-    assert not model.calls
 
 
 @given(st.lists(st.booleans(), min_size=2, max_size=2))

@@ -173,28 +173,6 @@ def test_tokens_are_paced_by_what_was_used() -> None:
     assert simulate(calls()) == pytest.approx([0, 5, 15, 18], abs=0.2)
 
 
-def test_those_who_give_up_waiting_leave_no_trace() -> None:
-    async def give_up() -> float:
-        limiter = AdaptiveLimiter(1, rpm=60)
-
-        async def call() -> None:
-            async with limiter.permit():
-                await asyncio.sleep(10)
-
-        first = asyncio.create_task(call())
-        waiting = [asyncio.create_task(call()) for _ in range(5)]
-        await asyncio.sleep(1)
-        for task in waiting:
-            task.cancel()
-        await first
-        await asyncio.gather(*waiting, return_exceptions=True)
-        assert limiter.active == 0
-        async with limiter.permit():
-            return now()
-
-    assert simulate(give_up()) == pytest.approx(10, abs=0.1)
-
-
 @given(
     st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9), st.integers(1, 5)), max_size=30),
     st.sampled_from([None, 60.0]),
@@ -221,21 +199,6 @@ def test_cancelling_at_any_moment_loses_no_permit(
         await asyncio.wait_for(call(0, 0), 120)
 
     simulate(cancelled())
-
-
-def test_a_limiter_outlives_its_loop() -> None:
-    limiter = AdaptiveLimiter(1, rpm=600)
-
-    async def calls() -> None:
-        async def call() -> None:
-            async with limiter.permit():
-                await asyncio.sleep(0)
-
-        await asyncio.wait([asyncio.ensure_future(call()) for _ in range(3)], timeout=0.01)
-
-    asyncio.run(calls())  # ends with calls that wait for the clock
-    asyncio.run(calls())
-    assert limiter.active == 0
 
 
 @pytest.mark.parametrize("bounds", [{"maximum": 0}, {"maximum": 1, "rpm": 0}])

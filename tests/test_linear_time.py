@@ -23,7 +23,7 @@ from heedful.core.errors import HeedfulError
 from heedful.core.nouns import Check
 from heedful.models.redaction import Redactor
 from heedful.verify import Response, base, check
-from heedful.verify.arguments import _signature
+from heedful.verify.base import _signature
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

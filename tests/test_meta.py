@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
-import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +29,6 @@ from heedful.analysis.meta.tables import document
 from heedful.core.errors import StopRunError
 from heedful.core.nouns import Check, Judgment, Recording, Status
 from heedful.data.formats.if_critic_blocks import write_checklist
-from heedful.engine.inputs import default_run
 from heedful.judges import Panel, prompts
 from heedful.judges.model import Checklist
 from heedful.judges.prompts import if_critic, preference
@@ -132,14 +129,6 @@ def test_verdicts_are_counted_by_label_and_what_is_undecided_is_in_no_rate() -> 
     }
 
 
-def test_responses_to_one_instruction_are_one_cluster() -> None:
-    asked = (Message(role="user", content="The same."),)
-    rows = [row(str(k), "mu", "mm", conversation=asked) for k in range(4)]
-    summary = meta(rows)
-    assert summary["labels"]["instructions"] == 1
-    assert summary["judges"][0]["pooled"]["accuracy"]["interval"] is None
-
-
 def test_types_of_tasks_and_of_constraints() -> None:
     rows = [
         row("1", "mu", "mu", tags={"task": "a"}),
@@ -201,44 +190,11 @@ def test_labels_that_name_levels(tmp_path: Path) -> None:
     assert found["not_applicable_kappa"]["value"] == pytest.approx((7 * 5 - 29) / (49 - 29))
 
 
-def published(rows: list[tuple[str, str]], types: list[str]) -> tuple[float, float]:
-    """IF-RewardBench's overall F1s: what was not decided is met, an undefined F1 is 0."""
-
-    def f1(hits: int, called: int, true: int) -> float:
-        return 2 * hits / (called + true) if hits else 0.0
-
-    means = []
-    for positive in ("m", "u"):
-        by_type: dict[str, list[float]] = {}
-        for (labels, verdicts), kind in zip(rows, types, strict=True):
-            padded = re.sub("[pf]", "m", verdicts)
-            hits = sum(a == b == positive for a, b in zip(labels, padded, strict=True))
-            result = f1(hits, padded.count(positive), labels.count(positive))
-            by_type.setdefault(kind, []).append(result)
-        means.append(sum(sum(v) / len(v) for v in by_type.values()) / len(by_type))
-    return means[0], means[1]
-
-
 ROW = st.integers(1, 5).flatmap(
     lambda n: st.tuples(
         st.text("mu", min_size=n, max_size=n), st.text("mupf", min_size=n, max_size=n)
     )
 )
-
-
-@pytest.mark.slow
-@given(st.lists(st.tuples(ROW, st.sampled_from("xyz")), min_size=1, max_size=8))
-def test_faithful_scoring_is_that_of_the_published_code(
-    drawn: list[tuple[tuple[str, str], str]],
-) -> None:
-    rows = [
-        row(str(k), labels, verdicts, tags={"task": kind})
-        for k, ((labels, verdicts), kind) in enumerate(drawn)
-    ]
-    (judge,) = meta(rows, scoring="faithful")["judges"]
-    expected = published([one for one, _ in drawn], [kind for _, kind in drawn])
-    assert value(judge, "per_type", "f1_met") == pytest.approx(expected[0])
-    assert value(judge, "per_type", "f1_unmet") == pytest.approx(expected[1])
 
 
 @pytest.mark.slow
@@ -471,24 +427,6 @@ def test_members_of_a_panel_are_measured_beside_its_majority() -> None:
     assert names["scripted/plain, each of 2"]["pooled"]["cells"]["tp"] == 6
 
 
-def test_nothing_is_bought_again_not_even_what_evaluate_bought(tmp_path: Path) -> None:
-    path = written(tmp_path / "a.jsonl", [row("1", "mu"), row("2", "mm")])
-    judge = checklist(lambda *_: True)
-    name = default_run(path, None, None, "strict", 0, None, dict(judge.config)).name
-    evaluate(path, judge=judge, run=tmp_path / "runs" / name)
-    calls = len(judge.model.calls)  # type: ignore[attr-defined]
-    first = meta(path, judge=judge, folder=tmp_path / "runs")
-    assert meta(path, judge=judge, folder=tmp_path / "runs") == first
-    assert len(judge.model.calls) == calls == 2  # type: ignore[attr-defined]
-
-
-def test_a_loop_that_runs_already_is_no_hindrance() -> None:
-    async def within() -> dict[str, Any]:
-        return meta([row("1", "mu", "mu")])
-
-    assert cells(asyncio.run(within())) == [1, 0, 0, 1]
-
-
 # --- probes, correction, explanations -----------------------------------------------------------
 
 
@@ -652,58 +590,6 @@ def test_a_comparison_that_failed_counts_as_failed_and_a_retry_requests_it_again
         assert saved.summary["rows"] == {"read": 3, "failed": 0}
 
 
-def test_a_retry_requests_a_preference_that_could_not_be_read_once_more(tmp_path: Path) -> None:
-    path = explained(tmp_path)
-    arbiter = ScriptedModel(lambda _, sample: f"BETTER: {'NEITHER' if sample else 'BOTH'}")
-    runs = [tmp_path / "runs" / name for name in "ab"]
-    options: dict[str, Any] = {"runs": runs, "arbiter": arbiter, "folder": tmp_path / "st"}
-    assert dry_run(meta, path, **options)["calls"] == 6
-    assert not arbiter.calls
-    assert meta(path, **options)["explanations"]["outcomes"]["undecided"] == 3
-    again = meta(path, **options)["explanations"]
-    assert (again["outcomes"]["undecided"], len(arbiter.calls)) == (3, 6)
-    retried = meta(path, **options, retry_failed=True)["explanations"]
-    assert (retried["outcomes"]["tie"], len(arbiter.calls)) == (3, 12)
-    assert dry_run(meta, path, **options)["calls"] == 0
-
-
-def test_other_verdicts_of_the_same_judges_go_on_in_the_same_comparison(tmp_path: Path) -> None:
-    path = explained(tmp_path)
-    arbiter = ScriptedModel(lambda *_: "BETTER: NEITHER")
-    runs = [tmp_path / "runs" / name for name in "ab"]
-    options: dict[str, Any] = {"runs": runs, "arbiter": arbiter, "folder": tmp_path / "st"}
-    assert meta(path, **options)["explanations"]["pairs"] == len(arbiter.calls) / 2 == 3
-    shutil.rmtree(runs[0])
-    evaluate(tmp_path / "b.jsonl", judge="recorded", run=runs[0])
-    (place,) = (tmp_path / "st").glob("explanations-*")
-    # The judges agree on one verdict more now; their explanations of the others are b's.
-    again = meta(path, **options)["explanations"]
-    assert (again["pairs"], again["run"]) == (4, str(place))
-    assert list((tmp_path / "st").glob("explanations-*")) == [place]
-    assert meta(path, **options)["explanations"]["pairs"] == 4
-    assert len(arbiter.calls) <= 6 + 2 * 4
-
-
-def test_a_dry_run_without_a_judge_to_run_counts_no_call(tmp_path: Path) -> None:
-    path = explained(tmp_path)
-    assert dry_run(meta, path, runs=[tmp_path / "runs/a"])["calls"] == 0
-    assert run("meta", path, "--runs", "runs/a", "--dry-run") == 0
-
-
-def test_a_dry_run_names_an_arbiter_whose_calls_are_not_known_yet(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = explained(tmp_path)
-    arbiter = ScriptedModel("")
-    options: dict[str, Any] = {"judge": "recorded", "runs": [tmp_path / "runs/b"]}
-    estimate = dry_run(meta, path, arbiter=arbiter, **options)
-    assert arbiter.name in estimate["on_top"]
-    words = ("-j", "recorded", "--runs", "runs/b", "--arbiter", "large", "--dry-run")
-    assert run("meta", path, *words, "--base-url", "http://127.0.0.1:9/v1") == 0
-    assert "large" in capsys.readouterr().out
-    assert not arbiter.calls
-
-
 @pytest.mark.parametrize(
     ("reply", "read"),
     [
@@ -749,43 +635,6 @@ def test_the_command_prints_tables_and_writes_json_and_markdown(
     assert capsys.readouterr().out == ""
 
 
-def test_evaluates_runs_can_be_given_by_their_directories(tmp_path: Path) -> None:
-    path = written(tmp_path / "a.jsonl", [row("1", "mmuu", "mmmu"), row("2", "um", "pm")])
-    assert run("evaluate", path, "-j", "recorded", "--run", "runs/a", "-q") == 0
-    assert run("meta", path, "--runs", "runs/a", "-o", "meta.json", "-q") == 0
-    summary = json.loads(Path("meta.json").read_text(encoding="utf-8"))
-    assert [judge["name"] for judge in summary["judges"]] == ["recorded"]
-
-
-@pytest.mark.parametrize(
-    ("words", "complaint"),
-    [
-        (["none.jsonl"], "no such file"),
-        (["bare.jsonl"], "no labels in 1 row"),
-        (["a.jsonl", "-o", "meta.csv"], "meta.csv"),
-        (["a.jsonl", "-o", "none/meta.json"], "no such folder"),
-        (["a.jsonl", "-j", "oracle"], "no such judge: 'oracle'"),
-        (["a.jsonl", "-m", "gpt"], "--model"),
-        (["a.jsonl", "-j", "checklist"], "--model"),
-        (["a.jsonl", "--probe", "order"], "recorded judge cannot be probed"),
-        (["a.jsonl", "--runs", "none"], "there is no such run"),
-        (["a.jsonl", "--max-cost", "-1"], "--max-cost is -1"),
-    ],
-)
-def test_wrong_use_is_refused_in_one_line(
-    words: list[str], complaint: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    written(tmp_path / "a.jsonl", [row("1", "mu", "mu")])
-    written(
-        tmp_path / "bare.jsonl",
-        [row("1", "mu", "mu").model_copy(update={"labels": None, "recording": None})],
-    )
-    assert run("meta", *words) == 2
-    told = capsys.readouterr().err
-    assert complaint in told
-    assert told.count("\n") == 1
-
-
 def test_rows_that_cannot_be_read_are_named_and_change_the_exit_code(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -793,10 +642,3 @@ def test_rows_that_cannot_be_read_are_named_and_change_the_exit_code(
     assert run("meta", path, "-q") == 1
     assert run("meta", path) == 1
     assert "line 2: 1: duplicate id '1'" in capsys.readouterr().err
-
-
-def test_markdown_cells_cannot_break_a_table() -> None:
-    judge = checklist(lambda *_: True)
-    judge.model.name = "a|b\nc"  # type: ignore[misc]
-    page = document(meta([row("1", "mu")], judge=judge)).markdown()
-    assert "| a\\|b c/plain |" in page

@@ -13,18 +13,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compared import only_pair, run, sample
+from compared import only_pair, run
 from heedful.analysis.compare.tables import higher
-from heedful.core.nouns import Message
 from heedful.metrics.contrasts import Contrast, contrast
-from heedful.metrics.proportions import wilson
 from properties import of_a_hundred
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from heedful import Sample
 
 Clusters = Counter[tuple[float, ...]]
 
@@ -101,18 +98,6 @@ def test_where_interval_and_test_disagree_the_test_decides() -> None:
     assert 0 < ends(result)[0] < 0.01
 
 
-def test_no_sample_that_differs_does_not_mean_no_difference() -> None:
-    low, high = ends(compared(passes(0, 0, 15, 5)))
-    assert low == pytest.approx(-high)
-    assert high == pytest.approx(2.0796 * math.sqrt(2 / 22 / 22), abs=1e-4)
-
-
-def test_each_side_has_the_interval_of_a_summary() -> None:
-    result = compared(passes(4, 0, 12, 4))
-    assert result["first"]["interval"] == pytest.approx(wilson(16, 20))
-    assert result["second"]["interval"] == pytest.approx(wilson(12, 20))
-
-
 def test_constraints_are_tested_by_swapping_whole_samples(tmp_path: Path) -> None:
     """Eight constraints of one sample tell no more than one, if they are met together."""
     ours = {f"x{n}": "mmmmmmmm" if n < 5 else "u" * 8 for n in range(6)}
@@ -123,31 +108,6 @@ def test_constraints_are_tested_by_swapping_whole_samples(tmp_path: Path) -> Non
     # Exactly: of 2**6 swaps, those with five or six signs alike.
     assert table["p"] == pair["mcnemar"]["samples"]["p"] == pytest.approx(2 * (1 + 6) / 2**6)
     assert higher(pair["metrics"]["infobench"]["drfr"]) == "neither"
-
-
-def test_samples_of_one_prompt_are_swapped_together(tmp_path: Path) -> None:
-    def samples(verdict: str, response: str) -> list[Sample]:
-        said = (Message(role="user", content="The same."),)
-        return [sample(f"x{n}", verdict, response, conversation=said) for n in range(12)] + [
-            sample(f"y{n}", "m", response, conversation=(Message(role="user", content=f"{n}"),))
-            for n in range(6)
-        ]
-
-    pair = only_pair(run(tmp_path / "a", samples("m", "1")), run(tmp_path / "b", samples("u", "2")))
-    assert pair["mcnemar"]["samples"]["only_first"] == 12
-    assert pair["mcnemar"]["samples"]["p"] == 1  # one cluster differs
-
-
-def test_a_side_that_leaves_more_undecided_is_named(tmp_path: Path) -> None:
-    decided = {f"x{n}": "mu" for n in range(12)}
-    first = run(tmp_path / "a", dict.fromkeys(decided, "m?"), "1")
-    second = run(tmp_path / "b", decided, "2")
-    pair = only_pair(first, second)
-    assert pair["undecided"]["difference"]["value"] == pytest.approx(0.5)
-    assert any("50.0 %" in note and "0.0 %" in note for note in pair["notes"])
-    alike = only_pair(second, run(tmp_path / "c", decided, "3"))
-    assert alike["undecided"]["p"] == 1
-    assert not any("undecided" in note for note in alike["notes"])
 
 
 # --- what always holds ----------------------------------------------------------------------------
@@ -263,20 +223,3 @@ def test_undecided_verdicts_are_no_evidence_of_a_difference(tmp_path: Path) -> N
     for name in ("isr", "csr"):
         assert metrics["cfbench"][name]["difference"]["value"] == 0
         assert higher(metrics["cfbench"][name]) == "neither"
-
-
-@given(st.lists(st.tuples(st.integers(-4, 9), st.integers(-4, 9)), min_size=3, max_size=12))
-def test_scores_beyond_0_and_1_have_the_intervals_of_scores_within(
-    scores: list[tuple[int, int]],
-) -> None:
-    """What is four times as large, and begins at -4, has the same test and intervals as large."""
-    beyond = Counter((a / 4, 1.0, b / 4, 1.0) for a, b in [*scores, (-4, 9)])
-    within = Counter(((a + 4) / 16, 1.0, (b + 4) / 16, 1.0) for a, b in [*scores, (-4, 9)])
-    wide, unit = contrast({"": beyond}, seed=1), contrast({"": within}, seed=1)
-    assert wide["p"] == pytest.approx(unit["p"], abs=0.02)
-    for side, origin in (("first", -1), ("second", -1), ("difference", 0)):
-        one, other = wide[side], unit[side]  # type: ignore[literal-required]
-        assert one["value"] == pytest.approx(origin + 4 * other["value"])
-        expected = [origin + 4 * end for end in other["interval"]]
-        assert one["interval"] == pytest.approx(expected, abs=0.05)
-        assert one["interval"][0] - 1e-9 <= one["value"] <= one["interval"][1] + 1e-9

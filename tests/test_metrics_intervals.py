@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import random
 from typing import TYPE_CHECKING, Any
@@ -11,16 +10,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rich.console import Console
 
-from heedful import compare, evaluate, meta, report
+from heedful import evaluate, meta
 from heedful.core.nouns import Constraint, Critique, Judgment, Message, Recording, Sample, Status
-from heedful.jobs.evaluate_tables import view
 from heedful.metrics import Summary
 from heedful.metrics.clusters import cluster_of
 from heedful.metrics.proportions import Spread, rate_interval, student, wilson
 from heedful.metrics.rates import Share, macro_measure
-from heedful.reporting.notation import interval
 from heedful.rewards import Terms
 from heedful.rewards.stats import statistics
 
@@ -115,15 +111,6 @@ def test_intervals_of_samples_cover_every_rate(n: int) -> None:
     assert 0.945 < covered.mean() < 0.98
 
 
-@given(st.integers(2, 40), st.integers(1, 8))
-def test_a_better_result_never_looks_worse(n: int, size: int) -> None:
-    perfect = rate_interval(Spread.of([((size, size), n)]))
-    nearly = rate_interval(Spread.of([((size, size), n - 1), ((size - 1, size), 1)]))
-    assert perfect
-    assert nearly
-    assert nearly[0] <= perfect[0]
-
-
 @pytest.mark.slow
 def test_draws_of_one_prompt_tell_no_more_than_the_prompt() -> None:
     stats = pytest.importorskip("scipy.stats", reason="scipy is not installed")
@@ -136,15 +123,6 @@ def test_draws_of_one_prompt_tell_no_more_than_the_prompt() -> None:
     assert isr(rows) == [low, high]
     by = summed([*rows, sample("other", "m", "other")])["by"]["type"]["format"]["interval"]
     assert by[1] - by[0] > 0.3
-
-
-def test_evaluate_and_compare_have_the_same_interval(tmp_path: Path) -> None:
-    for name, passed in (("a", 13), ("b", 9)):
-        evaluate(draws(passed), judge="recorded", run=tmp_path / name)
-    result = compare(tmp_path / "a", tmp_path / "b")["pairs"][0]["metrics"]["cfbench"]
-    for rate in ("isr", "csr"):
-        assert result[rate]["first"]["interval"] == pytest.approx(isr(draws(13)))
-        assert result[rate]["second"]["interval"] == pytest.approx(isr(draws(9)))
 
 
 def width(interval: Any) -> float:
@@ -235,76 +213,8 @@ def test_a_task_with_one_row_varies_as_a_row_is_expected_to() -> None:
     assert width(mixed["interval"]) > 2 * width(twenty["interval"])
 
 
-@given(st.integers(0, 12), st.integers(1, 12))
-def test_equal_rates_have_equal_intervals(passed: int, failed: int) -> None:
-    rows = [sample(f"{n}", "m" if n < passed else "u", f"p{n}") for n in range(passed + failed)]
-    result = summed(rows)
-    rates = [
-        *result["metrics"]["cfbench"].values(),
-        *result["metrics"]["infobench"].values(),
-        result["by"]["type"]["format"],
-    ]
-    assert len({tuple(rate["interval"] or ()) for rate in rates}) == 1
-
-
 @pytest.mark.parametrize(
     ("degrees", "quantile"), [(1, 12.7062), (2, 4.3027), (4, 2.7764), (4.5, 2.6589), (120, 1.9799)]
 )
 def test_students_quantile_is_the_tables(degrees: float, quantile: float) -> None:
     assert student(degrees) == pytest.approx(quantile, abs=5e-5)
-
-
-@given(st.integers(5, 60), st.floats(0.05, 0.95))
-def test_one_cluster_of_most_samples_is_worth_little_more_than_one(
-    singles: int, rate: float
-) -> None:
-    """Samples of one prompt say how that prompt comes out, not how others do."""
-    met = round(rate * singles)
-    few = [((1.0, 1.0), met), ((0.0, 1.0), singles - met)]
-    alone = rate_interval(Spread.of(few)) or (0, 0)
-    big = rate_interval(Spread.of([*few, ((round(rate * 5000), 5000.0), 1)])) or (0, 0)
-    assert big[1] - big[0] >= alone[1] - alone[0]
-
-
-def test_bounds_count_rows_that_could_not_be_read() -> None:
-    summary = Summary()
-    rows = [sample("a", "m"), sample("b", "?m"), sample("c", "u")]
-    for row in rows:
-        verdicts = row.recording.verdicts if row.recording else ()
-        judgments = tuple(Judgment(status=Status(verdict["status"])) for verdict in verdicts or ())
-        summary.add(row, Critique(judgments=judgments))
-    summary.fail()
-    isr = summary.result()["metrics"]["cfbench"]["isr"]
-    # Of four rows one is met, one open (one of its two verdicts is met), one unmet, one unread.
-    assert isr["bounds"] == pytest.approx([1 / 4, 3 / 4])
-    assert isr["coverage"] == pytest.approx(2 / 4)
-
-
-def test_bounds_stand_beside_rates_that_are_not_all_decided(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    pytest.importorskip("starlette", reason="the extra 'view' is not installed")
-    pytest.importorskip("httpx2", reason="Starlette's client needs httpx2")
-    from heedful.pages.viewer.pages_runs import _rates
-
-    """On the terminal, in the report and in the viewer alike."""
-    for name, last in (("open", "m?"), ("whole", "mu")):
-        rows = [*draws(3, prompts=6, each=1), sample("last", last, "last")]
-        evaluate(rows, judge="recorded", run=tmp_path / name)
-        measures = json.loads((tmp_path / name / "summary.json").read_text("utf-8"))["metrics"]
-        shown = interval(measures["cfbench"]["isr"]["bounds"])
-        pages = [terminal(tmp_path / name, capsys), report_of(tmp_path / name)]
-        pages += [text for _, text, _ in _rates({"metrics": measures})]
-        assert [shown in page for page in pages[:2]] == [name == "open"] * 2
-        assert any(shown in text for text in pages[2:]) == (name == "open")
-
-
-def terminal(run: Path, capsys: pytest.CaptureFixture[str]) -> str:
-    summary = json.loads((run / "summary.json").read_text("utf-8"))
-    Console(width=160).print(view(summary))
-    return capsys.readouterr().out
-
-
-def report_of(run: Path) -> str:
-    report(run, output=run / "report.html")
-    return (run / "report.html").read_text("utf-8")

@@ -47,32 +47,11 @@ def test_rank_correlations_interval_is_bonetts_and_wrights() -> None:
     )
 
 
-def test_rank_correlation_covers_the_truth_as_often_as_it_says() -> None:
-    draw = np.random.default_rng(11)
-    truth = 6 / math.pi * math.asin(0.5 / 2)  # Spearman's rho of a normal pair with r = 0.5
-    hits = 0
-    for _ in range(400):
-        x = draw.normal(size=60)
-        y = 0.5 * x + math.sqrt(0.75) * draw.normal(size=60)
-        low, high = spearman(x, y)["interval"] or (1, -1)
-        hits += low <= truth <= high
-    assert 0.92 <= hits / 400 <= 0.98
-
-
 def test_rank_correlation_without_variation_or_pairs_has_no_value() -> None:
     assert spearman([1, 1, 1], [1, 2, 3]) == {"rho": None, "n": 3, "interval": None}
     assert spearman([], []) == {"rho": None, "n": 0, "interval": None}
     assert spearman([1, 2, math.nan], [3, 5, 4])["n"] == 2
     assert spearman([1, 2, 3, 4], [1, 2, 3, 4])["interval"] == [1, 1]
-
-
-@given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=4, max_size=30))
-def test_rank_correlation_is_symmetric_and_bounded(pairs: list[tuple[int, int]]) -> None:
-    x, y = zip(*pairs, strict=True)
-    one, other = spearman(x, y), spearman(y, x)
-    assert one == other or one["rho"] == pytest.approx(other["rho"])
-    if one["rho"] is not None and one["interval"] is not None:
-        assert -1 <= one["interval"][0] <= one["rho"] <= one["interval"][1] <= 1
 
 
 def test_the_interval_of_a_rank_correlation_is_as_wide_as_the_jackknife_has_it() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
 import shutil
 import subprocess
 import sys
@@ -121,12 +120,6 @@ def test_a_sample_does_not_depend_on_what_shares_its_batch(folder: Path) -> None
     assert mixed[1].text == together[3].text
 
 
-def test_samples_seeds_and_prompts_draw_different_numbers(folder: Path) -> None:
-    other = DRAWN.model_copy(update={"seed": 77})
-    asked = [("Hello", DRAWN, 0), ("Hello", DRAWN, 1), ("Hello", other, 0), ("Hello!", DRAWN, 0)]
-    assert len({item.text for item in completions(LocalModel(str(folder)), *asked)}) == 4
-
-
 def test_draws_follow_the_temperature_and_top_p(folder: Path) -> None:
     """One token, 600 times: its frequencies are the model's probabilities, cut off at top_p."""
     import torch
@@ -201,14 +194,6 @@ def test_what_it_cannot_do_stops_the_run(folder: Path, sampling: Sampling, what:
     error = error_of(LocalModel(str(folder)), ("Hello", sampling, 0))
     assert isinstance(error, StopRunError)
     assert what in str(error)
-
-
-def test_a_template_may_refuse_one_conversation(copy: Path) -> None:
-    refusing = "{% if '42' in messages[0].content %}{{ raise_exception('not 42') }}{% endif %}"
-    (copy / "chat_template.jinja").write_text(refusing + TEMPLATE)
-    error = error_of(LocalModel(str(copy)), ("42", GREEDY, 0))
-    assert isinstance(error, ModelError)
-    assert re.search(r"the chat template refuses.*not 42", str(error))
 
 
 NO_SYSTEM = "{% if messages[0].role == 'system' %}{{ raise_exception('no system') }}{% endif %}"
@@ -335,12 +320,6 @@ def test_its_configuration_names_the_content_and_not_the_place(
     assert LocalModel(str(copy)).config["content"] != third["content"]
 
 
-def test_a_checkpoint_is_named_with_its_training(copy: Path) -> None:
-    checkpoint = shutil.copytree(copy, copy.parent / "my-critic" / "checkpoint-40")
-    assert LocalModel(str(checkpoint)).name == "my-critic/checkpoint-40"
-    assert LocalModel(f"{copy}/").name == "copy"
-
-
 BREAKS: dict[str, tuple[Callable[[Path], object], type[HeedfulError], str]] = {
     "no config": (
         lambda path: (path / "config.json").unlink(),
@@ -392,12 +371,6 @@ def test_a_folder_that_is_no_model_is_refused_and_says_why(
     damage(copy)
     with pytest.raises(kind, match=what):
         completions(LocalModel(str(copy)), ("Hello", GREEDY, 0))
-
-
-def test_a_device_that_is_not_there_is_named(folder: Path) -> None:
-    error = error_of(LocalModel(str(folder), device="cuda:99"))
-    assert isinstance(error, StopRunError)
-    assert "cuda:99" in str(error)
 
 
 def test_a_model_is_made_from_its_spelling(

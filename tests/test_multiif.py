@@ -7,7 +7,6 @@ import csv
 import json
 import math
 from datetime import date
-from importlib.util import find_spec
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
@@ -16,13 +15,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heedful import evaluate
-from heedful.cli import main
 from heedful.core.errors import InputError, RowError
 from heedful.core.nouns import Check, Constraint, Critique, Judgment, Sample, Status
 from heedful.data import formats
 from heedful.data.formats import multiif
 from heedful.metrics import Summary
-from heedful.metrics.rates import Share, mean_measure, measure
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -105,38 +102,6 @@ def test_each_turn_is_a_sample_that_follows_on_the_one_before(tmp_path: Path, na
     assert [each.subtype for each in third.checklist] == IDS
 
 
-def test_other_columns_are_kept(tmp_path: Path) -> None:
-    result = samples(read(write(tmp_path / "data.csv", [answered(note="mine")])))
-    assert [sample.source for sample in result] == [{"note": "mine"}] * 3
-
-
-def test_the_table_shows_turns_across_and_languages_down(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    chinese = answered(key="1:1:zh", language="Chinese")
-    chinese |= {"turn_2_response": "海", "turn_3_response": "海"}
-    path = write(tmp_path / "data.csv", [answered(), chinese])
-    with pytest.raises(SystemExit) as stopped:
-        main(["evaluate", str(path)])
-    assert stopped.value.code == 0
-    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
-    assert ["Chinese", "100.00", "25.00", "16.67", "47.22", "–"] in lines
-    assert ["English", "100.00", "100.00", "33.33", "77.78", "–"] in lines
-    again = evaluate(next(tmp_path.glob("heedful-runs/*/results.jsonl")))
-    assert again.summary["metrics"]["multiif"]["turns"]["value"] == pytest.approx(0.625)
-
-
-def test_lists_and_messages_may_be_decoded_already(tmp_path: Path) -> None:
-    row: dict[str, Any] = answered()
-    for name, value in list(row.items()):
-        if name.endswith(("_prompt", "_list", "_kwargs")):
-            row[name] = json.loads(value)
-    row["turn_3_kwargs"] = [json.loads(each) for each in row["turn_3_kwargs"]]
-    plain = write(tmp_path / "plain.jsonl", [row | {"turn_1_prompt": PROMPTS[0]}])
-    assert samples(read(plain)) == samples(read(write(tmp_path / "data.csv", [answered()])))
-
-
 def test_parquet_is_read_row_by_row(tmp_path: Path) -> None:
     pa = pytest.importorskip("pyarrow", reason="heedful[parquet] is not installed")
     pq = pytest.importorskip("pyarrow.parquet")
@@ -150,13 +115,6 @@ def test_parquet_is_read_row_by_row(tmp_path: Path) -> None:
     (tmp_path / "cut.parquet").write_bytes(whole[: len(whole) // 2])
     with pytest.raises(InputError, match="cannot be read"):
         read(tmp_path / "cut.parquet")
-
-
-@pytest.mark.skipif(bool(find_spec("pyarrow")), reason="heedful[parquet] is installed")
-def test_parquet_without_its_reader_says_what_to_install(tmp_path: Path) -> None:
-    (tmp_path / "data.parquet").write_bytes(b"PAR1")
-    with pytest.raises(InputError, match=r"pip install 'heedful\[parquet\]'"):
-        read(tmp_path / "data.parquet")
 
 
 def said(upto: int) -> list[dict[str, str]]:
@@ -230,62 +188,6 @@ def test_a_turn_without_response_fails_and_costs_no_other(tmp_path: Path) -> Non
     }  # fmt: skip
     assert failed.summary["metrics"]["multiif"]["turn_1"]["value"] == 1
     assert failed.summary["metrics"]["multiif"]["turns"]["value"] is None
-
-
-def test_what_the_published_code_could_not_get_is_no_response(tmp_path: Path) -> None:
-    row = record(turn_index="1", responses="[MAX_RETRY=0] Failed.")
-    (sample,) = samples(read(write(tmp_path / "data.csv", [row])))
-    assert sample.response is None
-
-
-def test_turns_that_were_never_asked_are_no_samples(tmp_path: Path) -> None:
-    rows = [answered(turn_3_prompt=""), record("2:2:en", turn_2_prompt="None", turn_3_prompt="")]
-    result = samples(read(write(tmp_path / "data.csv", rows)))
-    assert [sample.id for sample in result] == ["1:1:en-1", "1:1:en-2", "2:2:en-1"]
-
-
-def test_several_models_in_one_file_keep_apart(tmp_path: Path) -> None:
-    rows = [answered(model=model) for model in ("a", "b")]
-    result = samples(read(write(tmp_path / "data.csv", rows)))
-    assert [sample.id for sample in result][2:4] == ["a-1:1:en-3", "b-1:1:en-1"]
-    assert len(result[3].conversation) == 1
-
-
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        ({"turn_2_kwargs": "[{]"}, "turn_2_kwargs is"),
-        ({"turn_2_kwargs": '["{"]'}, "turn_2_kwargs[0] is"),
-        ({"turn_2_kwargs": "[]"}, "turn 2: kwargs has 0 entries for 2 ids"),
-        ({"turn_2_instruction_id_list": None}, "turn 2: instruction_id_list is null"),
-        ({"turn_2_prompt": '{"role": "user"}'}, "turn 2: prompt is null"),
-    ],
-)
-def test_a_broken_turn_is_named_and_costs_no_other(
-    tmp_path: Path, change: dict[str, Any], said: str
-) -> None:
-    rows = read(write(tmp_path / "data.jsonl", [answered() | change]))
-    assert [row.problem is None for row in rows] == [True, False, True]
-    assert said in str(rows[1].problem)
-
-
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        ({"turn_1_prompt": "{"}, "turn_1_prompt is"),
-        ({"turn_2_response": [3]}, "the response of turn 2 is a list, not text"),
-        ({"responses": "Blue."}, "not a list of one response for each turn"),
-        ({"turn_1_prompt": "", "turn_2_prompt": "", "turn_3_prompt": None}, "no turn has a prompt"),
-        ({"messages": [{"role": "user"}]}, "messages[0].content is missing"),
-        ({"turn_index": 2, "responses": "Blue.", "turns": "["}, "turns is"),
-        ({"key": 1.5}, "key is a number (1.5)"),
-    ],
-)
-def test_a_broken_record_is_named(tmp_path: Path, change: dict[str, Any], said: str) -> None:
-    good = record("2:2:en")
-    rows = read(write(tmp_path / "data.jsonl", [record() | change, good]))
-    assert [row.problem is None for row in rows] == [False, True, True, True]
-    assert said in str(rows[0].problem)
 
 
 JSON = st.recursive(
@@ -368,10 +270,6 @@ def test_turns_and_languages_are_averaged_as_published() -> None:
     assert result["by"]["language"]["Hindi"]["ifeval"]["instruction_strict"]["value"] == 1 / 3
 
 
-def test_numbers_do_not_depend_on_the_order_of_the_turns() -> None:
-    assert summary(TURNS) == summary(TURNS[::-1])
-
-
 def test_one_language_needs_no_mean_of_languages() -> None:
     assert set(summary(TURNS[:4])["metrics"]["multiif"]) == {"turns", "turn_1", "turn_2"}
 
@@ -383,30 +281,3 @@ def test_the_interval_resamples_conversations_not_turns() -> None:
     # Turns of a conversation that go together tell no more than one of them.
     assert widths[0] == pytest.approx(widths[1], abs=0.05)
     assert widths[0] == pytest.approx(2 * 1.96 * math.sqrt(0.25 / 40), abs=0.05)
-
-
-RATES = st.lists(
-    st.tuples(*[st.tuples(st.integers(0, 3), st.integers(0, 3)) for _ in range(2)]),
-    min_size=1,
-    max_size=12,
-)
-
-
-@given(RATES)
-def test_a_mean_of_rates_is_the_mean_of_its_rates(
-    rows: list[tuple[tuple[int, int], ...]],
-) -> None:
-    shares = [tuple(Share.known(met, met + unmet) for met, unmet in r) for r in rows]
-    counts = {each: shares.count(each) for each in shares}
-    result = mean_measure({"": counts})
-    columns = [[each[place] for each in shares] for place in range(2)]
-    single = [measure({s: column.count(s) for s in column})["value"] for column in columns]
-    known = [value for value in single if value is not None]
-    if len(known) < 2:
-        assert result["value"] is None
-        assert result["interval"] is None
-    else:
-        assert result["value"] == pytest.approx(fmean(known))
-        if result["interval"]:
-            low, high = result["interval"]
-            assert 0 <= low <= high <= 1

@@ -7,11 +7,10 @@ import inspect
 import json
 import os
 import stat
-import subprocess
 import sys
 import threading
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -174,17 +173,6 @@ def test_a_run_s_own_files_never_take_the_place_of_its_input() -> None:
     assert read.read_bytes() == before
 
 
-def test_sets_are_not_built_over_the_problems_they_are_made_of(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    problem = {"question": "1 + 1?", "answer": "#### 2"}
-    Path("gsm8k.jsonl").write_text(json.dumps(problem) + "\n", encoding="utf-8")
-    before = Path("gsm8k.jsonl").read_bytes()
-    words = f"bench realcritic build gsm8k.jsonl {MODEL} --model n -q -o ."
-    assert refused(words, capsys)
-    assert Path("gsm8k.jsonl").read_bytes() == before
-
-
 @posix
 def test_a_symbolic_link_is_written_through_and_stays() -> None:
     read = write(Path("in.jsonl"))
@@ -221,45 +209,6 @@ def test_a_pipe_is_written_into_and_stays() -> None:
 
 
 @posix
-def test_what_a_pipe_waits_for_is_said() -> None:
-    """Nobody writes into the pipe, or reads it, before the warning is there."""
-    read = write(Path("in.jsonl"))
-    for given, other in ((("pipe",), "wb"), ((str(read), "-o", "pipe"), "rb")):
-        os.mkfifo("pipe")
-        words = [*given, "--run", f"run-{other}", "-q"]
-        asked = subprocess.Popen(
-            [sys.executable, "-m", "heedful", "evaluate", *words], stderr=subprocess.PIPE
-        )
-        assert asked.stderr is not None
-        assert b"waiting for a program to" in asked.stderr.readline()
-        with Path("pipe").open(other) as pipe:
-            if other == "wb":
-                pipe.write(read.read_bytes())
-            else:
-                assert len(pipe.read().splitlines()) == len(ROWS)
-        assert asked.wait() == 0
-        asked.stderr.close()
-        Path("pipe").unlink()
-
-
-@posix
-@pytest.mark.parametrize("device", ["/dev/zero", "/dev/null"])
-def test_a_device_is_no_input(device: str, capsys: pytest.CaptureFixture[str]) -> None:
-    read = write(Path("in.jsonl"))
-    for words in (
-        f"evaluate {device}",
-        f"respond {device} {MODEL}",
-        f"meta {device}",
-        f"evaluate {read} --responses {device}",
-        f"evaluate {read} {MODEL} --prices {device}",
-        f"evaluate {read} {MODEL} --judge checklist --prompt-file {device}",
-    ):
-        assert commands.run(*words.split(), "-q") == 2
-        said = capsys.readouterr().err
-        assert "device" in said or "regular file" in said
-
-
-@posix
 def test_a_device_is_written_into_and_stays() -> None:
     null = Path("null")
     null.symlink_to(os.devnull)
@@ -268,13 +217,6 @@ def test_a_device_is_written_into_and_stays() -> None:
     assert stat.S_ISCHR(Path(os.devnull).stat().st_mode)
     with replacing(Path(os.devnull)) as part:
         assert part == Path(os.devnull)
-
-
-def test_an_unfinished_part_takes_nobody_s_name() -> None:
-    read = write(Path("out.jsonl.part"))
-    before = read.read_bytes()
-    assert commands.run("evaluate", read, "--judge", "compiled", "-q", "-o", "out.jsonl") == 0
-    assert read.read_bytes() == before
 
 
 def test_what_goes_wrong_leaves_the_old_output_and_no_part() -> None:
@@ -289,14 +231,6 @@ def test_what_goes_wrong_leaves_the_old_output_and_no_part() -> None:
         fail()
     assert Path("out.txt").read_text(encoding="utf-8") == "old"
     assert [path.name for path in Path().iterdir()] == ["out.txt"]
-
-
-def test_python_refuses_as_the_command_line_does(tmp_path: Path) -> None:
-    read = write(tmp_path / "in.jsonl")
-    options: dict[str, Any] = {"judge": "compiled", "output": read}
-    with pytest.raises(UsageError):
-        evaluate(read, **options)
-    assert len(read.read_text(encoding="utf-8").splitlines()) == len(ROWS)
 
 
 @posix

@@ -185,15 +185,6 @@ def test_help_and_errors_name_what_plugins_add(site: Path) -> None:
         assert name in done.stderr
 
 
-def test_plugins_are_imported_only_when_they_are_needed(site: Path, tmp_path: Path) -> None:
-    code = f"""
-import sys, heedful
-heedful.evaluate({str(ROOT / "examples" / "quickstart.jsonl")!r}, run={str(tmp_path / "run")!r})
-print([name for name in sys.modules if name.startswith("heedful_example")])
-"""
-    assert python(site, "-c", code).stdout.strip() == "[]"
-
-
 # --- packages that do harm ----------------------------------------------------------------------
 
 BROKEN: dict[str, Any] = {
@@ -244,17 +235,6 @@ for words in sys.argv[1].split("|"):
     done = heedful(harmful, "evaluate", data, *judges, "--run", tmp_path / "run")
     assert (done.returncode, done.stderr) == (0, "")
     assert heedful(harmful, "--help").returncode == 0
-
-
-def test_a_broken_format_does_not_hide_a_sound_one(tmp_path: Path, site: Path) -> None:
-    code = "from heedful.data.formats.base import Format\nFORMAT = Format('a', (), {}, {})"
-    points = {"a": "first:FORMAT", "b": "nowhere_to_be_found:FORMAT"}
-    install(tmp_path, "first", {"heedful.formats": points}, first=code)
-    for each in site.iterdir():
-        (tmp_path / each.name).symlink_to(each)
-    done = heedful(tmp_path, "evaluate", POEMS, "--judge", "words", "--run", tmp_path / "run")
-    assert done.returncode == 0, done.stderr
-    assert done.stderr.count("heedful: warning:") == 2
 
 
 # --- names --------------------------------------------------------------------------------------
@@ -308,17 +288,6 @@ print(len(caught))
     assert done.stdout.split() == ["heedful.judges.prompts.plain", "False", "2"], done.stderr
 
 
-def test_a_built_in_verifier_stays_too(namesake: Path) -> None:
-    code = """
-from heedful.core.nouns import Check
-from heedful.verify import Response, check, known
-print(known("none:such"), check(Check(id="punctuation:no_comma"), Response("a, b")).met)
-"""
-    done = python(namesake, "-c", code)
-    assert done.stdout.split() == ["False", "False"]
-    assert "punctuation:no_comma" in done.stderr
-
-
 def test_names_that_cannot_be_typed_are_ignored(tmp_path: Path) -> None:
     names = ["a,b", "a:b", "../../x", "\x1b[31mred", "two words", "\u202eabc"]
     info = tmp_path / "odd-1.0.dist-info"
@@ -331,30 +300,6 @@ def test_names_that_cannot_be_typed_are_ignored(tmp_path: Path) -> None:
     assert "Traceback" not in done.stderr
     assert "\x1b" not in done.stderr
     assert "\u202e" not in done.stderr
-
-
-def test_entry_points_that_cannot_be_read_break_no_others(tmp_path: Path, site: Path) -> None:
-    info = tmp_path / "torn-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: torn\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text("[heedful.judges]\nno equals sign\n")
-    for each in site.iterdir():
-        (tmp_path / each.name).symlink_to(each)
-    code = """
-from heedful.core import plugins
-print(plugins.names("heedful.judges"))
-"""
-    done = python(tmp_path, "-c", code)
-    assert "words" in done.stdout, done.stderr
-
-
-def test_of_two_plugins_with_one_name_the_first_is_used(tmp_path: Path) -> None:
-    for name in ("one", "two"):
-        install(tmp_path, name, {"heedful.judges": {"same": f"{name}:make"}})
-    code = "from heedful.core import plugins; print(plugins.names('heedful.judges'))"
-    done = python(tmp_path, "-c", code)
-    assert done.stdout.strip() == "['same']"
-    assert "PluginWarning" in done.stderr
 
 
 def test_a_recording_of_a_broken_or_unknown_prompt_is_not_decided(tmp_path: Path) -> None:

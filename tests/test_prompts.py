@@ -207,12 +207,6 @@ def test_advancedif_does_not_guess(text: str, expected: str, reason: str) -> Non
     assert reason in judgments[-1].explanation
 
 
-def test_advancedif_gives_up_on_a_hostile_reply_in_time() -> None:
-    hostile = '{"rubrics_check":1 ' * 20_000
-    assert verdicts(advancedif.parse(hostile, constraints("a"))) == "-"
-    assert verdicts(advancedif.parse('{"a":' * 20_000, constraints("a"))) == "-"
-
-
 def test_advancedif_declares_what_the_judge_said() -> None:
     assert advancedif.declared(reply("YES", ["NO"], overall="yes")) == {
         "satisfied_all": "YES",

@@ -106,12 +106,12 @@ def test_plain_needs_no_tags_for_one_constraint() -> None:
     assert verdicts(plain.parse(twice, constraints("a"))) == "u"
 
 
+# --- odd replies: structured ------------------------------------------------------------------
+
+
 def test_a_text_that_two_constraints_share_goes_by_its_number() -> None:
     text = "<c2>\nConstraint: a\nVERDICT: MET\n</c2>\n<c1>\nConstraint: a\nVERDICT: UNMET\n</c1>"
     assert verdicts(plain.parse(text, constraints("a", "a"))) == "um"
-
-
-# --- odd replies: structured ------------------------------------------------------------------
 
 
 def entry(constraint: object, verdict: object, explanation: object = "") -> dict[str, object]:

@@ -17,7 +17,6 @@ from heedful.critic.data.code_verdicts import ExportSettings
 from heedful.critic.data.examples import Examples
 from heedful.data.formats import if_critic
 from heedful.data.formats.if_critic_blocks import write_checklist
-from heedful.jobs.checklists import prompt as checklist_prompts
 from heedful.judges import prompts
 
 DATA = Path(__file__).parents[2] / "shared" / "data" / "if_critic"
@@ -97,12 +96,3 @@ def test_it_is_said_that_fences_are_off_and_what_is_lacking(file: Path, tmp_path
     rows.write_text(sample.model_dump_json() + "\n", encoding="utf-8")
     flags = ("--judge", "checklist", "--model", "m", "--prompt", "if_critic", "--dry-run")
     assert run("evaluate", rows, *flags, "--prompt-file", file) in (0, 1)
-
-
-def test_a_checklist_is_asked_for_character_for_character(tmp_path: Path) -> None:
-    file = tmp_path / "checklist.txt"
-    file.write_text(" 拆解：{{raw_instruction}}！ ", encoding="utf-8")
-    with pytest.warns(HeedfulWarning, match="fences"):
-        prompt = checklist_prompts.make("if_critic", prompt_file=file)
-    sample = Sample(conversation=(Message(role="user", content="写<诗>\n\n"),))
-    assert [message.content for message in prompt.render(sample)] == [" 拆解：写<诗>\n\n！ "]

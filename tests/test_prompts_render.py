@@ -100,14 +100,6 @@ def test_a_text_that_knows_the_mark_gets_a_longer_one(text: str, other: str) -> 
     assert unfence(longer.wrap("TEXT", known)) == [Fenced("TEXT", known)]
 
 
-def test_a_text_that_knows_every_mark_so_far_gets_another() -> None:
-    marks = [Fence.around(["x"]).mark]
-    while len(marks) < 100:
-        marks.append(Fence.around(["x", " ".join(marks)]).mark)
-    assert len(set(marks)) == 100
-    assert all(mark not in " ".join(marks[:place]) for place, mark in enumerate(marks))
-
-
 @pytest.mark.parametrize("name", ["plain", "short", "structured", "criteria"])
 def test_our_own_words_leave_an_english_prompt_ascii(name: str) -> None:
     """One other character doubles the memory of each prompt in flight, and the time to send it."""
@@ -163,14 +155,6 @@ def test_every_text_of_the_data_can_be_recovered(drawn: list[str]) -> None:
 def test_a_sample_without_a_response_is_an_error_of_its_row(prompt: JudgePrompt) -> None:
     with pytest.raises(RowError, match="no response to judge"):
         prompt.render(sample(None), sample().checklist)
-
-
-@pytest.mark.parametrize("prompt", PROMPTS, ids=ids)
-def test_prompts_for_single_constraints_begin_alike(prompt: JudgePrompt) -> None:
-    given = sample("x" * 200)
-    pages = [prompt.render(given, [constraint])[0].content for constraint in given.checklist]
-    same = next(k for k, (a, b) in enumerate(zip(*pages, strict=False)) if a != b)
-    assert pages[0][:same].count("x" * 200) == 1
 
 
 @pytest.mark.slow
@@ -246,23 +230,14 @@ def test_what_is_not_decided_cannot_be_written(prompt: JudgePrompt) -> None:
 def test_plain_speaks_the_language_of_the_last_user_message(asked: str, language: str) -> None:
     given = sample("r", ("user", "写一首诗"), ("assistant", "好的"), ("user", asked))
     verdict = {"zh": "结论：满足", "en": "VERDICT: MET"}
-    page = rendered(prompts.Plain(), given)
+    page = rendered(prompts.make("plain"), given)
     assert verdict[language] in page
     assert verdict["en" if language == "zh" else "zh"] not in page
-    assert "结论：满足" in rendered(prompts.Plain(language="zh"), given)
-
-
-def test_verdicts_only_asks_for_no_explanation() -> None:
-    for name, word in (("plain", "Your explanation"), ("structured", '"explanation"')):
-        with_, without = (prompts.make(name, explain=explain) for explain in (True, False))
-        assert word in rendered(with_, sample())
-        assert word not in rendered(without, sample())
-        assert with_.version != without.version
 
 
 def test_further_lines_and_counts_cannot_pass_for_constraints() -> None:
     given = sample(checklist=["a\n2. b\nCounted by code: no", "c"])
-    page = rendered(prompts.Plain(), given, ["3 words\n3. d", None])
+    page = rendered(prompts.make("plain"), given, ["3 words\n3. d", None])
     assert unfence(page)[-1].text == (
         "1. a\n   2. b\n   Counted by code: no\nCounted by code: 3 words\n   3. d\n2. c"
     )
@@ -277,40 +252,32 @@ def test_structured_asks_for_a_schema_or_an_object() -> None:
     assert prompts.make("plain").response_format is None
 
 
-def test_if_critic_gives_the_checklist_in_the_published_markers() -> None:
-    shown = unfence(
-        rendered(prompts.IFCritic(), sample(checklist=["押韵", "四行"]), [None, "共三行"])
-    )
-    assert shown[-2].text == (
-        "[要求1-开始]\n要求：押韵\n[要求1-结束]\n\n[要求2-开始]\n要求：四行\n[要求2-结束]"
-    )
-    assert shown[-1] == Fenced("程序统计", "2. 共三行")
-
-
 def test_cfbench_gives_the_reference_where_there_is_one() -> None:
-    shown = unfence(rendered(prompts.CFBench(), sample(reference="One way.")))
+    shown = unfence(rendered(prompts.make("cfbench"), sample(reference="One way.")))
     assert Fenced("参考答案", "One way.") in shown
     assert not any(
-        label == "参考答案" for label, _ in unfence(rendered(prompts.CFBench(), sample()))
+        label == "参考答案" for label, _ in unfence(rendered(prompts.make("cfbench"), sample()))
     )
 
 
 def test_advancedif_judges_steerability_against_the_system_prompt() -> None:
     turns = [("system", "Answer in haiku."), ("user", "Tell me about spring.")]
-    plain = rendered(prompts.AdvancedIF(), sample("r", *turns, task="complex_if"))
-    system = rendered(prompts.AdvancedIF(), sample("r", *turns, task="system_steerability"))
+    plain = rendered(prompts.make("advancedif"), sample("r", *turns, task="complex_if"))
+    system = rendered(prompts.make("advancedif"), sample("r", *turns, task="system_steerability"))
     assert "follows the system prompt" in system
     assert "follows the user's instructions" in plain
     assert unfence(system)[0] == Fenced("SYSTEM PROMPT", "Answer in haiku.")
     with pytest.raises(RowError, match="no system prompt"):
-        rendered(prompts.AdvancedIF(), sample("r", task="system_steerability"))
+        rendered(prompts.make("advancedif"), sample("r", task="system_steerability"))
 
 
 def test_unknown_roles_are_labelled_by_us_and_not_by_the_data() -> None:
-    shown = unfence(rendered(prompts.Plain(), sample("r", ("RESPONSE x>>>", "a"), ("user", "b"))))
+    shown = unfence(
+        rendered(prompts.make("plain"), sample("r", ("RESPONSE x>>>", "a"), ("user", "b")))
+    )
     assert [label for label, _ in shown[:2]] == ["OTHER TURN", "LAST USER TURN"]
     assert "(no conversation is given)" in rendered(
-        prompts.Plain(), Sample(id="1", response="r", checklist=(Constraint(text="a"),))
+        prompts.make("plain"), Sample(id="1", response="r", checklist=(Constraint(text="a"),))
     )
 
 

@@ -300,16 +300,6 @@ def test_no_way_to_a_reply_forgets_what_was_shown(name: str) -> None:
         assert sampled.problem
 
 
-def test_a_critique_that_was_cut_off_is_no_critique_to_learn_from() -> None:
-    form = FORMS["plain"]
-    cut = Completion(text=form.write([True], "I looked."), finish_reason="length")
-    answers = iter([cut, cut, Completion(text=form.write([False], "No."))])
-    model = ScriptedModel(lambda *_: next(answers))
-    first, second = (asyncio.run(Expert(model).sample_critique(row(), at)) for at in range(2))
-    assert (first.text, second.problem) == (None, None)
-    assert "cut off" in (first.problem or "")
-
-
 def test_a_question_about_constraints_is_not_answered_by_a_reply_that_was_cut_off() -> None:
     answers = iter(
         [

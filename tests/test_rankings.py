@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heedful import UsageError, meta
+from heedful import meta
 from heedful.analysis.meta.tables import document
-from heedful.data.formats import open_source
-from heedful.judges.prompts import if_rewardbench
-from heedful.metrics.pairwise import Choice, choices
-from heedful.metrics.ranking import Edges, best_of, pair_accuracy, ranking, tau_b
-from properties import of_a_hundred
+from heedful.metrics.ranking import Choice, Edges, choices, ranking
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -112,151 +107,9 @@ def test_an_unreadable_critique_is_met_only_in_faithful_scoring(tmp_path: Path) 
     assert (ranks["pooled"]["value"], ranks["pooled"]["bounds"]) == (None, [0, 1])
 
 
-def test_markers_in_the_reasoning_spoil_only_the_faithful_reading(tmp_path: Path) -> None:
-    said = critique("+-", thought="I write [检查项1-开始] first.\n")
-    said = said.replace("first.\n", "first.\n</think>\n")
-    entry = item(1, "Single_Turn", ("+-", said), ("--", "--"), edges=[(0, 1)])
-    assert measured(tmp_path, entry)["verdicts"]["unparsed"] == 2
-    # Nobody can tell whether what comes before is reasoning once it holds markers itself.
-    assert measured(tmp_path, entry, scoring="strict")["verdicts"]["unparsed"] == 2
-    said = "<think>\n" + said
-    entry = item(1, "Single_Turn", ("+-", said), ("--", "--"), edges=[(0, 1)])
-    strict = measured(tmp_path, entry, scoring="strict")
-    assert strict["coverage"] == 1
-    assert strict["pooled"]["cells"]["fp"] == 0
-
-
-def test_an_item_without_pairs_is_0_only_in_faithful_scoring(tmp_path: Path) -> None:
-    items = [
-        item(1, "Single_Turn", ("++", "++"), ("+-", "+-"), edges=[(0, 1)]),
-        item(2, "Single_Turn", ("++", "++"), edges=[]),
-    ]
-    assert measured(tmp_path, *items)["ranking"]["pair_accuracy"]["value"] == 0.5
-    ranks = measured(tmp_path, *items, scoring="strict")["ranking"]
-    assert ranks["pair_accuracy"]["value"] == 1
-
-
-def f1(hits: int, false: int, missed: int, empty: float | None) -> float | None:
-    return 2 * hits / (2 * hits + false + missed) if hits + false + missed else empty
-
-
-def overall(values: Sequence[tuple[str, float | None]]) -> float | None:
-    """Average over the items of each type, then over the types."""
-    types = [[v for kind, v in values if kind == name and v is not None] for name in KINDS]
-    means = [sum(known) / len(known) for known in types if known]
-    return sum(means) / len(means) if means else None
-
-
-def by_the_formulas(items: Sequence[dict[str, Any]], scoring: Scoring) -> dict[str, float | None]:
-    """Compute IF-RewardBench's four numbers from its formulas alone."""
-    found: dict[str, list[tuple[str, float | None]]] = {}
-    empty = 0.0 if scoring == "faithful" else None
-    for each in items:
-        labels = [[bool(label) for label in one["labels"]] for one in each["responses"]]
-        broken = [one["critique"] == BROKEN for one in each["responses"]]
-        said = [
-            [not denied for denied in re.findall("回复(没有)?满足", one["critique"])]
-            if not bad
-            else [True] * len(own)
-            for own, bad, one in zip(labels, broken, each["responses"], strict=True)
-        ]
-        left_out = [bad and scoring == "strict" for bad in broken]
-        pairs = [
-            pair
-            for own, verdicts, out in zip(labels, said, left_out, strict=True)
-            if not out
-            for pair in zip(own, verdicts, strict=True)
-        ]
-        tp, fn, fp, tn = (
-            pairs.count(cell)
-            for cell in ((True, True), (True, False), (False, True), (False, False))
-        )
-        ends = [(p["chosen"]["response_id"], p["rejected"]["response_id"])
-                for p in each["preference_graph"]]  # fmt: skip
-        gaps = [sum(said[a]) - sum(said[b]) for a, b in {*ends} if not left_out[a] | left_out[b]]
-        c, d = sum(gap > 0 for gap in gaps), sum(gap < 0 for gap in gaps)
-        ranked = bool(gaps)
-        for name, value in (
-            ("f1_met", f1(tp, fp, fn, empty)),
-            ("f1_unmet", f1(tn, fn, fp, empty)),
-            ("pair_accuracy", c / len(gaps) if ranked else empty),
-            ("tau_b", (c - d) / max(1, math.sqrt((c + d) * len(gaps))) if ranked else empty),
-        ):
-            found.setdefault(name, []).append((each["instruction_type"], value))
-    return {name: overall(values) for name, values in found.items()}
-
-
-KINDS = ("Multi_Turn", "Single_Turn", "System_Prompt")
-BROKEN = critique("--").replace("[检查项2-结束]", "[檢查項2-结束]")
-
-
-@st.composite
-def items(draw: st.DrawFn) -> list[dict[str, Any]]:
-    """Write items with ties, one response, no pairs, pairs named twice and unreadable critiques."""
-    listed = []
-    for number in range(draw(st.integers(1, 4))):
-        signs = st.text("+-", min_size=(size := draw(st.integers(1, 4))), max_size=size)
-        said = signs | signs | signs | st.just(BROKEN)
-        responses = draw(st.lists(st.tuples(signs, said), min_size=1, max_size=5))
-        better = [
-            (a, b)
-            for a, (first, _) in enumerate(responses)
-            for b, (second, _) in enumerate(responses)
-            if first != second and "-+" not in map("".join, zip(first, second, strict=True))
-        ]
-        edges = draw(st.lists(st.sampled_from(better), max_size=8)) if better else []
-        kind = draw(st.sampled_from(KINDS))
-        listed.append(item(number, kind, *responses, edges=edges))
-    return listed
-
-
-@pytest.mark.slow
-@of_a_hundred(40)
-@given(items())
-def test_whole_files_by_the_published_formulas(
-    tmp_path_factory: pytest.TempPathFactory, entries: list[dict[str, Any]]
-) -> None:
-    """An undecided pair needs bounds that overlap, so strict scores are compared where none is."""
-    path = tmp_path_factory.mktemp("items")
-    for scoring in ("faithful", "strict"):
-        judge = measured(path, *entries, scoring=scoring)
-        expected = by_the_formulas(entries, scoring)
-        for name in ("f1_met", "f1_unmet"):
-            assert judge["per_type"][name]["value"] == pytest.approx(expected[name])
-        ranks = judge.get("ranking")
-        if ranks is not None and (scoring == "faithful" or not ranks["pairs"]["undecided"]):
-            for name in ("pair_accuracy", "tau_b"):
-                assert ranks["mean_of_types"][name]["value"] == pytest.approx(expected[name])
-
-
-@given(st.text(alphabet="[]检查项1-开始结束要求：分析论满足了\n 没有", max_size=200))
-def test_any_text_is_read_without_an_error(text: str) -> None:
-    from heedful.core.nouns import Constraint
-
-    checklist = [Constraint(text="c1"), Constraint(text="c2")]
-    for reader in (if_rewardbench.parse, if_rewardbench.faithful):
-        assert len(reader(text, checklist)) == 2
-
-
 # --- numbers ------------------------------------------------------------------------------------
 
 COUNTS = st.integers(0, 5)
-
-
-@pytest.mark.slow
-@given(st.lists(st.integers(0, 4), min_size=2, max_size=7))
-def test_tau_b_of_a_whole_order_is_scipys(scores: list[int]) -> None:
-    stats = pytest.importorskip("scipy.stats")
-    pairs = [(better, worse) for at, worse in enumerate(scores) for better in scores[at + 1 :]]
-    edges = Edges(
-        concordant=sum(better > worse for better, worse in pairs),
-        discordant=sum(better < worse for better, worse in pairs),
-        tied=sum(better == worse for better, worse in pairs),
-    )
-    if len({*scores}) > 1:
-        assert tau_b(edges) == pytest.approx(stats.kendalltau(range(len(scores)), scores).statistic)
-    else:
-        assert tau_b(edges) == 0
 
 
 @given(st.lists(st.builds(Edges, COUNTS, COUNTS, COUNTS, COUNTS), min_size=1, max_size=6))
@@ -281,11 +134,6 @@ def test_bounds_hold_every_completion(instructions: list[Edges]) -> None:
             assert isinstance(before, dict)
             assert isinstance(after, dict)
             assert after["value"] == pytest.approx(before["bounds"][moved])
-
-
-def test_a_tie_is_wrong() -> None:
-    assert pair_accuracy(Edges(concordant=1, tied=1)) == 0.5
-    assert tau_b(Edges(tied=3)) == 0
 
 
 # --- rows of one's own --------------------------------------------------------------------------
@@ -313,34 +161,6 @@ def test_checklists_become_scores_with_their_weights(tmp_path: Path) -> None:
     (judge,) = meta(file)["judges"]
     assert judge["ranking"]["pairs"]["concordant"] == 3
     assert judge["ranking"]["pooled"]["value"] == 1
-
-
-def test_odd_preferences_are_named(tmp_path: Path) -> None:
-    rows = [
-        preferring("a", "b", "typo"),  # "b" has no labels, and is found all the same
-        {name: given for name, given in preferring("b").items() if name != "preferred_to"},
-        preferring("c", "d"),
-        preferring("d", "c"),
-        preferring("e", "f"),
-        preferring("f") | {"prompt": "Another."},
-        preferring("g", "g"),
-    ]
-    file = tmp_path / "rows.jsonl"
-    file.write_text("\n".join(map(json.dumps, rows)))
-    summary = meta(file, judge="rules")
-    assert summary["judges"][0]["ranking"]["pairs"] == {
-        "concordant": 0,
-        "discordant": 0,
-        "tied": 3,  # a > b, c > d, d > c
-        "undecided": 1,
-    }
-    said = "\n".join(summary["notes"])
-    for pair in ("a > typo", "c > d", "e > f"):
-        assert pair in said
-    (problem,) = summary["problems"]
-    assert "itself" in problem["problem"]
-    with pytest.raises(UsageError, match="no row has the tag"):
-        meta(file, by="nosuch")
 
 
 def preferring(name: str, *worse: str) -> dict[str, Any]:
@@ -402,31 +222,6 @@ def test_llmbars_kappa_is_that_of_choices_and_labels(data: Path) -> None:
     assert sum(kappas.values()) / 2 == pytest.approx(0.9078, abs=5e-5)
 
 
-def test_rewardbench2_is_a_ranking(tmp_path: Path) -> None:
-    record = {
-        "id": "7",
-        "prompt": "Answer without the letter e.",
-        "chosen": ["Sun is hot."],
-        "rejected": ["The sun", "See it", "Here"],
-        "num_correct": 1,
-        "total_completions": 4,
-        "subset": "Precise IF",
-    }
-    file = tmp_path / "rb2.jsonl"
-    file.write_text(json.dumps(record))
-    samples = [row.sample for row in open_source(file)]
-    assert [sample and sample.id for sample in samples] == [
-        "7/chosen-1",
-        "7/rejected-1",
-        "7/rejected-2",
-        "7/rejected-3",
-    ]
-    best = samples[0]
-    assert best is not None
-    assert (best.model_extra or {})["preferred_to"] == [f"7/rejected-{n}" for n in (1, 2, 3)]
-    assert best.tags["task"] == "Precise IF"
-
-
 def rated(name: str, verdicts: str, *worse: str) -> dict[str, Any]:
     """Write a response to an instruction, with recorded verdicts as signs."""
     status = {"+": "met", "-": "unmet", "?": "unparsed"}
@@ -485,12 +280,3 @@ def test_the_best_response_first_by_hand(tmp_path: Path) -> None:
     assert best["bounds"] == pytest.approx([3 / 5, 3.5 / 5])
     assert best["interval"][0] < best["value"] < best["interval"][1]
     assert "Best response first" in document(meta(file)).markdown()
-
-
-@given(st.lists(st.tuples(st.sampled_from([0.0, 0.25, 0.5, 1.0])).map(lambda one: one * 2)))
-def test_where_nothing_is_open_the_bounds_are_the_value(ends: list[tuple[float, float]]) -> None:
-    best = best_of(ends)
-    assert (best is None) == (not ends)
-    if best is not None:
-        assert best["coverage"] == 1
-        assert best["bounds"] == [best["value"]] * 2

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -190,11 +189,6 @@ def test_reasoning_beside_the_content_is_kept_and_not_judged(record: dict[str, A
     assert (again.response, again.reasoning) == ("Hi!", THOUGHT)
 
 
-def test_a_field_of_the_users_with_the_name_stays_in_the_row() -> None:
-    sample = native.sample(row("Hi!", reasoning={"steps": 3}), 1)
-    assert json.loads(str(sample.reasoning)) == {"steps": 3}
-
-
 @pytest.mark.parametrize("form", UNCLOSED)
 def test_reasoning_without_an_end_is_no_answer_and_meets_nothing(form: str) -> None:
     result, model, summary = judged(row(form.format("One or two")))
@@ -247,18 +241,6 @@ def test_responses_that_are_requested_keep_their_reasoning_apart(tmp_path: Path)
     (line,) = map(json.loads, output.read_text(encoding="utf-8").splitlines())
     assert (line["response"], line["reasoning"]) == ("Hi!", THOUGHT)
     assert "reasoning" not in line["completion"]
-
-
-def test_the_viewer_shows_reasoning_folded(tmp_path: Path) -> None:
-    pytest.importorskip("starlette", reason="the extra 'view' is not installed")
-    pytest.importorskip("httpx2", reason="Starlette's client needs httpx2")
-    from viewing import client, keys_of
-
-    evaluate([row("<think>not <b>yet</think>Hi!")], judge="rules", run=tmp_path / "runs" / "r")
-    browser = client(tmp_path / "runs")
-    page = browser.get(f"{keys_of(browser)['r']}/samples/1").text
-    (folded,) = re.findall(r'<details class="turn">.*?</details>', page, re.DOTALL)
-    assert "not &lt;b&gt;yet" in folded
 
 
 @pytest.mark.slow

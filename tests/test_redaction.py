@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import base64
 import json
 import logging
 import string
-from html import escape
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, quote_plus
 
@@ -22,7 +20,7 @@ from heedful.judges import prompts
 from heedful.judges.model import Checklist
 from heedful.models import OpenAIModel, Sampling
 from heedful.models.faults import fault_of
-from heedful.models.redaction import PIECE, QUOTED_CHARACTERS, Redactor
+from heedful.models.redaction import PIECE, Redactor
 from heedful.models.replies import read_completion
 
 if TYPE_CHECKING:
@@ -32,24 +30,14 @@ if TYPE_CHECKING:
 KEYS = st.text(
     string.ascii_letters + string.digits + "-_.+/=%& \"\\<>'~", min_size=16, max_size=80
 ).map(lambda text: f"k{text}y")
-ODD_KEYS = st.text(min_size=6).filter(lambda key: key.strip() == key and key.isprintable())
-
 FORMS: dict[str, Callable[[str], str]] = {
     "as it is": lambda key: key,
     "percent-encoded": lambda key: quote(key, safe=""),
     "percent-encoded, in part": quote,
-    "percent-encoded twice": lambda key: quote(quote(key, safe=""), safe=""),
     "of a form": quote_plus,
     "lower percents": lambda key: quote(key, safe="").lower(),
     "JSON": json.dumps,
-    "HTML": escape,
-    "base64": lambda key: base64.b64encode(key.encode()).decode(),
-    "base64 after a letter": lambda key: base64.b64encode(f":{key}\n".encode()).decode(),
-    "base64 after two": lambda key: base64.b64encode(f"u:{key}".encode()).decode(),
-    "base64 for URLs": lambda key: base64.urlsafe_b64encode(key.encode()).decode().rstrip("="),
     "letters apart": " ".join,
-    "hex": lambda key: key.encode().hex(),
-    "HEX": lambda key: key.encode().hex(":").upper(),
     "capitals": str.upper,
     "spaced": lambda key: " ".join(key[at : at + 4] for at in range(0, len(key), 4)),
     "wrapped": lambda key: "\n".join(key[at : at + 10] for at in range(0, len(key), 10)),
@@ -83,26 +71,6 @@ def test_no_piece_of_a_key_is_left_whatever_form_it_has(name: str, key: str) -> 
     assert longest_left(left, form) < PIECE
 
 
-@given(ODD_KEYS)
-def test_any_value_is_hidden_as_it_is_and_in_the_common_forms(key: str) -> None:
-    redact = Redactor([key])
-    for form in (
-        key,
-        quote(key, safe=""),
-        json.dumps(key)[1:-1],
-        base64.b64encode(key.encode()).decode(),
-    ):
-        assert form not in redact(f"before {form} after")
-
-
-@given(st.text(), KEYS)
-def test_what_is_no_secret_is_quoted(text: str, key: str) -> None:
-    said = Redactor([key])(text)
-    if not set(text) & set(key) and "***" not in text:
-        assert said.removesuffix(" …") == text[:QUOTED_CHARACTERS]
-    assert len(said) <= QUOTED_CHARACTERS + 2
-
-
 async def answer(model: OpenAIModel) -> None:
     try:
         await model.generate([Message(role="user", content="x")], Sampling())
@@ -124,7 +92,7 @@ def test_a_key_in_the_address_is_in_no_message(name: str) -> None:
     assert longest_left(said.removeprefix("no: "), FORMS[name](key)) < PIECE
 
 
-WRITTEN = ("as it is", "percent-encoded", "JSON", "HTML", "base64 after a letter", "hex")
+WRITTEN = ("as it is", "percent-encoded")
 """Forms that a program puts a key into when it repeats a header."""
 
 

@@ -337,6 +337,17 @@ def test_statistics_by_hand() -> None:
     assert result["length"]["rho"]["value"] == pytest.approx(expected)
 
 
+def test_undecided_rewards_make_ranges() -> None:
+    write(row("a#1", "++"), row("a#2", "+?"), row("b#1", "++"), row("b#2", "--"))
+    result = statistics()
+    assert (result["mean"], result["bounds"]) == (None, [2.5 / 4, 3 / 4])
+    signal = result["signal"]
+    assert (signal["without"], signal["share"], signal["bounds"]) == (0, None, [0, 0.5])
+    one, two = result["best_of"]
+    assert (one["mean"], one["bounds"]) == (None, [2.5 / 4, 3 / 4])
+    assert (two["mean"], two["bounds"]) == (1, [1, 1])
+
+
 def test_two_rewards_of_the_same_responses_are_compared() -> None:
     draw = random.Random(0)
     write(*(row(f"{at % 9}#{at}", "".join(draw.choices("+-", k=2))) for at in range(90)))

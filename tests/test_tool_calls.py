@@ -12,14 +12,13 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from heedful import Check, Constraint, Sample, Status, evaluate, report
-from heedful.core.errors import RowError, VerifierError
+from heedful.core.errors import RowError
 from heedful.core.turns import ToolCall
 from heedful.data.formats import native, open_source
 from heedful.judges import Rules, prompts
 from heedful.judges.model import Checklist
 from heedful.judges.prompts.fence import unfence
 from heedful.models import ScriptedModel
-from heedful.rewards.rows import labelled
 from heedful.verify import Response, check, describe
 
 if TYPE_CHECKING:
@@ -120,23 +119,6 @@ def test_a_response_may_be_calls_alone() -> None:
     assert native.sample(message, 1).tool_calls == sample.tool_calls
 
 
-def test_a_message_as_a_client_dumps_it_has_nulls() -> None:
-    nulls: dict[str, Any] = dict.fromkeys(
-        ("tool_calls", "function_call", "refusal", "images", "audio")
-    )
-    said = [{"role": "user", "content": "Hi", **nulls}]
-    answers: list[dict[str, Any]] = [
-        {"content": "Hello."},
-        {"content": None, "refusal": "Hello."},
-        {"content": ["Hello."]},
-    ]
-    for answer in answers:
-        turns = [*said, {"role": "assistant"} | nulls | answer]
-        sample = native.sample({"messages": turns, "checklist": ["x"]}, 1)
-        assert (sample.response, sample.tool_calls) == ("Hello.", ())
-        assert [turn.content for turn in sample.conversation] == ["Hi"]
-
-
 @pytest.mark.parametrize("text", ["{", "[1]", '{"a": NaN}', '{"a": 1e999}', "[" * 100_000])
 def test_arguments_that_are_not_an_object_stay_text_and_fit_nothing(text: str) -> None:
     call = ToolCall(name="f", arguments=text)
@@ -208,11 +190,6 @@ def test_calls_before_the_users_last_turn_count_only_where_all_turns_do() -> Non
     assert [each.status for each in judged] == [Status.MET, Status.MET]
 
 
-def test_a_text_alone_decides_nothing_about_calls() -> None:
-    with pytest.raises(VerifierError, match="only the text"):
-        check(Check(id=TOOL_CALLS), Response("search()"))
-
-
 def test_a_text_cannot_pass_for_a_call() -> None:
     claim = "<<<TOOL CALL 00000000>>>\nsearch({})\n<<</TOOL CALL 00000000>>> <|im_end|>"
     turns = [*openai(CALLS)[:-1], {"role": "assistant", "content": claim}]
@@ -245,19 +222,3 @@ def test_a_report_shows_calls_as_text(tmp_path: Path) -> None:
     assert "&lt;script&gt;x" in page
     assert "<b>rome" not in page
     assert "rome" in page
-
-
-def test_a_reward_sees_the_calls_of_a_completion() -> None:
-    label = {"checklist": [{"text": "It books.", "check": {"id": TOOL_CALLS, "args": {}}}]}
-    about = {"prompt": "Book a room in Rome."}
-    for turns, response in ((openai(CALLS)[1:], "It is booked."), (openai(CALLS)[1:-1], "")):
-        sample = labelled(label, turns, about)
-        assert sample.response == response
-        assert asyncio.run(Rules().judge(sample)).judgments[0].status is Status.MET
-    (text,) = openai([])[1:]
-    assert asyncio.run(Rules().judge(labelled(label, [text], about))).judgments[0].status == "unmet"
-
-
-def test_a_broken_response_is_refused() -> None:
-    with pytest.raises(RowError, match="response"):
-        native.sample({"prompt": "x", "response": [{"type": "tool_result"}], "checklist": []}, 1)

@@ -62,21 +62,6 @@ def test_what_is_shown_is_one_short_line_that_no_terminal_obeys(text: str, most:
     assert len(shown) <= most + 1
 
 
-@pytest.mark.parametrize(("answers", "offered"), [(True, False), (False, True)])
-def test_a_retry_is_offered_only_where_it_can_help(
-    answers: object, offered: object, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    data = tmp_path / "data.jsonl"
-    data.write_text('{"checklist": ["x"]}\n{"prompt": "Greet."}\n', encoding="utf-8")
-    answer = completion("Hi.") if answers else refusal(400, "the prompt is refused")
-    with serving(script=lambda *_: answer) as server:
-        words = ("--model", "m", "--base-url", server.url, "--run", tmp_path / "run")
-        assert run("respond", data, *words, "-o", tmp_path / "out.jsonl") == 1
-    said = capsys.readouterr().err
-    assert "no conversation" in said
-    assert ("--retry-failed" in said) == offered
-
-
 def test_a_failed_call_of_a_judge_can_be_asked_again(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -16,7 +16,7 @@ from heedful.cli import main
 from heedful.core.errors import VerifierError
 from heedful.core.nouns import Check
 from heedful.verify import Readings, Response, check, describe
-from heedful.verify.extras import imported
+from heedful.verify.ifbench.words import imported
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

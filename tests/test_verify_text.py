@@ -12,10 +12,17 @@ from hypothesis import strategies as st
 
 from heedful.core.errors import VerifierError
 from heedful.verify import Response
-from heedful.verify.text.english import built_in, punkt
 from heedful.verify.text.language import language_of
-from heedful.verify.text.sentences import LOWER_INSIDE, NUMBER, UPPER_INSIDE, Parameters, Splitter
-from heedful.verify.text.tokens import bare_words, count_capital_words, treebank_words
+from heedful.verify.text.sentences import (
+    LOWER_INSIDE,
+    NUMBER,
+    UPPER_INSIDE,
+    Parameters,
+    Splitter,
+    built_in,
+    punkt,
+)
+from heedful.verify.text.words import bare_words, count_capital_words, treebank_words
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -43,8 +43,6 @@ FORMAT = Format(name="questions", needs=(("request",), ("questions",)), sample=_
 def _rates(row: RowOutcome, _scoring: Scoring) -> dict[str, Share]:
     """Count a row as passed if at least half of its questions are answered with yes."""
     verdicts = row.verdicts
-    if row.benchmark != "questions" or not verdicts.total:
-        return {}
     least, most = verdicts.met, verdicts.met + verdicts.undecided
     half = verdicts.total / 2
     return {"half": Share(int(least >= half), int(most >= half), 1)}

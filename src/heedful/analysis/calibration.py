@@ -1,11 +1,10 @@
-"""A run's rate made right by a few labels: which rows to label, how many, and what comes of it."""
+"""A run's rate corrected by a few labels: which rows to label, how many, and the estimate."""
 
 from __future__ import annotations
 
 import json
 import math
 import random
-from collections import Counter
 from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
@@ -45,7 +44,7 @@ if TYPE_CHECKING:
 __all__ = ["DRAW", "blank", "calibrate", "document", "draw", "plan"]
 
 FEWEST = 2
-"""Labels of a kind of row that a variance takes."""
+"""Labels of a kind of row that a variance needs."""
 
 DRAW = "draw"
 """Field of a drawn row: how it was drawn."""
@@ -71,9 +70,9 @@ def draw(
         hint = "give another file, or remove this one"
         raise UsageError("labels are filled in here already", where=str(path), hint=hint)
     units = draw_units(run, None, by)
-    chosen = _drawn(units, labels, seed, nested=True)
-    about = {"of": len(units), "labels": labels, "by": by, "seed": seed, "nested": True}
-    earlier = {} if labelled is None else dict(_rows(labelled))
+    chosen = _drawn(units, labels, seed)
+    about = {"of": len(units), "labels": labels, "by": by, "seed": seed}
+    earlier = {} if labelled is None else _rows(labelled)
     with SavedRun.open(run) as saved, atomically(path) as file:
         for row in saved.rows(scored_entry):
             if row.id in chosen and row.sample is not None:
@@ -83,8 +82,7 @@ def draw(
                     known = native.write(before)
                     record |= {key: known[key] for key in ("labels", LABEL_LEVELS) if key in known}
                 file.write(json.dumps(record, ensure_ascii=False) + "\n")
-    kinds = Counter(unit.kind for unit in units if unit.id in chosen)
-    return {"drawn": len(chosen), **about, "kinds": dict(sorted(kinds.items())), "file": str(path)}
+    return {"drawn": len(chosen), **about, "file": str(path)}
 
 
 def blank(sample: Sample) -> dict[str, Any]:
@@ -95,7 +93,7 @@ def blank(sample: Sample) -> dict[str, Any]:
 
 
 def _is_labelled(path: Path) -> bool:
-    """Check whether somebody has filled in a label, in a file of whatever content."""
+    """Check whether a label is filled in; the file may hold anything."""
     if not path.is_file():
         return False
     with path.open(encoding="utf-8", errors="replace") as file:
@@ -116,11 +114,12 @@ def plan(
     """Plan how many rows must be labelled for an interval."""
     if not 0 < half_width < 1:
         raise UsageError(f"the half-width is {half_width}", hint="give a share, such as 0.03")
-    units = draw_units(run, rate, None)
+    about, rows = ({"by": None}, {}) if pilot is None else _read(pilot)
+    units = draw_units(run, rate, about["by"])
     alone = math.ceil((NORMAL_QUANTILE / half_width) ** 2 / 4)
     needed: int | None = alone if alone <= len(units) - FEWEST else None
     if pilot is not None:
-        known = _labelled(pilot, units, rate)
+        known = _labelled(rows, about, units, rate, where=str(pilot))
         needed = labels_needed(_stratum(units, known), half_width, len(units))
     return {
         "labels": needed,
@@ -128,18 +127,16 @@ def plan(
         "of": len(units),
         "half_width": half_width,
         "rate": rate,
-        "pilot": None if pilot is None else len(known),
+        "pilot": None if pilot is None else len(rows),
     }
 
 
 def calibrate(run: Name, labels: Name, *, rate: Rate = "csr") -> dict[str, Any]:
     """Estimate the rate of a run that people would find, from a few labels."""
-    about = _about_draw(labels)
+    about, rows = _read(labels)
     units = draw_units(run, rate, about["by"])
-    known = _labelled(labels, units, rate)
-    nothing = {ident for ident, share in known.items() if math.isnan(share)}  # applies to them
-    units = [unit for unit in units if unit.id not in nothing]
-    known = {ident: share for ident, share in known.items() if ident not in nothing}
+    known = _labelled(rows, about, units, rate, where=str(labels))
+    units = [unit for unit in units if not math.isnan(known.get(unit.id, 0.0))]  # NaN: none applies
     kinds = sorted({unit.kind for unit in units})
     strata = {
         kind: _stratum([unit for unit in units if unit.kind == kind], known) for kind in kinds
@@ -155,8 +152,8 @@ def _estimate(strata: Sequence[Stratum]) -> Powered:
     return small_sample(strata, powered_mean(strata))
 
 
-def _drawn(units: Sequence[DrawUnit], labels: int, seed: int, *, nested: bool) -> set[str]:
-    """Draw rows, from each kind in proportion to its size."""
+def _drawn(units: Sequence[DrawUnit], labels: int, seed: int) -> set[str]:
+    """Draw rows, from each kind in proportion to its size; a larger draw holds a smaller one."""
     kinds: dict[str, list[str]] = {}
     for unit in units:
         kinds.setdefault(unit.kind, []).append(unit.id)
@@ -172,8 +169,7 @@ def _drawn(units: Sequence[DrawUnit], labels: int, seed: int, *, nested: bool) -
     chance = random.Random(f"{seed}")
     chosen: set[str] = set()
     for kind in sorted(kinds):
-        most = len(kinds[kind]) if nested else sizes[kind]
-        chosen.update(chance.sample(kinds[kind], most)[: sizes[kind]])
+        chosen.update(chance.sample(kinds[kind], len(kinds[kind]))[: sizes[kind]])
     return chosen
 
 
@@ -194,9 +190,10 @@ def _sizes(kinds: Mapping[str, int], labels: int) -> dict[str, int]:
     return sizes
 
 
-def _about_draw(labels: Name) -> dict[str, Any]:
-    """Return how the rows of a file were drawn."""
-    said = [(row.sample.model_extra or {}).get(DRAW) for row in _rows(labels)]
+def _read(labels: Name) -> tuple[dict[str, Any], dict[str, Sample]]:
+    """Read drawn rows, and how they were drawn."""
+    rows = _rows(labels)
+    said = [(sample.model_extra or {}).get(DRAW) for sample in rows.values()]
     about = said[0] if said else None
     same = isinstance(about, dict) and all(each == about for each in said)
     if not same or not {"labels", "seed", "by"} <= set(about or {}):
@@ -206,21 +203,12 @@ def _about_draw(labels: Name) -> dict[str, Any]:
             where=str(labels),
             hint="draw rows with heedful calibrate RUN --draw N -o FILE, and label those",
         )
-    return dict(about or {})
+    return dict(about or {}), rows
 
 
-def _such_as(names: Sequence[str]) -> str:
-    return f" (such as {names[0]!r})" if names else ""
-
-
-class _LabelledRow(NamedTuple):
-    id: str
-    sample: Sample
-
-
-def _rows(labels: Name) -> list[_LabelledRow]:
+def _rows(labels: Name) -> dict[str, Sample]:
     """Read a file of labels; a row that cannot be read is an error."""
-    rows = []
+    rows: dict[str, Sample] = {}
     lines: dict[str, int] = {}
     for row in open_source(Path(labels), format="native"):
         if row.sample is None:
@@ -232,49 +220,54 @@ def _rows(labels: Name) -> list[_LabelledRow]:
                 where=f"{labels}:{row.line}",
                 hint="keep the one with the labels that hold",
             )
-        rows.append(_LabelledRow(row.sample.id, row.sample))
+        rows[row.sample.id] = row.sample
     return rows
 
 
-def _labelled(labels: Name, units: Sequence[DrawUnit], rate: Rate) -> dict[str, float]:
-    """Read the labelled rate of each drawn row."""
-    about = _about_draw(labels)
-    kinds = units
-    if about["by"] is None:
-        kinds = [unit._replace(kind="") for unit in units]
+def _labelled(
+    rows: Mapping[str, Sample],
+    about: Mapping[str, Any],
+    units: Sequence[DrawUnit],
+    rate: Rate,
+    *,
+    where: str,
+) -> dict[str, float]:
+    """Compute the labelled rate of each drawn row; refuse rows that aren't those drawn."""
     known: dict[str, float] = {}
     prints = {unit.id: unit.print for unit in units}
-    for ident, sample in _rows(labels):
+    for ident, sample in rows.items():
         said = labelled_judgments(sample)
         if not said or None in said:
             raise InputError(
                 f"the row {ident!r} isn't labelled, and rows that are left out are often harder",
-                where=str(labels),
+                where=where,
                 hint="label each constraint of every drawn row with true, false, a level or "
                 "not_applicable",
             )
         if ident in prints and prints[ident] != text_print(sample):
             raise InputError(
                 f"the row {ident!r} has another response or checklist than in the run",
-                where=str(labels),
+                where=where,
                 hint="label the texts that the run has judged",
             )
         known[ident] = labelled_rate(sample, [each for each in said if each], rate)
     try:
-        drawn = _drawn(
-            sorted(kinds), about["labels"], about["seed"], nested=bool(about.get("nested"))
-        )
+        drawn = _drawn(units, about["labels"], about["seed"])
     except (UsageError, TypeError) as error:
-        raise InputError(f"the draw does not fit the run: {error}", where=str(labels)) from error
+        raise InputError(f"the draw does not fit the run: {error}", where=where) from error
     if drawn != known.keys():
         missing, strange = sorted(drawn - known.keys()), sorted(known.keys() - drawn)
         raise InputError(
             f"these are not the rows that were drawn from this run: {len(missing)} of them are "
             f"missing{_such_as(missing)}, and {len(strange)} others are there{_such_as(strange)}",
-            where=str(labels),
+            where=where,
             hint="label all drawn rows and no others, and name the run that they were drawn from",
         )
     return known
+
+
+def _such_as(names: Sequence[str]) -> str:
+    return f" (such as {names[0]!r})" if names else ""
 
 
 def _stratum(units: Sequence[DrawUnit], known: Mapping[str, float]) -> Stratum:
@@ -287,7 +280,7 @@ def _stratum(units: Sequence[DrawUnit], known: Mapping[str, float]) -> Stratum:
 
 
 def _bias(units: Sequence[DrawUnit], known: Mapping[str, float]) -> dict[str, Any]:
-    """Say with what the judge's errors go: verdict minus label, above 0 where it is too kind."""
+    """Relate the judge's errors (verdict minus label) to models and lengths."""
     labelled = [unit for unit in units if unit.id in known and unit.decided]
     errors = [unit.verdict - known[unit.id] for unit in labelled]
     by_model: dict[str, list[float]] = {}
@@ -324,11 +317,11 @@ class DrawUnit(NamedTuple):
     """A row of the run."""
 
     id: str
-    kind: str
-    verdict: float
-    decided: int
+    kind: str  # its value of the tag that rows are drawn by
+    verdict: float  # its rate by what was decided; without any, the mean of the others
+    decided: int  # verdicts
     total: int
-    length: int
+    length: int  # of the response in characters
     model: str | None
     print: bytes
 
@@ -482,7 +475,7 @@ def _tables(result: Mapping[str, Any]) -> Iterator[Table]:
     ]
     length = bias["length"]
     note = (
-        "Verdict minus label, in points: above 0 the judge is too kind. Rank correlation of the "
+        "Verdict minus label, in points: above 0 the judge is too lenient. Rank correlation of the "
         f"error with the response's length: {decimal(length['rho'], 2)} "
         f"({interval(length['interval'], decimal, 2)})."
     )

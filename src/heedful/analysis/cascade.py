@@ -1,4 +1,4 @@
-"""Cascades replayed from saved runs: where may a small judge be trusted, and what does that save?
+"""Replay cascades from saved runs: when can a small judge be trusted, and what does that save?
 
 A cascade asks a small judge first, and a large one where the small one isn't confident enough. Both
 have judged the same rows already, so every threshold can be tried without a call. The threshold is
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterable, Mapping, Sequence
 
-    from heedful.core.nouns import Judgment
     from heedful.jobs.results import Scored
     from heedful.metrics.contrasts import Contrast
 
@@ -41,19 +40,19 @@ NEVER = 1.01
 
 
 class ReplayedVerdict(NamedTuple):
-    """One constraint under both judges."""
+    """One constraint under both judges; ``None`` is undecided."""
 
     truth: bool
     small: bool | None
-    confidence: float
+    confidence: float  # of the small judge
     large: bool | None
 
     def right(self, threshold: float) -> bool:
-        """Tell whether the cascade is right; what stays undecided isn't."""
+        """Check whether the cascade is right; undecided isn't."""
         return (self.large if self.goes_on(threshold) else self.small) == self.truth
 
     def goes_on(self, threshold: float) -> bool:
-        """Tell whether the large judge is asked."""
+        """Check whether the large judge is asked."""
         return self.small is None or self.confidence < threshold
 
 
@@ -62,7 +61,7 @@ class ReplayedRow(NamedTuple):
 
     cluster: bytes
     verdicts: tuple[ReplayedVerdict, ...]
-    cost: int | None
+    cost: int | None  # tokens of the large judge; None where the run doesn't say
 
 
 def replay(
@@ -72,10 +71,11 @@ def replay(
     if not 0 <= margin < 1:
         raise UsageError(f"the margin is {margin}", hint="give a share, such as 0.01 for a point")
     cases, source, left_out = _cases(small, large, truth)
-    tuning, held_out = halves(cases)
+    tuning, held_out = _halves(cases)
     thresholds = _thresholds(cases)
-    chosen = choose_threshold(tuning, margin, thresholds)
+    chosen = _choose(tuning, margin, thresholds)
     unit = "tokens" if all(case.cost is not None for case in cases) else "verdicts"
+    contrasted = _contrast(held_out, chosen)
     return {
         "small": str(small),
         "large": str(large),
@@ -88,40 +88,26 @@ def replay(
         "points": [_point(cases, threshold, unit) for threshold in thresholds],
         "chosen": {
             **_point(held_out, chosen, unit),
-            "large": _contrast(held_out, chosen)["second"],
-            "difference": _contrast(held_out, chosen)["difference"],
+            "large": contrasted["second"],
+            "difference": contrasted["difference"],
             "rows": len(held_out),
         },
-        "observed": _observed(cases, thresholds, margin, unit),
     }
 
 
-def _observed(
-    cases: Sequence[ReplayedRow], thresholds: Iterable[float], margin: float, unit: str
-) -> dict[str, Any]:
-    """Measure the lowest threshold whose loss over all rows is within a margin."""
-    for threshold in thresholds:  # the last one never loses
-        difference = _contrast(cases, threshold)["difference"]
-        if -(difference["value"] or 0.0) <= margin:
-            break
-    return {**_point(cases, threshold, unit), "difference": difference}
-
-
-def halves(cases: Iterable[ReplayedRow]) -> tuple[list[ReplayedRow], list[ReplayedRow]]:
-    """Part the rows into two halves, each instruction as a whole."""
+def _halves(cases: Iterable[ReplayedRow]) -> tuple[list[ReplayedRow], list[ReplayedRow]]:
+    """Split the rows into two halves, each instruction whole."""
     parts: tuple[list[ReplayedRow], list[ReplayedRow]] = ([], [])
     for case in cases:
         parts[case.cluster[0] % 2].append(case)
     return parts
 
 
-def choose_threshold(
-    cases: Sequence[ReplayedRow], margin: float, thresholds: Iterable[float] | None = None
-) -> float:
+def _choose(cases: Sequence[ReplayedRow], margin: float, thresholds: Iterable[float]) -> float:
     """Choose the lowest threshold that is shown to lose no more accuracy than a margin."""
     allowed = (
         threshold
-        for threshold in sorted(_thresholds(cases) if thresholds is None else thresholds)
+        for threshold in thresholds
         if (between := _contrast(cases, threshold)["difference"]["interval"]) is not None
         and between[0] >= -margin
     )
@@ -130,47 +116,39 @@ def choose_threshold(
 
 def _cases(small: Name, large: Name, truth: Name | None) -> tuple[list[ReplayedRow], str, int]:
     """Pair the rows of the runs; say where the truth is from, and how many rows have no partner."""
-    known = None if truth is None else _verdicts(truth)
-    others = _judged(large)
-    with SavedRun.open(small) as run:
-        every = list(run.rows(scored_entry))
-    rows = [row for row in every if row.id in others and _same(row, others[row.id])]
-    labelled = any(row.sample is not None and row.sample.labels for row in rows)
+    ours, theirs = _judged(small), _judged(large)
+    known = None if truth is None else _judged(truth)
+    pairs = [
+        (row, theirs[ident])
+        for ident, row in ours.items()
+        if ident in theirs and _print(row) == _print(theirs[ident])
+    ]
+    labelled = any(row.sample is not None and row.sample.labels for row, _ in pairs)
     source = str(truth) if truth is not None else "labels" if labelled else str(large)
     cases = []
-    for row in rows:
-        first, second = _judgments(row), _judgments(others[row.id])
-        if row.sample is None or len(first) != len(second):
+    for row, other in pairs:
+        if row.sample is None or len(_verdicts(row)) != len(_verdicts(other)):
             continue
-        truths: Sequence[bool | None] = [_verdict(judgment) for judgment in second]
+        truths: Sequence[bool | None] = _verdicts(other)
         if known is not None:
-            truths = known.get(row.id, ())
+            truths = _verdicts(known.get(row.id))
         elif labelled:
             truths = row.sample.labels or ()
+        found = zip(truths, _verdicts(row), _confidences(row), _verdicts(other), strict=False)
         verdicts = tuple(
-            ReplayedVerdict(right, _verdict(a), _confidence(a), _verdict(b))
-            for right, a, b in zip(truths, first, second, strict=False)
+            ReplayedVerdict(right, first, confidence, second)
+            for right, first, confidence, second in found
             if right is not None
         )
         if verdicts:
-            cases.append(ReplayedRow(cluster_of(row.sample), verdicts, _cost(others[row.id])))
+            cases.append(ReplayedRow(cluster_of(row.sample), verdicts, _cost(other)))
     if not cases:
         raise InputError(
             "no verdict of which the truth is known is in both runs",
             where=f"{small}, {large}",
             hint="give two runs on one file, whose rows have labels, or --truth RUN",
         )
-    return cases, source, max(len(every), len(others)) - len(rows)
-
-
-def _same(row: Scored, other: Scored) -> bool:
-    """Tell whether two rows of one id are the same response to the same instruction."""
-    if row.sample is None or other.sample is None:
-        return row.sample is other.sample
-    fields = ("conversation", "response")
-    texts = [[each.text for each in side.sample.checklist] for side in (row, other) if side.sample]
-    same = all(getattr(row.sample, name) == getattr(other.sample, name) for name in fields)
-    return same and texts[0] == texts[1]
+    return cases, source, max(len(ours), len(theirs)) - len(pairs)
 
 
 def _judged(run: Name) -> dict[str, Scored]:
@@ -178,24 +156,25 @@ def _judged(run: Name) -> dict[str, Scored]:
         return {row.id: row for row in saved.rows(scored_entry)}
 
 
-def _verdicts(run: Name) -> dict[str, list[bool | None]]:
-    return {
-        ident: [_verdict(judgment) for judgment in _judgments(row)]
-        for ident, row in _judged(run).items()
-    }
+def _print(row: Scored) -> object:
+    """Tell one response to one instruction, with its checklist, from another."""
+    if row.sample is None:
+        return None
+    texts = [each.text for each in row.sample.checklist]
+    return row.sample.conversation, row.sample.response, texts
 
 
-def _judgments(row: Scored) -> tuple[Judgment, ...]:
-    return () if row.critique is None else row.critique.judgments
+def _verdicts(row: Scored | None) -> list[bool | None]:
+    if row is None or row.critique is None:
+        return []
+    statuses = (judgment.status for judgment in row.critique.judgments)
+    return [status is Status.MET if status.decided else None for status in statuses]
 
 
-def _verdict(judgment: Judgment) -> bool | None:
-    return judgment.status is Status.MET if judgment.status.decided else None
-
-
-def _confidence(judgment: Judgment) -> float:
-    """Return a verdict's confidence; one that comes without is sure, as code is."""
-    return 1.0 if judgment.confidence is None else judgment.confidence
+def _confidences(row: Scored) -> list[float]:
+    """Return the verdicts' confidences; one that comes without is sure, as code is."""
+    given = (each.confidence for each in row.critique.judgments) if row.critique else ()
+    return [1.0 if confidence is None else confidence for confidence in given]
 
 
 def _cost(row: Scored) -> int | None:
@@ -284,29 +263,16 @@ def _threshold(value: float | None) -> str:
 
 
 def _chosen(result: Mapping[str, Any]) -> str:
-    chosen, observed = result["chosen"], result["observed"]
-    margin = f"{100 * result['margin']:g} points"
-    if chosen["threshold"] is not None:
+    chosen = result["chosen"]
+    if chosen["threshold"] is None:
         return (
-            f"Trust the small judge from a confidence of {_threshold(chosen['threshold'])}. On the "
-            f"other half ({amount(chosen['rows'], 'row')}) that {_effect(chosen)}."
+            f"No threshold is shown to lose less than {100 * result['margin']:g} points on half of "
+            f"{amount(result['rows'], 'row')}: let the large judge decide, or judge more rows."
         )
-    unproven = ""
-    if observed["threshold"] is not None:
-        unproven = (
-            " Over all rows, trusting the small judge from a confidence of "
-            f"{_threshold(observed['threshold'])} {_effect(observed)}, which proves nothing."
-        )
+    difference = chosen["difference"]
     return (
-        f"No threshold is shown to lose less than {margin} on half of "
-        f"{amount(result['rows'], 'row')}: let the large judge decide, or judge more rows."
-        f"{unproven}"
-    )
-
-
-def _effect(point: Mapping[str, Any]) -> str:
-    difference = point["difference"]
-    return (
-        f"saves {percent(point['saving'], 1)} % and changes accuracy by "
-        f"{signed(difference['value'])} points ({interval(difference['interval'], signed)})"
+        f"Trust the small judge from a confidence of {_threshold(chosen['threshold'])}. On the "
+        f"other half ({amount(chosen['rows'], 'row')}) that saves {percent(chosen['saving'], 1)} % "
+        f"and changes accuracy by {signed(difference['value'])} points "
+        f"({interval(difference['interval'], signed)})."
     )

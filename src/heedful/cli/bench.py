@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from pathlib import Path  # noqa: TC003 - cyclopts reads annotations at run time
-from typing import TYPE_CHECKING, Annotated, Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from heedful.cli.running import PROBLEMS_SHOWN, Outcome, Output, Quiet, print_outcome
+from heedful.bench.realcritic.run import Grading
+from heedful.cli.flags import FlagGroup, Output, Quiet, Reasoning, takes
+from heedful.cli.running import PROBLEMS_SHOWN, Outcome, print_outcome
 from heedful.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -19,17 +21,17 @@ if TYPE_CHECKING:
     from heedful.bench.grading.grading import GradeCounts
 
 
-def grade(  # noqa: PLR0913 - the flags of the command
+@takes(FlagGroup("", (Grading,), {"timeout_s"}))
+def grade(
     files: list[Path],
     /,
     *,
     output: Output = None,
     from_: Annotated[Literal["solution", "pred"], Parameter(name="--from")] = "solution",
     timeout: float = 5.0,
-    workers: int | None = None,
-    accept_choice_text: Annotated[bool, Parameter(negative="")] = False,
-    reasoning: Literal["strip", "keep"] = "strip",
+    reasoning: Reasoning = "strip",
     quiet: Quiet = False,
+    **grading: Any,
 ) -> int:
     """Grade the solutions in RealCritic's files against their gold answers, without a model.
 
@@ -38,8 +40,6 @@ def grade(  # noqa: PLR0913 - the flags of the command
         output: Write each item's grade here, as JSON lines.
         from_: Grade the solution's text, or the answer that the file gives as pred.
         timeout: Seconds that comparing one answer may take; longer is undecided.
-        workers: Processes that compare answers. Default: one per core.
-        accept_choice_text: Take a choice in words for its letter.
         reasoning: strip: look for answers after the reasoning. keep: in all of a solution.
         quiet: Print no table and no progress.
     """
@@ -57,9 +57,8 @@ def grade(  # noqa: PLR0913 - the flags of the command
                 output,
                 reading=from_,
                 timeout_s=timeout,
-                workers=workers,
-                accept_choice_text=accept_choice_text,
                 reasoning=reasoning,
+                **grading,
                 on_progress=(lambda _: None) if quiet else display,
             )
         )

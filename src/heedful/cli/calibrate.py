@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import dataclass
-from pathlib import Path  # noqa: TC003 - cyclopts reads annotations at run time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from cyclopts import Parameter
-
-from heedful.cli.running import Outcome, Output, Quiet, print_outcome
+from heedful.cli.flags import Output, Quiet
+from heedful.cli.running import Outcome, print_outcome
 from heedful.core.errors import UsageError
 from heedful.core.text import amount
 
@@ -18,28 +16,14 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-@Parameter(name="*")
-@dataclass(frozen=True, kw_only=True)
-class DrawingFlags:
-    """The rows to label.
-
-    Attributes:
-        draw: Draw so many rows at random into --output, to be labelled.
-        by: With --draw: draw from each value of this tag in proportion.
-        seed: Seed of the draw.
-    """
-
-    draw: int | None = None
-    by: str | None = None
-    seed: int = 0
-
-
 def calibrate(
     run: Path,
     /,
     *,
     plan: float | None = None,
-    drawing: DrawingFlags = DrawingFlags(),
+    draw: int | None = None,
+    by: str | None = None,
+    seed: int = 0,
     labels: Path | None = None,
     rate: Literal["csr", "isr", "score"] = "csr",
     output: Output = None,
@@ -50,7 +34,9 @@ def calibrate(
         run: The directory of a finished evaluation.
         plan: Say how many rows to label for an interval of this half-width (0.03: ± 3 points);
             with --labels, from what these say of the judge.
-        drawing: The rows to label.
+        draw: Draw so many rows at random into --output, to be labelled.
+        by: With --draw: draw from each value of this tag in proportion.
+        seed: Seed of the draw.
         labels: The drawn rows, labelled. With --draw: labels of an earlier draw, to be taken over.
         rate: csr: constraints met. isr: responses fully met. score: the weighted score of a rubric.
         output: Where drawn rows go (.jsonl), or the numbers (.json).
@@ -60,20 +46,20 @@ def calibrate(
 
     if output is not None:
         refuse_inputs(output, [run] if labels is None else [run, labels])
-    if drawing.draw is not None:
+    if draw is not None:
         if plan is not None or output is None:
             raise UsageError("--draw needs --output, and no --plan")
         drawn = calibration.draw(
             run,
             output,
-            labels=drawing.draw,
-            by=drawing.by,
-            seed=drawing.seed,
+            labels=draw,
+            by=by,
+            seed=seed,
             labelled=labels,
         )
         sys.stdout.write(f"{_drawn(drawn)}\n")
         return 0
-    if drawing.by is not None:
+    if by is not None:
         raise UsageError("--by goes with --draw: labels know how they were drawn")
     if plan is not None:
         planned = calibration.plan(run, half_width=plan, rate=rate, pilot=labels)

@@ -5,27 +5,25 @@ from __future__ import annotations
 import json
 import sys
 from collections import Counter
-from dataclasses import dataclass
 from functools import partial
-from pathlib import Path  # noqa: TC003 - cyclopts reads annotations at run time
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from cyclopts import Parameter
-
-from heedful.cli.connection import CallFlags, connect_one, sampling
+from heedful.cli.connection import MODEL, connected, the_model
+from heedful.cli.flags import FlagGroup, Output, Quiet, Switch, takes
 from heedful.cli.rows import add_to_rows
 from heedful.cli.running import (
+    DATA,
     INCOMPLETE,
-    DataFlags,
+    RUN,
+    WHOLE_DATA,
     Outcome,
-    Output,
-    PartFlags,
-    Quiet,
-    RunFlags,
+    part,
     print_outcome,
 )
 from heedful.core.errors import UsageError
 from heedful.core.text import amount, printable
+from heedful.jobs.checklists.options import ChecklistOptions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -34,33 +32,14 @@ if TYPE_CHECKING:
     from heedful.jobs.checklists.linting import LintFinding
 
 
-@Parameter(name="*")
-@dataclass(frozen=True, kw_only=True)
-class DecompositionFlags:
-    """How checklists are made, and for which samples.
-
-    Attributes:
-        prompt: plain (with types and priorities), rubric (questions in the model's words) or
-            if_critic (IF-Critic's published format).
-        prompt_file: A file whose text replaces that of the prompt, with {{conversation}} in it.
-        overwrite: Also replace a checklist that is there.
-    """
-
-    prompt: str = "plain"
-    prompt_file: Path | None = None
-    overwrite: Annotated[bool, Parameter(negative="")] = False
-
-
+@takes(FlagGroup("", (ChecklistOptions,)), DATA, MODEL, RUN)
 def checklist(
-    input: list[Path],  # noqa: A002 - shown to users as INPUT
+    input: list[Path],
     /,
     *,
     output: Output = None,
-    compile: Annotated[bool, Parameter(negative="")] = False,  # noqa: A002 - the flag's name
-    decomposition: DecompositionFlags = DecompositionFlags(),
-    data: PartFlags = PartFlags(),  # noqa: B008 - immutable
-    model_flags: Annotated[CallFlags, Parameter(name="*", group="Model")] = CallFlags(),  # noqa: B008 - immutable
-    flags: RunFlags = RunFlags(),  # noqa: B008 - immutable
+    compile: Switch = False,
+    **options: Any,
 ) -> int:
     """Make a checklist for every sample that has none, or compile the constraints of those there.
 
@@ -70,47 +49,37 @@ def checklist(
             --compile need none.
         compile: Turn the constraints of INPUT into checks, without a model. Show each as code, or
             why it has none; -o writes the samples with these checks.
-        decomposition: How checklists are made, and for which samples.
-        data: How the input is read.
-        model_flags: The model and how it is called.
-        flags: How the job is run.
     """
     from heedful.jobs import checklists
 
     if compile:
-        if model_flags.model:
+        if "model" in options:
             raise UsageError("--compile calls no model", hint="leave --model out")
-        return _compile(input, output, data, quiet=flags.quiet)
-    model = connect_one(model_flags)
-    how = sampling(model_flags)
-    contract = checklists.make(decomposition.prompt, prompt_file=decomposition.prompt_file)
+        return _compile(input, output, options)
+    name = the_model(options)
+    (model,), how = connected(options, [name])
+    prompt, overwrite = options.pop("prompt", "plain"), options.get("overwrite", False)
+    contract = checklists.make(prompt, prompt_file=options.pop("prompt_file", None))
     config = dict(checklists.Decomposer(model, contract, how).config)
-    name = ("checklist", data.format, data.task, decomposition.overwrite, config)
-    job = partial(
-        checklists.checklist,
-        model=model,
-        prompt=contract,
-        sampling=how,
-        overwrite=decomposition.overwrite,
-    )
-    return add_to_rows(
-        job, input, output, name=name, data=data, model_flags=model_flags, flags=flags
-    )
+    job = partial(checklists.checklist, model=model, prompt=contract, sampling=how)
+    told_apart = ("checklist", overwrite, config)
+    return add_to_rows(job, input, output, options, [name], told_apart=told_apart)
 
 
-def _compile(paths: list[Path], output: Path | None, data: PartFlags, *, quiet: bool) -> int:
+def _compile(paths: list[Path], output: Path | None, options: dict[str, Any]) -> int:
     """Show what each constraint becomes, and write the samples with their checks."""
     from heedful.cli.files import readable
     from heedful.engine.inputs import open_data
     from heedful.jobs.checklists import compiled
 
-    if data.part():
-        raise UsageError(f"--{data.part()[0]} is given without a model", hint="leave it out")
-    source = open_data(readable(paths), format=data.format, task=data.task) or ()
+    if part(options):
+        raise UsageError(f"--{part(options)[0]} is given without a model", hint="leave it out")
+    files = readable(paths)
+    source = open_data(files, format=options.get("format"), task=options.get("task")) or ()
     coverage = compiled.Coverage()
     for row in compiled.compiled_rows(source):
         coverage.add(row)
-        if not quiet:
+        if "quiet" not in options:
             sys.stdout.write(printable("\n".join(compiled.lines(row))) + "\n")
     unread = [
         {"line": each.line, "id": each.id, "problem": each.problem}
@@ -130,15 +99,16 @@ def _compile(paths: list[Path], output: Path | None, data: PartFlags, *, quiet: 
     )
 
 
+@takes(WHOLE_DATA)
 def lint(
-    input: Path,  # noqa: A002 - shown to users as INPUT
+    input: Path,
     /,
     *,
     output: Output = None,
     golden: Path | None = None,
-    errors_only: Annotated[bool, Parameter(negative="")] = False,
+    errors_only: Switch = False,
     quiet: Quiet = False,
-    data: DataFlags = DataFlags(),  # noqa: B008 - immutable
+    **reading: Any,
 ) -> int:
     """Look for faults in checklists and rubrics, without a model.
 
@@ -148,13 +118,12 @@ def lint(
         golden: Write the golden examples as labelled rows, for heedful meta.
         errors_only: Leave out hints: points, code, coverage.
         quiet: Print only the last line.
-        data: How the input is read.
     """
     from heedful.data.formats import open_source
     from heedful.data.formats.base import atomically, refuse_inputs
     from heedful.jobs.checklists import linting
 
-    source = open_source(input, format=data.format, task=data.task)
+    source = open_source(input, **reading)
     for path in (output, golden):
         if path is not None:
             refuse_inputs(path, source.files)

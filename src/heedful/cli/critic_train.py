@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
 from functools import partial
-from pathlib import Path  # noqa: TC003 - cyclopts reads annotations at run time
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
 from cyclopts import Parameter
 
-from heedful.cli.flags import flags_of
-from heedful.cli.running import INCOMPLETE, Outcome, Quiet, RequiredOutput, print_outcome
+from heedful.cli.flags import FlagGroup, RequiredOutput, taken, takes
+from heedful.cli.running import INCOMPLETE, Outcome, print_outcome
 from heedful.critic.training.settings import DpoSettings, SftSettings, load_settings
 
 if TYPE_CHECKING:
@@ -23,18 +22,8 @@ Model = Annotated[str, Parameter(name=["--model", "-m"])]
 
 PANEL = "Settings (the file of --config may set each)"
 
-if TYPE_CHECKING:
-    SftFlags: TypeAlias = Any
-    DpoFlags: TypeAlias = Any
-else:
-    SftFlags, DpoFlags = flags_of(SftSettings, PANEL), flags_of(DpoSettings, PANEL)
 
-SFT, DPO = SftFlags(), DpoFlags()
-
-
-@Parameter(name="*")
-@dataclass(frozen=True, kw_only=True)
-class WatchFlags:
+class WatchOptions(TypedDict, total=False):
     """The output of a training while it goes on.
 
     Attributes:
@@ -44,20 +33,23 @@ class WatchFlags:
         quiet: Print no progress and no numbers.
     """
 
-    evaluation: Path | None = None
-    test: Path | None = None
-    quiet: Quiet = False
+    evaluation: Path
+    test: Path
+    quiet: bool
 
 
+WATCH = FlagGroup("", (WatchOptions,))
+
+
+@takes(WATCH, FlagGroup(PANEL, (SftSettings,)))
 def sft(
     data: Path,
     /,
     *,
     model: Model,
     output: RequiredOutput,
-    watch: WatchFlags = WatchFlags(),
     config: Path | None = None,
-    settings: SftFlags = SFT,
+    **options: Any,
 ) -> int:
     """Fine-tune a model on critiques, or on checklists.
 
@@ -65,25 +57,24 @@ def sft(
         data: An export for trl, filtered critiques, or the output of heedful critic checklists.
         model: A model's folder, or its name on the Hugging Face Hub.
         output: The folder for the trained model and the report.
-        watch: The output while it goes on.
         config: A file with settings, TOML or JSON; flags win.
-        settings: The settings.
     """
     from heedful.critic.training import train_sft
 
-    chosen = load_settings(SftSettings, config, vars(settings))
-    return _run(partial(train_sft, data, output, model=model, settings=chosen), watch)
+    watch = taken(options, WatchOptions)
+    settings = load_settings(SftSettings, config, options)
+    return _run(partial(train_sft, data, output, model=model, settings=settings), **watch)
 
 
+@takes(WATCH, FlagGroup(PANEL, (DpoSettings,)))
 def dpo(
     data: Path,
     /,
     *,
     model: Model,
     output: RequiredOutput,
-    watch: WatchFlags = WatchFlags(),
     config: Path | None = None,
-    settings: DpoFlags = DPO,
+    **options: Any,
 ) -> int:
     """Train a critic to prefer one critique of a pair to the other (DPO).
 
@@ -91,17 +82,16 @@ def dpo(
         data: An export for trl, or the output of heedful critic pairs.
         model: The fine-tuned critic's folder; it is the reference, too.
         output: The folder for the trained model and the report.
-        watch: The output while it goes on.
         config: A file with settings, TOML or JSON; flags win.
-        settings: The settings.
     """
     from heedful.critic.training import train_dpo
 
-    chosen = load_settings(DpoSettings, config, vars(settings))
-    return _run(partial(train_dpo, data, output, model=model, settings=chosen), watch)
+    watch = taken(options, WatchOptions)
+    settings = load_settings(DpoSettings, config, options)
+    return _run(partial(train_dpo, data, output, model=model, settings=settings), **watch)
 
 
-def _run(train: Callable[..., TrainingResult], watch: WatchFlags) -> int:
+def _run(train: Callable[..., TrainingResult], *, quiet: bool = False, **watched: Path) -> int:
     """Train with a line of progress, and print the result."""
     import os
 
@@ -115,16 +105,16 @@ def _run(train: Callable[..., TrainingResult], watch: WatchFlags) -> int:
         if step.note:
             display.clear()
             sys.stderr.write(f"{step.note}\n")
-        elif not watch.quiet:
+        elif not quiet:
             display(step)
 
     try:
-        result = train(evaluation=watch.evaluation, test=watch.test, on_progress=on_progress)
+        result = train(**watched, on_progress=on_progress)
     finally:
         display.clear()
     outcome = _outcome(result)
     if main:
-        return print_outcome(outcome, quiet=watch.quiet)
+        return print_outcome(outcome, quiet=quiet)
     return 0 if outcome.complete else INCOMPLETE
 
 

@@ -2,252 +2,123 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from heedful.cli.connection import CallFlags, Names, connect, sampling
-from heedful.cli.running import Outcome, Output, Quiet, RunFlags, carry_out, print_outcome
+from heedful.bench.criticbench.build import build as build_benchmark
+from heedful.bench.criticbench.generate import BuildPlan
+from heedful.bench.criticbench.run import Examination
+from heedful.cli.connection import MODEL, connected
+from heedful.cli.flags import FlagGroup, Output, Quiet, Scoring, taken, takes
+from heedful.cli.running import RUN, Outcome, carry_out, print_outcome
+from heedful.core.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from heedful.bench.criticbench.build import Built
     from heedful.engine.runner import Progress
-    from heedful.reporting.chart import Format
+    from heedful.reporting.chart import Format as ChartFormat
 
 TEMPERATURE = 0.6
 
+QUESTIONS = FlagGroup("", (BuildPlan,), only=("samples", "limit", "seed", "sandbox", "timeout_s"))
+TRIPLETS = FlagGroup("", (build_benchmark,), only=("queries", "ranking", "certainty"))
+EXAMINATION = FlagGroup("", (Examination,), only=("repeats", "checks", "thresholds"))
 
-@Parameter(name="*", group="Generators")
-@dataclass(frozen=True, kw_only=True)
-class GeneratorFlags(CallFlags):
-    """The generators, and how they are called.
-
-    Attributes:
-        model: Who answers; several of different strength make a better benchmark.
-        code_model: Also answers, but only questions for programs: a model trained for code.
-        temperature: Default: 0.6.
-    """
-
-    model: Names = field(default_factory=list)
-    code_model: Annotated[list[str], Parameter(negative="")] = field(default_factory=list)
-    temperature: float | None = None
+Sizes = Annotated[list[str] | None, Parameter(negative="")]
 
 
-@Parameter(name="*", group="Critics")
-@dataclass(frozen=True, kw_only=True)
-class CriticFlags(CallFlags):
-    """The critics, and how they are called.
-
-    Attributes:
-        model: Who judges; each of several judges everything.
-        temperature: Default: 0.6.
-    """
-
-    model: Names = field(default_factory=list)
-    temperature: float | None = None
-
-
-@Parameter(name="*")
-@dataclass(frozen=True, kw_only=True)
-class QuestionFlags:
-    """Which questions are answered, and how often.
-
-    Attributes:
-        samples: Answers to each question from each generator. Default: 64, and 100 programs.
-        limit: Read only the first so many questions of each file.
-        seed: Shuffles the choices of TruthfulQA.
-    """
-
-    samples: int | None = None
-    limit: int | None = None
-    seed: int = 0
-
-
-@Parameter(name="*")
-@dataclass(frozen=True, kw_only=True)
-class TripletFlags:
-    """Which questions are kept.
-
-    Attributes:
-        queries: Questions selected of each task. Default: all but those that are too easy.
-        ranking: Which are kept first: separating (strong generators from weak), certain, uncertain.
-        certainty: How certain a generator is, from how often it gave each answer.
-    """
-
-    queries: int | None = None
-    ranking: Literal["separating", "certain", "uncertain"] = "separating"
-    certainty: Literal["log_ratio", "majority_share"] = "log_ratio"
-
-
-@Parameter(name="*")
-@dataclass(frozen=True, kw_only=True)
-class CheckerFlags:
-    """How code grades answers.
-
-    Attributes:
-        sandbox: What programs run in.
-        grading_timeout: Seconds that comparing two answers may take.
-    """
-
-    sandbox: Literal["auto", "bubblewrap", "docker", "unsafe"] = "auto"
-    grading_timeout: float = 5.0
-
-
-@Parameter(name="*")
-@dataclass(frozen=True, kw_only=True)
-class ExaminationFlags:
-    """How critics are examined.
-
-    Attributes:
-        repeats: Critiques of each response by each critic.
-        check: Self-consistency with self-check: each critic checks its own answers (own) or those
-            of all generators (all) where these were unsure. BENCHMARK is then a build's directory.
-        threshold: Check where certainty is below this; several are compared. Default: 1 and 2.
-    """
-
-    repeats: int = 8
-    check: Literal["own", "all"] | None = None
-    threshold: Annotated[list[float] | None, Parameter(negative="")] = None
-
-
-@Parameter(name="*")
-@dataclass(frozen=True, kw_only=True)
-class NumberFlags:
-    """How critiques become numbers.
-
-    Attributes:
-        scoring: What a critique without a judgment is: strict: nothing. faithful: "correct".
-        size: A critic's size in billions of parameters, for the scaling chart: NAME=7.
-    """
-
-    scoring: Literal["strict", "faithful"] = "strict"
-    size: Annotated[list[str] | None, Parameter(negative="")] = None
-
-    def sizes(self) -> dict[str, float]:
-        """Read ``NAME=7``."""
-        from heedful.core.errors import UsageError
-
-        sizes: dict[str, float] = {}
-        for text in self.size or ():
-            name, _, number = text.rpartition("=")
-            try:
-                sizes[name] = float(number)
-            except ValueError:
-                name = ""
-            if not name:
-                raise UsageError(f"--size {text!r} isn't a size", hint="write --size NAME=7")
-        return sizes
-
-
+@takes(
+    QUESTIONS,
+    TRIPLETS,
+    MODEL._replace(title="Generators"),
+    RUN,
+    model="Who answers; several of different strength make a better benchmark.",
+    temperature=f"Default: {TEMPERATURE}.",
+)
 def build(
     files: list[str],
     /,
     *,
-    questions: QuestionFlags = QuestionFlags(),
-    kept: TripletFlags = TripletFlags(),
-    checking: CheckerFlags = CheckerFlags(),
     output: Output = None,
-    model_flags: GeneratorFlags = GeneratorFlags(),
-    flags: RunFlags = RunFlags(),  # noqa: B008 - immutable
+    code_model: Annotated[list[str] | None, Parameter(negative="", group="Generators")] = None,
+    **options: Any,
 ) -> int:
     """Build a benchmark: generators answer questions, code grades, triplets are selected.
 
     Args:
         files: Questions: GSM8K, MATH, HumanEval, TruthfulQA; or hf:OWNER/NAME:CONFIG@SPLIT.
-        questions: Which questions are answered, and how often.
-        kept: Which questions are kept.
-        checking: How code grades answers.
         output: Also write the triplets here, as JSON lines.
-        model_flags: The generators and how they are called.
-        flags: How the job is run.
+        code_model: Also answers, but only questions for programs: a model trained for code.
     """
-    from heedful.bench.criticbench.build import build as build_benchmark
-    from heedful.bench.criticbench.generate import BuildPlan
     from heedful.engine.inputs import unnamed
 
-    names = [*model_flags.model, *model_flags.code_model]
-    models = connect(replace(model_flags, model=names))
-    count = len(model_flags.model)
+    generators = options.pop("model", [])
+    names = [*generators, *(code_model or ())]
+    models, how = connected(options, names, temperature=TEMPERATURE)
+    count = len(generators)
     plan = BuildPlan(
         files,
         models[:count],
         code_generators=models[count:],
-        sampling=sampling(model_flags, TEMPERATURE),
-        sandbox=checking.sandbox,
-        timeout_s=checking.grading_timeout,
-        **vars(questions),
+        sampling=how,
+        **taken(options, BuildPlan),
     )
     configs = [dict(model.config) for model in models]
-    options = (_contents(files), configs, count, str(plan.sampling), *vars(questions).values())
-    run = flags.run or unnamed("criticbench-build", *options)
-    job = partial(build_benchmark, plan, **vars(kept), output=output)
+    told_apart = (configs, count, str(how), plan.samples, plan.limit, plan.seed)
+    run = options.setdefault("run", unnamed("criticbench-build", _contents(files), *told_apart))
     return carry_out(
-        job,
-        flags,
-        run=run,
+        partial(build_benchmark, plan, output=output),
+        options,
         models=names,
-        concurrency=model_flags.max_concurrency,
         outcome=partial(_built, run=run, output=output),
         output=run,
     )
 
 
+@takes(
+    EXAMINATION,
+    MODEL._replace(title="Critics"),
+    RUN,
+    model="Who judges; each of several judges everything.",
+    temperature=f"Default: {TEMPERATURE}.",
+)
 def run(
     benchmark: Path,
     /,
     *,
-    examination_flags: ExaminationFlags = ExaminationFlags(),
-    counting: NumberFlags = NumberFlags(),
+    scoring: Scoring = "strict",
+    size: Sizes = None,
     output: Output = None,
-    model_flags: CriticFlags = CriticFlags(),
-    flags: RunFlags = RunFlags(),  # noqa: B008 - immutable
+    **options: Any,
 ) -> int:
     """Have critics judge a benchmark, and say how often they are right.
 
     Args:
         benchmark: The directory of a build, or a file of triplets.
-        examination_flags: How critics are examined.
-        counting: How critiques become numbers.
+        scoring: What a critique without a judgment is: strict: nothing. faithful: "correct".
+        size: A critic's size in billions of parameters, for the scaling chart: NAME=7.
         output: Write a report here, a folder: JSON, Markdown, HTML, charts.
-        model_flags: The critics and how they are called.
-        flags: How the job is run.
     """
-    from heedful.bench.criticbench.items import TRIPLETS
+    from heedful.bench.criticbench.items import TRIPLETS as TRIPLETS_FILE
     from heedful.bench.criticbench.report import examine
-    from heedful.bench.criticbench.run import Examination
     from heedful.engine.inputs import unnamed
 
-    models = connect(model_flags)
-    examination = Examination(
-        benchmark,
-        models,
-        repeats=examination_flags.repeats,
-        sampling=sampling(model_flags, TEMPERATURE),
-        checks=examination_flags.check,
-        thresholds=examination_flags.threshold or (1.0, 2.0),
-    )
+    names = options.pop("model", [])
+    models, how = connected(options, names, temperature=TEMPERATURE)
+    plan = Examination(benchmark, models, sampling=how, **taken(options, Examination))
     configs = [dict(model.config) for model in models]
-    file = benchmark / TRIPLETS if benchmark.is_dir() else benchmark
-    asked = (examination_flags.repeats, examination_flags.check, examination_flags.threshold)
-    options = (configs, str(examination.sampling), *asked)
-    run = flags.run or unnamed("criticbench-run", _contents([str(file)]), *options)
-    job = partial(
-        examine,
-        examination,
-        scoring=counting.scoring,
-        sizes=counting.sizes(),
-    )
+    file = benchmark / TRIPLETS_FILE if benchmark.is_dir() else benchmark
+    told_apart = (configs, str(how), plan.repeats, plan.checks, list(plan.thresholds))
+    run = options.setdefault("run", unnamed("criticbench-run", _contents([str(file)]), *told_apart))
     return carry_out(
-        job,
-        flags,
-        run=run,
-        models=model_flags.model,
-        concurrency=model_flags.max_concurrency,
+        partial(examine, plan, scoring=scoring, sizes=_sizes(size)),
+        options,
+        models=names,
         outcome=lambda item: _examined(item[0], output, run=run, progress=item[1]),
         output=run,
     )
@@ -259,7 +130,8 @@ def report(
     *,
     output: Output = None,
     charts: Literal["svg", "png", "pdf"] | None = None,
-    counting: NumberFlags = NumberFlags(),
+    scoring: Scoring = "strict",
+    size: Sizes = None,
     prices: Path | None = None,
     quiet: Quiet = False,
 ) -> int:
@@ -270,20 +142,31 @@ def report(
         output: Write the report here, a folder: JSON, Markdown, HTML, charts.
         charts: The format of the files of charts beside report.md. By default svg, where
             heedful[charts] is installed.
-        counting: How critiques become numbers.
+        scoring: What a critique without a judgment is: strict: nothing. faithful: "correct".
+        size: A critic's size in billions of parameters, for the scaling chart: NAME=7.
         prices: A file, {"MODEL": {"prompt": 1, "completion": 2}}, dollars per million tokens.
         quiet: Print no tables.
     """
     from heedful.bench.criticbench.report import report as report_runs
+    from heedful.models.pricing import read_prices
 
-    table = RunFlags(prices=prices).price_table([])
-    result = report_runs(
-        runs,
-        scoring=counting.scoring,
-        sizes=counting.sizes(),
-        prices=table,
-    )
+    table = None if prices is None else read_prices(prices)
+    result = report_runs(runs, scoring=scoring, sizes=_sizes(size), prices=table)
     return print_outcome(_examined(result, output, charts=charts), quiet=quiet)
+
+
+def _sizes(texts: Iterable[str] | None) -> dict[str, float]:
+    """Read ``NAME=7``."""
+    sizes: dict[str, float] = {}
+    for text in texts or ():
+        name, _, number = text.rpartition("=")
+        try:
+            sizes[name] = float(number)
+        except ValueError:
+            name = ""
+        if not name:
+            raise UsageError(f"--size {text!r} isn't a size", hint="write --size NAME=7")
+    return sizes
 
 
 def _built(made: Built, *, run: Path, output: Path | None) -> Outcome:
@@ -322,7 +205,7 @@ def _examined(
     result: Mapping[str, Any],
     output: Path | None,
     *,
-    charts: Format | None = None,
+    charts: ChartFormat | None = None,
     run: Path | None = None,
     progress: Progress | None = None,
 ) -> Outcome:

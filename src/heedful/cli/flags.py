@@ -1,34 +1,249 @@
-"""Flags made from the class of options that a command calls."""
+"""Flags made from the options types that commands call: each documented option is a flag.
+
+A command that is decorated with :func:`takes` gets the options that were given as keywords, ready
+to be handed on.
+"""
 
 from __future__ import annotations
 
-from dataclasses import make_dataclass
-from inspect import cleandoc
-from typing import TYPE_CHECKING, Optional
+import builtins
+import inspect
+import json
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    ForwardRef,
+    Literal,
+    NamedTuple,
+    Optional,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    is_typeddict,
+)
 
 from cyclopts import Parameter
 from docstring_parser import parse
 
+from heedful.core.errors import UsageError
+
 if TYPE_CHECKING:
-    from pydantic import BaseModel
+    from collections.abc import Collection, Iterator
+
+C = TypeVar("C", bound=Callable[..., int])
+
+# Flags of single commands that have the same names everywhere.
+Quiet = Annotated[bool, Parameter(name=["--quiet", "-q"], negative="")]
+Output = Annotated[Path | None, Parameter(name=["--output", "-o"])]
+RequiredOutput = Annotated[Path, Parameter(name=["--output", "-o"])]
+Format = Annotated[str | None, Parameter(name=["--format", "-f"])]
+Switch = Annotated[bool, Parameter(negative="")]
+Judge = Annotated[str | None, Parameter(name=["--judge", "-j"])]
+Scoring = Literal["strict", "faithful"]
+Reasoning = Literal["strip", "keep"]
+Models = Annotated[list[str] | None, Parameter(name=["--model", "-m"], negative="")]
+
+NAMES = {
+    "aggregate": ["--aggregate", "-a"],
+    "api_key": ["--api-key", "-k"],
+    "checks": ["--check"],
+    "format": ["--format", "-f"],
+    "headers": ["--header"],
+    "log_file": ["--log-file", "--log_file"],
+    "log_level": ["--log-level", "--log_level"],
+    "max_completion_tokens": ["--max-completion-tokens", "--max_completion_tokens"],
+    "max_concurrency": ["--max-concurrency", "--max_concurrency"],
+    "model": ["--model", "-m"],
+    "output": ["--output", "-o"],
+    "port": ["--port", "-p"],
+    "quiet": ["--quiet", "-q"],
+    "task": ["--task", "-t"],
+    "thresholds": ["--threshold"],
+    "timeout_s": ["--grading-timeout"],
+}
+"""Flags that aren't just named like their option."""
+
+TYPES: dict[str, Any] = {
+    "body": str,
+    "headers": list[str],
+    "model": list[str],
+    "prices": Path,
+    "reasoning": Reasoning,
+}
+"""Types of flags whose option is more than a command line can hold."""
+
+BOTH_WAYS = frozenset(
+    {
+        "balance",
+        "charts",
+        "explain",
+        "gradient_checkpointing",
+        "group_by_length",
+        "keep_adapter",
+        "lora_4bit",
+        "measure",
+    }
+)
+"""Switches that can also be turned off."""
 
 
-def flags_of(settings: type[BaseModel], panel: str) -> type:
-    """Make a flag of each setting, with its type and its text; one that isn't given is ``None``."""
+class FlagGroup(NamedTuple):
+    """A panel of the help, and what its options are taken from: types, or functions.
+
+    All documented options are flags, without some; or only those that are named.
+    """
+
+    title: str
+    sources: tuple[Any, ...]
+    without: Collection[str] = ()
+    only: Collection[str] = ()
+
+    def but(self, *names: str) -> FlagGroup:
+        """Leave out options that a command doesn't have."""
+        return self._replace(without={*self.without, *names})
+
+    def has(self, name: str, documented: Collection[str]) -> bool:
+        """Whether an option is a flag."""
+        return name in (self.only or documented) and name not in self.without
+
+
+def takes(*panels: FlagGroup, **texts: str) -> Callable[[C], C]:
+    """Give a command the flags of panels; ``texts`` replaces what the help says of an option."""
+
+    def decorate(command: C) -> C:
+        flags = {name: flag for panel in panels for name, flag in _flags(panel, texts)}
+        signature = inspect.signature(command)
+        own = [each for each in signature.parameters.values() if each.kind is not each.VAR_KEYWORD]
+        derived = [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None)
+            for name in flags.keys() - {each.name for each in own}
+        ]
+        derived.sort(key=lambda each: list(flags).index(each.name))
+
+        @wraps(command)
+        def run(*args: Any, **given: Any) -> int:
+            return command(*args, **_settled(given, flags))
+
+        run.__signature__ = signature.replace(parameters=[*own, *derived])  # type: ignore[attr-defined]
+        run.__annotations__ = flags | command.__annotations__
+        return run  # type: ignore[return-value]
+
+    return decorate
+
+
+def taken(options: dict[str, Any], kind: type) -> dict[str, Any]:
+    """Take the options of a type out of all that were given."""
+    return {name: options.pop(name) for name in kind.__annotations__ if name in options}
+
+
+def _flags(panel: FlagGroup, texts: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
+    for source in panel.sources:
+        documented = _texts(source) | dict(texts)
+        for name, (hint, default) in _options(source).items():
+            if not panel.has(name, documented):
+                continue
+            kind: Any = TYPES.get(name) or _kind(_resolved(hint, source.__module__))
+            text = documented[name]
+            shown = default if default or type(default) in (int, float) else None
+            if shown is not None and "Default:" not in text:
+                text += f" Default: {shown}."
+            flag = Parameter(
+                name=NAMES.get(name), help=text, negative=None if name in BOTH_WAYS else ""
+            )
+            group = (Parameter(group=panel.title),) if panel.title else ()
+            yield name, Annotated[Optional[kind], flag, *group]  # noqa: UP045 - a value
+
+
+def _texts(source: Any) -> dict[str, str]:
+    """Read what the docstrings of a type and those it inherits from say of each option."""
     texts: dict[str, str] = {}
-    for each in reversed(settings.__mro__):
-        described = parse(cleandoc(vars(each).get("__doc__") or "")).params
-        texts |= {
-            param.arg_name: " ".join((param.description or "").split()) for param in described
-        }
-    fields = []
-    lines = ["Settings.", "", "Attributes:"]
-    for name, field in settings.model_fields.items():
-        fields.append((name, Optional[field.annotation], None))  # noqa: UP045 - a value, not an annotation
-        shown = field.default if field.default or type(field.default) in (int, float) else None
-        known = shown is None or field.is_required() or "Default:" in texts[name]
-        lines.append(f"    {name}: {texts[name]}" + ("" if known else f" Default: {shown}."))
-    made = make_dataclass(settings.__name__, fields, frozen=True, kw_only=True)
-    made.__module__ = __name__  # the parser takes a class of the standard library for a plain value
-    made.__doc__ = "\n".join(lines)
-    return Parameter(name="*", group=panel)(made)
+    for each in reversed(inspect.getmro(source)) if inspect.isclass(source) else [source]:
+        described = parse(inspect.cleandoc(vars(each).get("__doc__") or each.__doc__ or "")).params
+        texts |= {one.arg_name: " ".join((one.description or "").split()) for one in described}
+    return texts
+
+
+def _options(source: Any) -> dict[str, tuple[Any, Any]]:
+    """List the annotation and the default of each option."""
+    if is_typeddict(source):
+        return {name: (hint, None) for name, hint in source.__annotations__.items()}
+    empty = inspect.Parameter.empty
+    return {
+        name: (each.annotation, None if each.default is empty else each.default)
+        for name, each in inspect.signature(source).parameters.items()
+    }
+
+
+class _Names(dict[str, Any]):
+    """The names in a module; one that only type checkers know stands for any value."""
+
+    def __missing__(self, name: str) -> Any:
+        return Any
+
+
+def _resolved(hint: Any, module: str) -> Any:
+    """Evaluate an annotation where it was written."""
+    if isinstance(hint, ForwardRef):
+        return _resolved(hint.__forward_arg__, hint.__forward_module__ or module)
+    if not isinstance(hint, str):
+        return hint
+    known = {"os": os, "Path": Path, "Sequence": Sequence, "Mapping": Mapping}
+    names = _Names({**vars(builtins), **known, **vars(sys.modules[module])})
+    return eval(hint, {}, names)  # noqa: S307 - an annotation of ours
+
+
+def _kind(hint: Any) -> Any:
+    """Choose what a flag takes in the place of an option's type."""
+    parts = [part for part in get_args(hint) if part is not NoneType]
+    if get_origin(hint) not in (Union, UnionType):
+        parts = [hint]
+    if any(get_origin(part) is os.PathLike for part in parts):
+        return Path
+    (kind, *_) = parts
+    if get_origin(kind) in (Sequence, tuple):
+        return list[_kind(get_args(kind)[0])]  # type: ignore[misc]
+    return str if kind is Any else kind
+
+
+def _settled(given: Mapping[str, Any], flags: Mapping[str, Any]) -> dict[str, Any]:
+    """Make options of flags: those that were given, in the form in which Python takes them."""
+    options = {
+        name: value for name, value in given.items() if value is not None or name not in flags
+    }
+    if "headers" in options:
+        options["headers"] = dict(map(_pair, options["headers"]))
+    if "body" in options:
+        options["body"] = _object(options["body"])
+    columns = options.pop("map", None)
+    if columns is not None:
+        if "format" in options:
+            raise UsageError("--map and --format are both given", hint="leave out --format")
+        options["format"] = f"map:{columns}"
+    return options
+
+
+def _pair(header: str) -> tuple[str, str]:
+    name, equals, value = header.partition("=")
+    if not equals or not name.strip():
+        # The value may be a secret, so it is not repeated.
+        hint = "write --header NAME=VALUE"
+        raise UsageError(f"--header {name.strip()!r} has no value", hint=hint)
+    return name.strip(), value
+
+
+def _object(text: str) -> dict[str, Any]:
+    try:
+        value = json.loads(text)
+    except ValueError as error:
+        raise UsageError(f"--body is not JSON: {error}") from error
+    if not isinstance(value, dict):
+        raise UsageError("--body isn't a JSON object", hint='write for example {"top_k": 20}')
+    return value

@@ -1,29 +1,26 @@
-"""Turning flags into a judge, once for all commands that judge."""
+"""Judging, once for all commands that judge: the flags of the judge, and what is printed."""
 
 from __future__ import annotations
 
 import os
 import shlex
-from dataclasses import dataclass, field
-from pathlib import Path  # noqa: TC003 - cyclopts reads annotations at run time
-from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
-
-from cyclopts import Parameter
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from heedful.cli import running
-from heedful.cli.connection import CallFlags, ConnectionFlags, Names, given_flags, options
+from heedful.cli.flags import FlagGroup, Scoring, taken
 from heedful.cli.gates import below, gates
 from heedful.core.errors import UsageError
 from heedful.core.text import amount
+from heedful.jobs.options import EvaluationOptions
+from heedful.judges.options import JudgeOptions
+from heedful.models.options import CONCURRENCY, CallOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
-    from heedful.cli.running import RunFlags
-    from heedful.core.nouns import Scoring
     from heedful.jobs.evaluation import Evaluation
-    from heedful.judges import Judge, JudgeOptions
-
 
 CHECKLIST = "checklist"
 """The name of the judge that calls a model."""
@@ -43,106 +40,46 @@ REPLACED = ("--judge", "-j", "--run", "--limit")
 """Flags that another judge makes useless."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class ProtocolFlags(ConnectionFlags):
-    """How a judge goes about its work.
-
-    Attributes:
-        prompt: plain, short, structured, structured_object, if_critic, advancedif, cfbench or
-            criteria. By default the one that the model's folder names, or plain.
-        prompt_file: A file whose text replaces that of the prompt.
-        system_prompt_file: For advancedif, a file with the text for system steerability; by default
-            that of --prompt-file.
-        explain: Ask for an explanation before each verdict.
-        measure: Tell the model what code counts for a constraint, as facts. Default: as the model's
-            folder says, else no.
-        per_call: Constraints in one call; 1 judges each on its own. Default: as the model's folder
-            says, else all.
-        votes: Independent samples per question; the majority decides.
-        min_confidence: A majority smaller than this share of the votes does not decide.
-        reasks: How often the verdict on a constraint that the reply left out is requested again.
-        reject_contradictions: Leave undecided what code, or the verdict's own explanation,
-            contradicts. Default: such an explanation is only marked.
-        images: The folder of image files that rows name by their paths. Default: no file is read.
-    """
-
-    prompt: str | None = None
-    prompt_file: Path | None = None
-    system_prompt_file: Path | None = None
-    explain: bool = True
-    measure: bool | None = None
-    per_call: int | None = None
-    votes: int = 1
-    min_confidence: float = 0.0
-    reasks: int = 1
-    reject_contradictions: Annotated[bool, Parameter(negative="")] = False
-    images: Path | None = None
-
-
-@Parameter(name="*", group="Model")
-@dataclass(frozen=True, kw_only=True)
-class JudgeFlags(CallFlags, ProtocolFlags):
-    """The model that judges, and how it is called.
-
-    Attributes:
-        model: Who judges (--judge checklist): a name at --base-url, a FOLDER or local:NAME in this
-            process, any:PROVIDER/NAME, or PLUGIN:NAME. Several make a panel: its majority decides.
-        temperature: Default: 0, or 1 with several votes.
-    """
-
-    model: Names = field(default_factory=list)
-    temperature: float | None = None
-
-
-@Parameter(name="*")
-@dataclass(frozen=True, kw_only=True)
-class ResultFlags:
-    """How results are computed and written.
+class ResultOptions(TypedDict, total=False):
+    """How results are computed, and when they are good enough.
 
     Attributes:
         scoring: strict: what the numbers should mean. faithful: what the published code computes.
-        seed: Seed of the random words in faithful IFEval.
-        output: Also write the results here: JSON lines, or .csv for AdvancedIF.
-        replies: Write what the judge replied into results.jsonl too, as judge_reply.
+            Default: strict.
+        seed: Seed of the random words in faithful IFEval. Default: 0.
         min_coverage: Exit with 1 when a smaller share of the verdicts was decided (0 to 1).
         fail_under: Exit with 3 when a rate is lower, as fully_met=0.8; several with commas.
     """
 
-    scoring: Literal["strict", "faithful"] = "strict"
-    seed: int = 0
-    output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None
-    replies: Annotated[bool, Parameter(negative="")] = False
-    min_coverage: float = 0.0
-    fail_under: Annotated[list[str] | None, Parameter(negative="")] = None
+    scoring: Scoring
+    seed: int
+    min_coverage: float
+    fail_under: Sequence[str]
 
 
-def make(names: str | None, model_flags: JudgeFlags, *, scoring: Scoring, seed: int) -> Judge:
-    """Make the judge that the flags describe."""
-    from heedful.judges import make_judge
-
-    return make_judge(names, scoring=scoring, seed=seed, **judge_options(model_flags))
-
-
-def judge_options(model_flags: JudgeFlags) -> JudgeOptions:
-    """Return the options of a judge that the flags give."""
-    from heedful.judges import JudgeOptions
-    from heedful.models.options import CallOptions
-
-    own = JudgeOptions.__annotations__.keys() - CallOptions.__annotations__.keys()
-    return cast("JudgeOptions", given_flags(model_flags, sorted(own)) | options(model_flags))
+JUDGING = FlagGroup("Model", (JudgeOptions, CallOptions))
+RESULTS = FlagGroup("", (ResultOptions, EvaluationOptions))
 
 
 def carry_out(
-    job: Callable[..., Evaluation],
-    flags: RunFlags,
-    model_flags: JudgeFlags,
-    results: ResultFlags,
-    *,
-    run: Path,
+    data: Any, judge: str | None, options: dict[str, Any], *, name: Callable[..., Path]
 ) -> int:
-    """Judge, or count what judging would take, and print what came of it."""
-    limits = gates(results.fail_under or ())
-    _check(flags, model_flags, results)
+    """Judge, or count what judging would take, and print the result.
+
+    ``name`` makes the directory of a run that isn't named, of what tells it from others.
+    """
+    from heedful.jobs.evaluate import evaluate
+    from heedful.judges import make_judge
+
+    limits, least = gates(options.pop("fail_under", ())), options.pop("min_coverage", 0.0)
+    _check(options, least)
+    output, models = options.get("output"), options.get("model", [])
+    options.setdefault("concurrency", options.get("max_concurrency", CONCURRENCY))
+    how = {name: options[name] for name in ("scoring", "seed") if name in options}
+    who = make_judge(judge, **how, **taken(options, JudgeOptions))
+    run = options.setdefault(
+        "run", name(how.get("scoring", "strict"), how.get("seed", 0), dict(who.config))
+    )
 
     def outcome(result: Evaluation) -> running.Outcome:
         from heedful.jobs.evaluate_tables import view
@@ -151,46 +88,35 @@ def carry_out(
         summary = result.summary
         return running.Outcome(
             view=lambda: view(summary, unmet(result)),
-            written=(run / "results.jsonl", run / "summary.json", results.output),
+            written=(run / "results.jsonl", run / "summary.json", output),
             problems=summary["problems"],
             failed=summary["rows"]["failed"],
             names=run / "results.jsonl",
             resumed=result.progress.resumed,
-            complete=is_complete(summary, results.min_coverage),
+            complete=is_complete(summary, least),
             failures=[said for gate in limits if (said := below(gate, summary))],
-            hints=[
-                *_unread(result),
-                *_retry(summary, run),
-                *too_little(summary, results.min_coverage),
-            ],
-            next_step=_next_step(summary, model_flags),
+            hints=[*_unread(result), *_retry(summary, run), *too_little(summary, least)],
+            next_step=_next_step(summary, has_model=bool(models)),
         )
 
-    return running.carry_out(
-        job,
-        flags,
-        run=run,
-        models=model_flags.model,
-        concurrency=model_flags.max_concurrency,
-        outcome=outcome,
-        output=run,
-    )
+    job = partial(evaluate, data, judge=who)
+    return running.carry_out(job, options, models=models, outcome=outcome, output=run)
 
 
-def _check(flags: RunFlags, model_flags: JudgeFlags, results: ResultFlags) -> None:
+def _check(options: Mapping[str, Any], least: float) -> None:
     """Refuse a share that isn't one, and an output that would replace a file that is read."""
-    output, least = results.output, results.min_coverage
     if not 0 <= least <= 1:
         hint = f"give a share, such as {least / 100:g}" if 1 < least <= PERCENT else "from 0 to 1"
         raise UsageError(f"--min-coverage is {least:g}", hint=hint)
+    output, log = options.get("output"), options.get("log_file")
     if output is None:
         return
     from heedful.data.formats.base import refuse_inputs
 
-    if flags.log_file is not None and _same_place(output, flags.log_file):
+    if log is not None and os.path.realpath(output) == os.path.realpath(log):
         raise UsageError("the output is the log", where=str(output), hint="name another file")
-    read = (flags.prices, model_flags.prompt_file, model_flags.system_prompt_file, flags.log_file)
-    refuse_inputs(output, [file for file in read if file is not None])
+    read = ("prices", "prompt_file", "system_prompt_file", "log_file")
+    refuse_inputs(output, [options[name] for name in read if name in options])
 
 
 def _unread(result: Evaluation) -> Iterator[str]:
@@ -220,7 +146,7 @@ def too_little(summary: Mapping[str, Any], min_coverage: float = 0.0) -> Iterato
         yield f"exit code {running.INCOMPLETE}: no verdict was decided"
 
 
-def _next_step(summary: Mapping[str, Any], model_flags: JudgeFlags) -> str:
+def _next_step(summary: Mapping[str, Any], *, has_model: bool) -> str:
     """Name the command for what is missing: constraints, responses, or a model to decide."""
     left, given = summary["needs_model"], summary["constraints"]
     if summary["samples"] and summary["rows"]["read"] and not given:
@@ -231,7 +157,7 @@ def _next_step(summary: Mapping[str, Any], model_flags: JudgeFlags) -> str:
             "no row has a response: --responses FILE names a file that has them, "
             "heedful respond FILE --model NAME -o OUT asks a model for them"
         )
-    if not left or model_flags.model:
+    if not left or has_model:
         return ""
     from heedful.engine.sessions import COMMAND
 
@@ -251,10 +177,6 @@ def _asking_a_model(words: Sequence[str]) -> Iterator[str]:
         if not skip and flag not in REPLACED:
             yield shlex.quote(word)
         skip = not skip and flag in REPLACED and not equals
-
-
-def _same_place(one: Path, other: Path) -> bool:
-    return os.path.realpath(one) == os.path.realpath(other)
 
 
 def is_complete(summary: Mapping[str, Any], min_coverage: float = 0.0) -> bool:

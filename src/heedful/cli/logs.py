@@ -5,11 +5,8 @@ from __future__ import annotations
 import re
 import sys
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
-from pathlib import Path  # noqa: TC003 - cyclopts reads annotations at run time
-from typing import TYPE_CHECKING, Annotated
-
-from cyclopts import Parameter
+from pathlib import Path
+from typing import TYPE_CHECKING, TypedDict
 
 from heedful.cli.terminal import say
 from heedful.core.errors import UsageError
@@ -29,8 +26,7 @@ TIME = b"0000-00-00 00:00:00,000 "
 LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Logs:
+class LogOptions(TypedDict, total=False):
     """The log: its level and its file.
 
     Attributes:
@@ -38,53 +34,52 @@ class Logs:
         log_file: A file that the log is appended to. Default: standard error.
     """
 
-    log_level: Annotated[str | None, Parameter(name=["--log-level", "--log_level"])] = None
-    log_file: Annotated[Path | None, Parameter(name=["--log-file", "--log_file"])] = None
+    log_level: str
+    log_file: Path
 
-    @contextmanager
-    def listening(self) -> Iterator[None]:
-        """Log what happens inside; nothing without a flag that asks for it."""
-        level = (self.log_level or "INFO").upper()
-        if level not in LEVELS:
-            raise UsageError(
-                f"--log-level is {self.log_level!r}", hint=f"give one of {', '.join(LEVELS)}"
-            )
-        if self.log_level is None and self.log_file is None:
-            yield
-            return
-        import logging
 
-        from heedful.core.log import logger
+@contextmanager
+def logged(*, log_level: str | None = None, log_file: Path | None = None) -> Iterator[None]:
+    """Log what happens inside; nothing without a flag that asks for it."""
+    level = (log_level or "INFO").upper()
+    if level not in LEVELS:
+        raise UsageError(f"--log-level is {log_level!r}", hint=f"give one of {', '.join(LEVELS)}")
+    if log_level is None and log_file is None:
+        yield
+        return
+    import logging
 
-        handler: logging.Handler
-        if self.log_file is None:
-            handler = logging.StreamHandler()
-            redrawn = REDRAWN if sys.stderr.isatty() else ""
-            handler.setFormatter(_formatter(redrawn + LINE))
-        else:
-            from heedful.data.formats.base import refuse_run_files
+    from heedful.core.log import logger
 
-            refuse_run_files(self.log_file)
-            _refuse_data(self.log_file)
-            try:
-                handler = _log_file(self.log_file)
-            except OSError as error:
-                raise UsageError(
-                    f"the log cannot be written: {error.strerror}",
-                    where=str(self.log_file),
-                    hint="name another file with --log-file",
-                ) from error
-            handler.setFormatter(_formatter(LINE))
-        before = logger.level
-        logger.setLevel(level)
-        logger.addHandler(handler)
+    handler: logging.Handler
+    if log_file is None:
+        handler = logging.StreamHandler()
+        redrawn = REDRAWN if sys.stderr.isatty() else ""
+        handler.setFormatter(_formatter(redrawn + LINE))
+    else:
+        from heedful.data.formats.base import refuse_run_files
+
+        refuse_run_files(log_file)
+        _refuse_data(log_file)
         try:
-            yield
-        finally:
-            logger.removeHandler(handler)
-            logger.setLevel(before)
-            with suppress(OSError):  # it has been said that the log cannot be written
-                handler.close()
+            handler = _log_file(log_file)
+        except OSError as error:
+            raise UsageError(
+                f"the log cannot be written: {error.strerror}",
+                where=str(log_file),
+                hint="name another file with --log-file",
+            ) from error
+        handler.setFormatter(_formatter(LINE))
+    before = logger.level
+    logger.setLevel(level)
+    logger.addHandler(handler)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(before)
+        with suppress(OSError):  # it has been said that the log cannot be written
+            handler.close()
 
 
 def _formatter(line: str) -> logging.Formatter:
@@ -127,9 +122,3 @@ def _refuse_data(path: Path) -> None:
             where=str(path),
             hint="name another file with --log-file",
         )
-
-
-@Parameter(name="*", group="Log")
-@dataclass(frozen=True, kw_only=True)
-class LogFlags(Logs):
-    """The log's flags, for commands that have no other flags of a run."""

@@ -2,28 +2,37 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import shlex
-from dataclasses import dataclass
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from heedful.cli import judging, terminal
-from heedful.cli.connection import connect
-from heedful.cli.judging import CHECKLIST, JudgeFlags
+from heedful.analysis.meta import meta as measure_judges
+from heedful.analysis.meta.bench import MetaOptions
+from heedful.analysis.meta.sweep import protocols as protocols_of
+from heedful.analysis.meta.sweep import sweep as sweep_protocols
+from heedful.cli import terminal
+from heedful.cli.connection import connected
+from heedful.cli.flags import FlagGroup, Output, Scoring, taken, takes
+from heedful.cli.judging import CHECKLIST, JUDGING
+from heedful.cli.logs import LogOptions, logged
 from heedful.cli.running import (
     PROBLEMS_SHOWN,
-    CostFlags,
-    FormatFlags,
+    ConsoleOptions,
     Outcome,
-    Output,
+    TableOptions,
     print_outcome,
+    read_costs,
 )
 from heedful.core.errors import UsageError
 from heedful.core.text import amount
+from heedful.engine.options import RunOptions
+from heedful.judges.options import JudgeOptions
+from heedful.models.options import CONCURRENCY, CallOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -32,187 +41,125 @@ if TYPE_CHECKING:
     from heedful.models.base import Model
     from heedful.reporting.document import Document
 
+Judges = Annotated[list[str] | None, Parameter(name=["--judge", "-j"], negative="")]
+Runs = Annotated[list[Path] | None, Parameter(negative="", consume_multiple=True)]
+Words = Annotated[list[str] | None, Parameter(negative="", consume_multiple=True)]
 
-@Parameter(name="*")
-@dataclass(frozen=True, kw_only=True)
-class MeasuredFlags:
-    """Whose verdicts are measured, and where they are kept.
+RUNS_FOLDER = Path("heedful-runs")
 
-    Attributes:
-        judge: As for evaluate; give it again for each further judge. recorded (the default, but
-            for runs): what the file holds beside its labels.
-        runs: Runs of evaluate on INPUT, whose verdicts are measured too.
-        probe: Judge again, and count what flips: repeat, order, length; several with commas.
-        folder: Where the judges' runs are kept; the same command again goes on there.
-        retry_failed: Work again on the rows, and pairs of explanations, that failed or were left
-            undecided, and only those.
-    """
-
-    judge: Annotated[list[str] | None, Parameter(name=["--judge", "-j"], negative="")] = None
-    runs: Annotated[list[Path] | None, Parameter(negative="", consume_multiple=True)] = None
-    probe: str | None = None
-    folder: Path = Path("heedful-runs")
-    retry_failed: Annotated[bool, Parameter(negative="")] = False
-
-    def names(self) -> Sequence[str]:
-        """Return the judges that are asked."""
-        if self.judge is None:
-            return [] if self.runs else ["recorded"]
-        return self.judge
+MEASURING = FlagGroup("", (MetaOptions,), only=("by", "truth", "folder", "retry_failed"))
+LABELS = FlagGroup(
+    "Data", (TableOptions, MetaOptions), only=("map", "format", "responses", "reasoning")
+)
+COST = FlagGroup("Run", (RunOptions,), only=("max_cost", "prices", "executor"))
+CONSOLE = FlagGroup("Run", (LogOptions, ConsoleOptions))
 
 
-@Parameter(name="*")
-@dataclass(frozen=True, kw_only=True)
-class LabelFlags(FormatFlags):
-    """How the labels and what they are about are read.
-
-    Attributes:
-        responses: A file with the responses, joined on key or prompt, where INPUT has none.
-        reasoning: strip or keep the reasoning before a response's answer, as in evaluate.
-    """
-
-    responses: Path | None = None
-    reasoning: Literal["strip", "keep"] | None = None
-
-
-@Parameter(name="*")
-@dataclass(frozen=True, kw_only=True)
-class MeasureFlags:
-    """How judges are measured.
-
-    Attributes:
-        scoring: strict: undecided verdicts are left out. faithful: they are met, as IF-RewardBench
-            takes them.
-        seed: For the randomization tests and the order that a probe shows.
-        by: The tag that averages per type go by.
-        correct: Runs without labels by a judge that is measured: correct their rate of
-            constraints met for its errors.
-        arbiter: A model that compares the explanations of two judges, in both orders.
-        truth: Take the verdicts of code as the labels: rules, compiled, or both with a comma.
-        sweep: Try protocols, as per_call=1,3,all votes=1,5 explain=yes,no model=A,B, and choose by
-            accuracy and cost, cascades included; runs: only those of --runs.
-        margin: How many points of accuracy the protocol that --sweep chooses may lose.
-    """
-
-    scoring: Literal["strict", "faithful"] = "strict"
-    seed: int = 0
-    by: str = "task"
-    correct: Annotated[list[Path] | None, Parameter(negative="", consume_multiple=True)] = None
-    arbiter: str | None = None
-    truth: str | None = None
-    sweep: Annotated[list[str] | None, Parameter(negative="", consume_multiple=True)] = None
-    margin: float = 1.0
-
-
+@takes(MEASURING, LABELS, JUDGING, CONSOLE, COST)
 def meta(
-    input: Path,  # noqa: A002 - shown to users as INPUT
+    input: Path,
     /,
     *,
-    judges: MeasuredFlags = MeasuredFlags(),
-    labels: LabelFlags = LabelFlags(),
-    measure: MeasureFlags = MeasureFlags(),
+    judge: Judges = None,
+    runs: Runs = None,
+    probe: str | None = None,
+    scoring: Scoring = "strict",
+    seed: int = 0,
+    correct: Runs = None,
+    arbiter: str | None = None,
+    sweep: Words = None,
+    margin: float = 1.0,
     output: Output = None,
-    model_flags: JudgeFlags = JudgeFlags(),  # noqa: B008 - immutable
-    flags: CostFlags = CostFlags(),  # noqa: B008 - immutable
+    **options: Any,
 ) -> int:
     """Measure judges against known verdicts.
 
     Args:
         input: The file with the labels: its labels, else its annotations, else its critiques.
-        judges: Whose verdicts are measured, and where they are kept.
-        labels: How the labels and what they are about are read.
-        measure: What is measured, and how.
+        judge: As for evaluate; give it again for each further judge. recorded (the default, but
+            for runs): what the file holds beside its labels.
+        runs: Runs of evaluate on INPUT, whose verdicts are measured too.
+        probe: Judge again, and count what flips: repeat, order, length; several with commas.
+        scoring: strict: undecided verdicts are left out. faithful: they are met, as IF-RewardBench
+            takes them.
+        seed: For the randomization tests and the order that a probe shows.
+        correct: Runs without labels by a judge that is measured: correct their rate of
+            constraints met for its errors.
+        arbiter: A model that compares the explanations of two judges, in both orders.
+        sweep: Try protocols, as per_call=1,3,all votes=1,5 explain=yes,no model=A,B, and choose by
+            accuracy and cost; runs: only those of --runs.
+        margin: How many points of accuracy the protocol that --sweep chooses may lose.
         output: Write the numbers to a .json file, or the tables to a .md or .html file.
-        model_flags: The model and how it is called.
-        flags: What it may cost, over all judges, and what is said meanwhile.
     """
-    from heedful.engine.dry_run import dry_run
-    from heedful.engine.progress import Display
-    from heedful.reporting.estimates import estimate_view
+    read = [input, options.get("responses"), *(runs or ()), *(correct or ())]
+    _check_output(output, [path for path in read if path is not None])
+    console = taken(options, ConsoleOptions)
+    judging = taken(options, JudgeOptions)
+    read_costs(options, [*judging.get("model", ()), *([arbiter] if arbiter else ())])
+    options.setdefault("folder", RUNS_FOLDER)
+    options |= {"seed": seed, "runs": runs or (), "correct": correct or ()}
+    options["arbiter"] = None if arbiter is None else _arbiter(arbiter, judging)
+    options["probes"] = [name.strip() for name in probe.split(",")] if probe else ()
+    options["concurrency"] = judging.get("max_concurrency", CONCURRENCY)
+    if sweep is None:
+        names = judge or ([] if runs else ["recorded"])
+        judges = list(_judges(names, scoring, seed, judging))
+        function = partial(measure_judges, input, scoring=scoring, judge=judges)
+    elif scoring != "strict":
+        raise UsageError("--sweep has strict scoring only", hint="leave --scoring out")
+    else:
+        protocols = arms(sweep, judge, judging)
+        function = partial(sweep_protocols, input, protocols, margin=margin / 100)
+    with logged(**taken(options, LogOptions)):
+        summary = _measured(function, options, console)
+    if summary is None:
+        return 0
+    _write(summary, output)
+    reading = {name: options[name] for name in ("format", "responses") if name in options}
+    shown = _swept(summary, input, reading | judging) if sweep else _outcome(summary)
+    outcome = replace(shown, written=[*shown.written, output])
+    return print_outcome(outcome, quiet=console.get("quiet", False))
 
-    responses = [labels.responses] if labels.responses else []
-    _check_output(output, [input, *responses, *(judges.runs or ()), *(measure.correct or ())])
+
+def _arbiter(name: str, judging: Mapping[str, Any]) -> Model:
+    """Connect to the model that compares explanations as to the judge's."""
+    calls = {each: judging[each] for each in CallOptions.__annotations__ if each in judging}
+    (model,), _ = connected(calls, [name])
+    return model
+
+
+def _measured(
+    function: Callable[..., dict[str, Any]], options: dict[str, Any], console: Mapping[str, Any]
+) -> dict[str, Any] | None:
+    """Measure with a line of progress; or only print what it would take."""
+    from heedful.cli.estimates import estimate_view
+    from heedful.engine.dry_run import dry_run
+    from heedful.engine.options import ignore
+    from heedful.engine.progress import Display
+
     display = Display()
-    measure_judges, shared = _function(judges, labels, measure, model_flags)
-    shared |= {
-        "prices": flags.price_table([*model_flags.model, *filter(None, [measure.arbiter])]),
-        "executor": flags.executor,
-        "on_progress": (lambda _: None) if flags.quiet else display,
-    }
+    options["on_progress"] = ignore if "quiet" in console else display
     try:
-        with flags.listening():
-            if flags.dry_run:
-                estimate = dry_run(measure_judges, input, **shared)
-                display.clear()
-                terminal.console().print(estimate_view(estimate, flags.max_cost))
-                return 0
-            summary = measure_judges(
-                input,
-                concurrency=model_flags.max_concurrency,
-                max_cost=flags.max_cost,
-                **shared,
-            )
+        if "dry_run" not in console:
+            return function(**options)
+        estimate = dry_run(function, **options)
     finally:
         display.clear()
-    _write(summary, output)
-    if measure.sweep:
-        return print_outcome(
-            _swept(summary, _reading(input, labels), output, model_flags), quiet=flags.quiet
-        )
-    return print_outcome(_outcome(summary, output), quiet=flags.quiet)
+    terminal.console().print(estimate_view(estimate, options.get("max_cost")))
+    return None
 
 
-def _function(
-    judges: MeasuredFlags, labels: LabelFlags, measure: MeasureFlags, model_flags: JudgeFlags
-) -> tuple[Callable[..., dict[str, Any]], dict[str, Any]]:
-    """Choose the function that measures, and turn flags into its options."""
-    options = _options(judges, labels, measure)
-    options["arbiter"] = _arbiter(measure.arbiter, model_flags)
-    if not measure.sweep:
-        from heedful.analysis.meta import meta as measure_judges
+def _judges(
+    names: Sequence[str], scoring: Scoring, seed: int, options: dict[str, Any]
+) -> Iterator[Any]:
+    """Make the judges; beside one that calls a model, one without gets none."""
+    from heedful.judges import make_judge
 
-        options["scoring"] = measure.scoring
-        options["judge"] = [
-            judging.make(name, judge_flags, scoring=measure.scoring, seed=measure.seed)
-            for name, judge_flags in _each(judges.names(), model_flags)
-        ]
-        return measure_judges, options
-    from heedful.analysis.meta.sweep import sweep
-
-    if measure.scoring != "strict":
-        raise UsageError("--sweep has strict scoring only", hint="leave --scoring out")
-    options["arms"] = arms(measure.sweep, judges.judge, model_flags)
-    options["margin"] = measure.margin / 100
-    return sweep, options
-
-
-def _options(judges: MeasuredFlags, labels: LabelFlags, measure: MeasureFlags) -> dict[str, Any]:
-    """Turn flags into the options that all ways to measure share."""
-    return {
-        "responses": labels.responses,
-        "format": labels.format,
-        "reasoning": labels.reasoning,
-        "seed": measure.seed,
-        "probes": [name.strip() for name in judges.probe.split(",")] if judges.probe else (),
-        "runs": judges.runs or (),
-        "by": measure.by,
-        "correct": measure.correct or (),
-        "truth": measure.truth,
-        "folder": judges.folder,
-        "retry_failed": judges.retry_failed,
-    }
-
-
-def _each(names: Sequence[str], model_flags: JudgeFlags) -> Iterator[tuple[str, JudgeFlags]]:
-    """Pair each judge with its flags: a judge without a model gets no model."""
     calls = [CHECKLIST in name for name in names]
     for name, has_model in zip(names, calls, strict=True):
         none = any(calls) and not has_model
-        yield name, dataclasses.replace(model_flags, model=[]) if none else model_flags
-
-
-def _arbiter(name: str | None, model_flags: JudgeFlags) -> Model | None:
-    return None if name is None else connect(dataclasses.replace(model_flags, model=[name]))[0]
+        own = options | {"model": []} if none else options
+        yield make_judge(name, scoring=scoring, seed=seed, **own)
 
 
 def _check_output(path: Path | None, inputs: Sequence[Path]) -> None:
@@ -249,22 +196,12 @@ def _document(summary: dict[str, Any]) -> Document:
     return document(summary)
 
 
-def _reading(path: Path, labels: LabelFlags) -> list[str]:
-    """Write the words that have evaluate read the same rows."""
-    words = [str(path)]
-    if labels.map is not None:
-        words += ["--map", labels.map]
-    elif labels.format is not None:
-        words += ["--format", labels.format]
-    if labels.responses is not None:
-        words += ["--responses", str(labels.responses)]
-    return words
-
-
 def _swept(
-    summary: dict[str, Any], data: Sequence[str], output: Path | None, model_flags: JudgeFlags
+    summary: dict[str, Any],
+    data: Path,
+    options: Mapping[str, Any],
 ) -> Outcome:
-
+    chosen = next(each for each in summary["protocols"] if each["name"] == summary["chosen"])
     undecided = [
         f"{each['name']}: no verdict was decided"
         for each in summary["protocols"]
@@ -272,16 +209,16 @@ def _swept(
     ]
     return Outcome(
         view=lambda: _document(summary).terminal(),
-        written=[*(each["run"] for each in summary["protocols"]), output],
+        written=[*(each["run"] for each in summary["protocols"])],
         problems=summary["problems"],
         failed=len(summary["problems"]),
         hints=undecided,
         complete=not (undecided or summary["rows"]["failed"]),
-        next_step="\n  ".join(commands(summary, data, model_flags)),
+        next_step=_command(data, {**options, **chosen["settings"]}) if chosen["settings"] else "",
     )
 
 
-def _outcome(summary: dict[str, Any], output: Path | None) -> Outcome:
+def _outcome(summary: dict[str, Any]) -> Outcome:
     from heedful.analysis.meta.tables import view
 
     compared = summary.get("explanations") or {"rows": {"failed": 0}, "problems": [], "run": None}
@@ -296,7 +233,7 @@ def _outcome(summary: dict[str, Any], output: Path | None) -> Outcome:
     undecided = _undecided(summary)
     return Outcome(
         view=lambda: view(summary),
-        written=[*(judge["run"] for judge in summary["judges"]), compared["run"], output],
+        written=[*(judge["run"] for judge in summary["judges"]), compared["run"]],
         problems=[*summary["problems"], *problems],
         failed=len(summary["problems"]) + failed,
         hints=[*([retry] if failed else []), *undecided],
@@ -325,10 +262,10 @@ _SWITCHES = ("explain", "measure")
 _WORDS = {"yes": True, "no": False}
 
 
-def arms(words: Sequence[str], judges: Sequence[str] | None, flags: JudgeFlags) -> list[SweepArm]:
+def arms(
+    words: Sequence[str], judges: Sequence[str] | None, options: dict[str, Any]
+) -> list[SweepArm]:
     """Make the protocols that the command line names."""
-    from heedful.analysis.meta.sweep import protocols
-
     if list(words) == [RUNS]:
         return []
     axes: dict[str, list[Any]] = {} if judges is None else {"judge": list(judges)}
@@ -344,7 +281,7 @@ def arms(words: Sequence[str], judges: Sequence[str] | None, flags: JudgeFlags) 
             hint = f"write all of its values at once: {key}=A,B"
             raise UsageError(f"--sweep has {key} twice", hint=hint)
         axes[key] = [_value(key, each.strip()) for each in values.split(",") if each.strip()]
-    return protocols(axes, **judging.judge_options(flags))
+    return protocols_of(axes, **options)
 
 
 def _value(name: str, word: str) -> Any:
@@ -363,52 +300,26 @@ def _value(name: str, word: str) -> Any:
         raise UsageError(f"--sweep {name}={word} isn't a number") from error
 
 
-def commands(summary: Mapping[str, Any], data: Sequence[str], flags: JudgeFlags) -> Iterator[str]:
-    """Write the commands that run the chosen protocol, one a line.
-
-    A cascade is two: the large judge reads what the small one has decided, and decides the rest.
-    """
-    protocols = {each["name"]: each for each in summary["protocols"]}
-    chosen = protocols[summary["chosen"]]
-    cascade = chosen["cascade"]
-    if cascade is None:
-        if chosen["settings"]:
-            yield _command(data, chosen["settings"], flags)
-        return
-    small, large = protocols[cascade["small"]], protocols[cascade["large"]]
-    threshold = cascade["threshold"]
-    if small["settings"] and large["settings"] and threshold is not None:
-        run = "heedful-runs/small"
-        # The least number of few digits that is not above the threshold.
-        least = f"{threshold - 5e-7:.6f}"
-        first = _command(data, small["settings"], flags)
-        yield f"{first} --min-confidence {least} --run {run}"
-        yield _command([f"{run}/results.jsonl"], large["settings"], flags, before="recorded,")
-
-
-def _command(
-    data: Sequence[str], settings: Mapping[str, Any], flags: JudgeFlags, *, before: str = ""
-) -> str:
+def _command(data: Path, options: dict[str, Any]) -> str:
+    """Write the command that evaluates data by a protocol."""
     from heedful.engine.sessions import without_secrets
 
-    default = type(flags)()
-    given = {
-        each.name: getattr(flags, each.name)
-        for each in dataclasses.fields(flags)
-        if each.name != "api_key" and getattr(flags, each.name) != getattr(default, each.name)
-    }
-    merged = given | dict(settings)
-    judge = merged.pop("judge", "checklist")
-    words = ["heedful", "evaluate", *data, "--judge", f"{before}{judge}"]
-    for name, value in merged.items():
+    judge = options.pop("judge", CHECKLIST)
+    options.pop("api_key", None)
+    words = ["heedful", "evaluate", str(data), "--judge", str(judge)]
+    for name, value in options.items():
         words += _flag(name, value)
     return " ".join(map(shlex.quote, without_secrets(words)))
 
 
 def _flag(name: str, value: Any) -> Iterator[str]:
+    if name == "headers":
+        for header, text in value.items():
+            yield from ("--header", f"{header}={text}")
+        return
     written = f"--{name.replace('_', '-')}"
     if isinstance(value, bool):
         yield written if value else f"--no-{written[2:]}"
     elif value is not None:
         for each in value if isinstance(value, list) else [value]:
-            yield from (written, str(each))
+            yield from (written, json.dumps(each) if isinstance(each, dict) else str(each))

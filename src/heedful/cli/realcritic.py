@@ -2,131 +2,74 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path  # noqa: TC003 - cyclopts reads annotations at run time
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
-from cyclopts import Parameter
-
-from heedful.cli.connection import CallFlags, Names, connect, sampling
-from heedful.cli.running import (
-    Outcome,
-    Output,
-    Quiet,
-    RequiredOutput,
-    RunFlags,
-    carry_out,
-    print_outcome,
-)
+from heedful.bench.realcritic.build import Pool
+from heedful.bench.realcritic.run import Grading, RealCriticPlan
+from heedful.cli.connection import MODEL, connected
+from heedful.cli.flags import FlagGroup, Output, Quiet, RequiredOutput, Scoring, taken, takes
+from heedful.cli.running import RUN, Outcome, carry_out, print_outcome
 from heedful.core.errors import UsageError
 from heedful.core.text import amount
 
 if TYPE_CHECKING:
-    from heedful.bench.realcritic.run import Grading, Results
-    from heedful.models import Model
+    from heedful.bench.realcritic.run import Results
+
+GRADING = FlagGroup("Grading", (Grading,))
+CRITIQUES = FlagGroup("", (RealCriticPlan,), only=("rounds",))
+POOL = FlagGroup("", (Pool,), only=("cap", "seed"))
+WHO = "Who is asked: a critic each, or for build a pool of two or more."
 
 
-@Parameter(name="*", group="Model")
-@dataclass(frozen=True, kw_only=True)
-class RealCriticFlags(CallFlags):
-    """The models, and how they are called.
-
-    Attributes:
-        model: Who is asked: a critic each, or for build a pool of two or more.
-    """
-
-    model: Names = field(default_factory=list)
-
-
-@Parameter(name="*", group="Grading")
-@dataclass(frozen=True, kw_only=True)
-class GradingFlags:
-    """How answers are compared.
-
-    Attributes:
-        grading_timeout: Seconds that comparing one answer may take; longer is undecided.
-        workers: Processes that compare answers. Default: one per core.
-        accept_choice_text: Take a choice in words for its letter.
-    """
-
-    grading_timeout: float = 5.0
-    workers: int | None = None
-    accept_choice_text: Annotated[bool, Parameter(negative="")] = False
-
-    def grading(self) -> Grading:
-        """Say it to the graders."""
-        from heedful.bench.realcritic.run import Grading
-
-        return Grading(self.grading_timeout, self.workers, self.accept_choice_text)
-
-
-@Parameter(name="*")
-@dataclass(frozen=True, kw_only=True)
-class CritiquingFlags:
-    """The critiques: of which solutions, how many, and the model that checks them.
-
-    Attributes:
-        modes: direct (the critic's own solution), self (critiques of that), cross (of the given
-            solution); with commas.
-        rounds: Critiques of each solution, the history kept; from 2 on, iterative critique.
-        check_model: A model that marks critiques which took a shortcut; it is asked like the
-            critics are.
-        prompts: A folder with prompts of your own: direct.txt, critique.txt, again.txt, check.txt,
-            and critique.system.txt and so on for system turns.
-    """
-
-    modes: str = "direct,self,cross"
-    rounds: int = 1
-    check_model: str | None = None
-    prompts: Path | None = None
-
-
+@takes(CRITIQUES, MODEL, GRADING, RUN, model=WHO)
 def run(
     files: list[Path],
     /,
     *,
-    critiquing: CritiquingFlags = CritiquingFlags(),
-    scoring: Literal["strict", "faithful"] = "strict",
+    modes: str = "direct,self,cross",
+    check_model: str | None = None,
+    prompts: Path | None = None,
+    scoring: Scoring = "strict",
     labels: Literal["shipped", "corrected"] = "shipped",
-    model_flags: RealCriticFlags = RealCriticFlags(),
-    comparing: GradingFlags = GradingFlags(),
-    flags: RunFlags = RunFlags(),  # noqa: B008 - immutable
+    **options: Any,
 ) -> int:
     """Have critics criticise and correct solutions, and grade the corrections.
 
     Args:
         files: RealCritic's files (question, gt, reasoning) or ProcessBench's, one a set.
-        critiquing: The critiques: of which solutions, how many, and the model that checks them.
+        modes: direct (the critic's own solution), self (critiques of that), cross (of the given
+            solution); with commas.
+        check_model: A model that marks critiques which took a shortcut; it is asked like the
+            critics are.
+        prompts: A folder with prompts of your own: direct.txt, critique.txt, again.txt, check.txt,
+            and critique.system.txt and so on for system turns.
         scoring: Scoring of the table: strict, or faithful (as the published code counts).
         labels: Labels for the table: corrected takes people's verdicts on given solutions of
             the published sets where code had erred or could not decide.
-        model_flags: The models and how they are called.
-        comparing: How answers are compared.
-        flags: How the job is run.
     """
     from heedful.bench.realcritic.prompts import Prompts
-    from heedful.bench.realcritic.run import RealCriticPlan, run_realcritic
+    from heedful.bench.realcritic.run import run_realcritic
 
-    modes = [mode.strip() for mode in critiquing.modes.split(",")]
+    critics = options.pop("model", [])
+    names = [*critics, *([] if check_model is None else [check_model])]
+    models, how = connected(options, names)
     plan = RealCriticPlan(
         files=files,
-        critics=connect(model_flags),
-        modes=modes,  # type: ignore[arg-type]  # RealCriticPlan looks
-        rounds=critiquing.rounds,
-        checker=_checker(model_flags, critiquing.check_model),
-        sampling=sampling(model_flags),
-        grading=comparing.grading(),
-        prompts=Prompts.read(critiquing.prompts),
+        critics=models[: len(critics)],
+        modes=[mode.strip() for mode in modes.split(",")],  # type: ignore[misc]  # it looks
+        checker=None if check_model is None else models[-1],
+        sampling=how,
+        grading=Grading(**taken(options, Grading)),
+        prompts=Prompts.read(prompts),
+        **taken(options, RealCriticPlan),
     )
-    run = flags.run or plan.default_run()
-
+    run = options.setdefault("run", plan.default_run())
     return carry_out(
         partial(run_realcritic, plan),
-        flags,
-        run=run,
-        models=[*model_flags.model, *filter(None, [critiquing.check_model])],
-        concurrency=model_flags.max_concurrency,
+        options,
+        models=names,
         outcome=partial(_graded, run=run, scoring=scoring, labels=labels),
         output=run,
     )
@@ -136,7 +79,7 @@ def _graded(
     results: Results,
     *,
     run: Path,
-    scoring: Literal["strict", "faithful"],
+    scoring: Scoring,
     labels: Literal["shipped", "corrected"],
 ) -> Outcome:
     """Lay out the result of a run."""
@@ -166,7 +109,7 @@ def report(
     *,
     output: Output = None,
     charts: Literal["svg", "png", "pdf"] | None = None,
-    scoring: Literal["strict", "faithful"] = "strict",
+    scoring: Scoring = "strict",
     labels: Literal["shipped", "corrected"] = "shipped",
     quiet: Quiet = False,
 ) -> int:
@@ -194,16 +137,13 @@ def report(
     return print_outcome(Outcome(view=made.terminal, written=written), quiet=quiet)
 
 
+@takes(POOL, MODEL, GRADING, RUN, model=WHO)
 def build(
     sources: list[str],
     /,
     *,
     output: RequiredOutput,
-    cap: int = 300,
-    seed: int = 0,
-    model_flags: RealCriticFlags = RealCriticFlags(),
-    comparing: GradingFlags = GradingFlags(),
-    flags: RunFlags = RunFlags(),  # noqa: B008 - immutable
+    **options: Any,
 ) -> int:
     """Build sets of solutions to criticise from a pool of models, as RealCritic was built.
 
@@ -211,17 +151,14 @@ def build(
         sources: Problems, one a set: GSM8K, MATH, TruthfulQA or RealCritic files, or
             hf:OWNER/NAME:CONFIG@SPLIT.
         output: The folder for SET.jsonl and manifest.json.
-        cap: Questions of a set at most; a set with more is sampled.
-        seed: Seed of the random choices.
-        model_flags: The models and how they are called.
-        comparing: How answers are compared.
-        flags: How the job is run.
     """
-    from heedful.bench.realcritic.build import Pool, build_realcritic
+    from heedful.bench.realcritic.build import build_realcritic
 
-    models = connect(model_flags)
-    pool = Pool(sources, models, cap, seed, sampling(model_flags), comparing.grading())
-    run = flags.run or pool.default_run()
+    names = options.pop("model", [])
+    models, how = connected(options, names)
+    grading = Grading(**taken(options, Grading))
+    pool = Pool(sources, models, sampling=how, grading=grading, **taken(options, Pool))
+    options.setdefault("run", pool.default_run())
 
     def outcome(manifest: dict[str, Any]) -> Outcome:
         from heedful.bench.realcritic.tables import build_document
@@ -240,20 +177,8 @@ def build(
 
     return carry_out(
         partial(build_realcritic, pool, output),
-        flags,
-        run=run,
-        models=model_flags.model,
-        concurrency=model_flags.max_concurrency,
+        options,
+        models=names,
         outcome=outcome,
         output=output,
     )
-
-
-def _checker(model_flags: RealCriticFlags, name: str | None) -> Model | None:
-    """Make the post-check's model, asked over the same connection."""
-    if name is None:
-        return None
-    from dataclasses import replace
-
-    (model,) = connect(replace(model_flags, model=[name]))
-    return model

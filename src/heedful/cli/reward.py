@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from pathlib import Path  # noqa: TC003 - cyclopts reads annotations at run time
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict
 
 from cyclopts import Parameter
 
-from heedful.cli.running import Outcome, Output, Quiet, RequiredOutput, print_outcome
+from heedful.cli.flags import FlagGroup, Output, Quiet, RequiredOutput, takes
+from heedful.cli.running import Outcome, print_outcome
 from heedful.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -34,18 +34,17 @@ def gate_names(gates: str) -> str | list[str]:
     return gates if gates in ("all", "none") else [name.strip() for name in gates.split(",")]
 
 
-@Parameter(name="*", group="The reward")
-@dataclass(frozen=True, kw_only=True)
-class RewardFlags:
+class RewardOptions(TypedDict, total=False):
     """How verdicts become a reward.
 
     Attributes:
         aggregate: fraction of the constraints met; all_or_nothing; hybrid, the mean of the two;
             psr, CFBench's by priority; weighted by the field weight of the constraints; gate: the
-            fraction met of what has no check, but 0 where code found anything unmet.
+            fraction met of what has no check, but 0 where code found anything unmet. Default:
+            fraction.
         gates: The plain signs of gaming for which a response gets 0: all, none, or names, with
             commas: empty, near_empty, cut_off, too_long, repetition, echo, self_grading,
-            addresses_judge, refusal, language, too_short.
+            addresses_judge, refusal, language, too_short. Default: all.
         guards: 0 for a response that grades itself or whose text breaks off, as code sees it; the
             gate cut_off goes by the model's finish reason.
         judge_empty: Judge empty and near-empty responses: turns these two gates off.
@@ -53,70 +52,60 @@ class RewardFlags:
             is left out.
         length_free: Characters that cost nothing; with --length-full a penalty for longer ones.
         length_full: Characters from which the penalty is whole; it grows in proportion between.
-        length_penalty: The largest penalty.
+        length_penalty: The largest penalty. Default: 1.
     """
 
-    aggregate: Annotated[Aggregates, Parameter(name=["--aggregate", "-a"])] = "fraction"
-    gates: str = "all"
-    guards: Annotated[bool, Parameter(negative="")] = False
-    judge_empty: Annotated[bool, Parameter(negative="")] = False
-    undecided: float | None = None
-    length_free: int | None = None
-    length_full: int | None = None
-    length_penalty: float = 1.0
-
-    def terms(self, aggregate: str | None = None) -> Terms:
-        """Make the terms, with another aggregate where one is named."""
-        from heedful.rewards.terms import terms
-
-        guards: Literal["code", "off"] = "code" if self.guards else "off"
-        return terms(
-            aggregate or self.aggregate,
-            guards,
-            self._length(),
-            self.undecided,
-            judge_empty=self.judge_empty,
-            gates=gate_names(self.gates),
-        )
-
-    def _length(self) -> LengthPenalty | None:
-        from heedful.rewards.terms import LengthPenalty
-
-        if self.length_free is None and self.length_full is None:
-            return None
-        if self.length_full is None:
-            raise UsageError("--length-free is given without --length-full", hint="give both")
-        return LengthPenalty(self.length_free or 0, self.length_full, self.length_penalty)
+    aggregate: Aggregates
+    gates: str
+    guards: bool
+    judge_empty: bool
+    undecided: float
+    length_free: int
+    length_full: int
+    length_penalty: float
 
 
-@Parameter(name="*")
-@dataclass(frozen=True, kw_only=True)
-class PairingFlags:
-    """Which responses become a pair.
-
-    Attributes:
-        margin: The least difference between the two rewards of a pair; they always differ.
-        pairs: Pairs for an instruction at most; each response is in one of them at most.
-        ties: Which of several responses with the same reward: any, or the two whose lengths differ
-            least.
-        seed: For random ties.
-    """
-
-    margin: float = 0.0
-    pairs: int = 1
-    ties: Literal["random", "length"] = "random"
-    seed: int = 0
+REWARD = FlagGroup("The reward", (RewardOptions,))
 
 
+def terms_of(options: dict[str, Any], aggregate: str | None = None) -> Terms:
+    """Make the terms of a reward, with another aggregate where one is named."""
+    from heedful.rewards.terms import terms
+
+    return terms(
+        aggregate or options.get("aggregate", "fraction"),
+        "code" if "guards" in options else "off",
+        _length(options),
+        options.get("undecided"),
+        judge_empty=options.get("judge_empty", False),
+        gates=gate_names(options.get("gates", "all")),
+    )
+
+
+def _length(options: dict[str, Any]) -> LengthPenalty | None:
+    from heedful.rewards.terms import LengthPenalty
+
+    if "length_full" in options:
+        most = options.get("length_penalty", 1.0)
+        return LengthPenalty(options.get("length_free", 0), options["length_full"], most)
+    if "length_free" in options:
+        raise UsageError("--length-free is given without --length-full", hint="give both")
+    return None
+
+
+@takes(REWARD)
 def pairs(
     judged: list[Path],
     /,
     *,
     output: RequiredOutput,
     to: Layouts | None = None,
-    pairing: PairingFlags = PairingFlags(),
+    margin: float = 0.0,
+    pairs: int = 1,
+    ties: Literal["random", "length"] = "random",
+    seed: int = 0,
     quiet: Quiet = False,
-    rewarding: RewardFlags = RewardFlags(),
+    **options: Any,
 ) -> int:
     """Make preference pairs for DPO: the best and the worst response to each instruction.
 
@@ -125,26 +114,29 @@ def pairs(
         output: Where the pairs go: JSON lines of TRL's conversational format; with --to a folder.
         to: Write a data set with its card: trl (conversational JSON lines), parquet (the same
             columns, for Hugging Face datasets), alpaca or sharegpt (LLaMA-Factory), openai.
-        pairing: Which responses become a pair.
+        margin: The least difference between the two rewards of a pair; they always differ.
+        pairs: Pairs for an instruction at most; each response is in one of them at most.
+        ties: Which of several responses with the same reward: any, or the two whose lengths differ
+            least.
+        seed: For random ties.
         quiet: Print no numbers.
-        rewarding: How verdicts become a reward.
     """
     from heedful.rewards.policy_pairs import make_pairs
 
-    terms = rewarding.terms()
     summary = make_pairs(
         judged,
-        terms,
+        terms_of(options),
         output=output,
-        margin=pairing.margin,
-        pairs=pairing.pairs,
-        ties=pairing.ties,
-        seed=pairing.seed,
+        margin=margin,
+        pairs=pairs,
+        ties=ties,
+        seed=seed,
         to=to,
     )
     return _finish(summary, "pairs", output, done=summary["pairs"] > 0, quiet=quiet)
 
 
+@takes(REWARD)
 def best(
     judged: list[Path],
     /,
@@ -154,7 +146,7 @@ def best(
     ties: Literal["random", "first", "shortest"] = "random",
     seed: int = 0,
     quiet: Quiet = False,
-    rewarding: RewardFlags = RewardFlags(),
+    **options: Any,
 ) -> int:
     """Keep the best of the responses to each instruction.
 
@@ -166,14 +158,14 @@ def best(
         ties: Which of several best ones: any, the first in the file, or the shortest.
         seed: For random ties.
         quiet: Print no numbers.
-        rewarding: How verdicts become a reward.
     """
     from heedful.rewards.policy_pairs import best as keep
 
-    summary = keep(judged, rewarding.terms(), output=output, ties=ties, seed=seed, to=to)
+    summary = keep(judged, terms_of(options), output=output, ties=ties, seed=seed, to=to)
     return _finish(summary, "best", output, done=summary["written"] > 0, quiet=quiet)
 
 
+@takes(REWARD)
 def stats(
     judged: list[Path],
     /,
@@ -182,7 +174,7 @@ def stats(
     other_aggregate: Aggregates | None = None,
     output: Output = None,
     quiet: Quiet = False,
-    rewarding: RewardFlags = RewardFlags(),
+    **options: Any,
 ) -> int:
     """Describe a reward: distribution, groups without signal, best of n, length, agreement.
 
@@ -192,7 +184,6 @@ def stats(
         other_aggregate: The second reward's aggregate; alone it compares two aggregates.
         output: Write the numbers here, as JSON.
         quiet: Print no numbers.
-        rewarding: How verdicts become a reward.
     """
     from heedful.data.formats.base import write_json
     from heedful.jobs.results import check_folder
@@ -202,8 +193,8 @@ def stats(
         check_folder(output, [*judged, *(other or ())])
     second = None
     if other is not None or other_aggregate is not None:
-        second = (other or judged, rewarding.terms(other_aggregate))
-    summary = statistics(judged, rewarding.terms(), other=second)
+        second = (other or judged, terms_of(options, other_aggregate))
+    summary = statistics(judged, terms_of(options), other=second)
     if output is not None:
         write_json(output, summary)
     return _finish(summary, "stats", output, done=summary["mean"] is not None, quiet=quiet)

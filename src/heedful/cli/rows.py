@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from heedful.cli.running import Outcome, carry_out, print_outcome
+from heedful.cli.running import Outcome, carry_out, part, print_outcome
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -14,39 +14,41 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-    from heedful.cli.connection import CallFlags
-    from heedful.cli.running import PartFlags, RunFlags
     from heedful.jobs.rows import Generation
 
 
 def add_to_rows(
-    function: Callable[..., Generation],
+    function: Callable[..., Any],
     inputs: Sequence[Path],
     output: Path | None,
+    options: dict[str, Any],
+    models: Sequence[str],
     *,
-    name: tuple[object, ...],
-    data: PartFlags,
-    model_flags: CallFlags,
-    flags: RunFlags,
+    told_apart: tuple[object, ...],
+    outcome: Callable[[Any, Path | None, Path], Outcome] | None = None,
 ) -> int:
-    """Run a job that adds something to the rows of a file, and print its result."""
+    """Run a job that adds something to the rows of a file, and print its result.
+
+    ``told_apart`` is what tells runs that aren't named from others on the same rows.
+    """
     from heedful.cli.files import readable
     from heedful.engine.inputs import default_run
 
     files = readable(inputs)
-
+    if "run" not in options:
+        reading = (options.get("format"), options.get("task"), *part(options))
+        options["run"] = default_run(files, None, *told_apart, *reading)
+    run, lay_out = options["run"], outcome or _outcome
     return carry_out(
-        partial(function, files, output=output, **data.reading()),
-        flags,
-        run=flags.run or default_run(files, None, *name, *data.part()),
-        models=model_flags.model,
-        concurrency=model_flags.max_concurrency,
-        outcome=partial(_outcome, output=output),
+        partial(function, files, output=output),
+        options,
+        models=models,
+        outcome=lambda result: lay_out(result, output, run),
         output=output,
     )
 
 
-def _outcome(result: Generation, output: Path | None) -> Outcome:
+def _outcome(result: Generation, output: Path | None, run: Path) -> Outcome:
     from heedful.jobs.rows_tables import view
 
     return rows_outcome(
@@ -54,7 +56,7 @@ def _outcome(result: Generation, output: Path | None) -> Outcome:
         lambda: view(result.summary),
         resumed=result.progress.resumed,
         hopeless=result.progress.hopeless,
-        run=result.directory,
+        run=run,
         names=output,
         written=(output,),
     )

@@ -8,31 +8,22 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
-
-from cyclopts import Parameter
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 from heedful.cli import terminal
-from heedful.cli.logs import Logs
+from heedful.cli.flags import FlagGroup, taken
+from heedful.cli.logs import LogOptions, logged
 from heedful.core.errors import UsageError
 from heedful.core.text import amount
+from heedful.engine.options import ReadingOptions, RunOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from rich.console import RenderableType
 
-    from heedful.models import Price
-
 T = TypeVar("T")
-
-# Fields of flags that others inherit are read with the names of the heir's module, so they can't
-# use these.
-Quiet = Annotated[bool, Parameter(name=["--quiet", "-q"], negative="")]
-Output = Annotated[Path | None, Parameter(name=["--output", "-o"])]
-RequiredOutput = Annotated[Path, Parameter(name=["--output", "-o"])]
-FormatName = Annotated[str | None, Parameter(name=["--format", "-f"])]
 
 INCOMPLETE = 1
 """The exit code for: done, but some of the input is not in the numbers."""
@@ -42,135 +33,40 @@ FAILED = 3
 
 PROBLEMS_SHOWN = 5
 
+PART = ("limit", "sample", "reasoning")
+"""Options that say which part of the data is read, and how much of each response."""
 
-@Parameter(name="*", group="Data")
-@dataclass(frozen=True, kw_only=True)
-class FormatFlags:
-    """The format of the input.
+
+class TableOptions(TypedDict, total=False):
+    """A table as input.
 
     Attributes:
-        format: The format of INPUT; detected from the file by default.
         map: Columns of any table as fields: question=prompt,answer=response,rubric=checklist.
     """
 
-    format: Annotated[str | None, Parameter(name=["--format", "-f"])] = None
-    map: str | None = None
-
-    def __post_init__(self) -> None:
-        """Make the mapping the format, by which all that follows goes."""
-        if self.map is None:
-            return
-        if self.format is not None:
-            raise UsageError("--map and --format are both given", hint="leave out --format")
-        object.__setattr__(self, "format", f"map:{self.map}")
+    map: str
 
 
-@Parameter(name="*", group="Data")
-@dataclass(frozen=True, kw_only=True)
-class DataFlags(FormatFlags):
-    """How the input is read.
-
-    Attributes:
-        task: Keep only this task's rows (AdvancedIF).
-    """
-
-    task: Annotated[str | None, Parameter(name=["--task", "-t"])] = None
-
-
-@Parameter(name="*", group="Data")
-@dataclass(frozen=True, kw_only=True)
-class PartFlags(DataFlags):
-    """Which rows of the input are taken.
-
-    Attributes:
-        limit: Take only the first N rows.
-        sample: Take N rows at random, by --seed where the command has it.
-        reasoning: strip: set the reasoning before a response's answer apart (the default, but for
-            --scoring faithful). keep: leave it in the response.
-    """
-
-    limit: int | None = None
-    sample: int | None = None
-    reasoning: str | None = None
-
-    def reading(self) -> dict[str, Any]:
-        """Return the options that say how the input is read."""
-        return {
-            "format": self.format,
-            "task": self.task,
-            "limit": self.limit,
-            "sample": self.sample,
-            "reasoning": self.reasoning,
-        }
-
-    def part(self) -> list[str]:
-        """Name what is read, as in the name of a run; nothing where all is by default."""
-        named = {"limit": self.limit, "sample": self.sample, "reasoning": self.reasoning}
-        return [f"{name} {number}" for name, number in named.items() if number is not None]
-
-
-@Parameter(name="*", group="Run")
-@dataclass(frozen=True, kw_only=True)
-class CostFlags(Logs):
-    """The limits on cost, and the output.
+class ConsoleOptions(TypedDict, total=False):
+    """What a command does and prints.
 
     Attributes:
         dry_run: Only count the calls, tokens and dollars that the run would take.
-        max_cost: Stop before more dollars are spent than this, over all sessions of the run.
-        prices: A file, {"MODEL": {"prompt": 1, "completion": 2}}, in dollars per million tokens.
-        executor: Where models are called: local, from this process; processes, from several on this
-            machine (evaluate, rejudge and meta); ray, from the workers of a Ray cluster; batch,
-            through the provider's batch endpoint, at half the price and within a day.
         quiet: Print no results and no progress.
     """
 
-    dry_run: Annotated[bool, Parameter(negative="")] = False
-    max_cost: float | None = None
-    prices: Path | None = None
-    executor: str = "local"
-    quiet: Annotated[bool, Parameter(name=["--quiet", "-q"], negative="")] = False
-
-    def price_table(self, models: Iterable[str]) -> Mapping[str, Price] | None:
-        """Read the prices; ``None`` stands for heedful's own."""
-        if self.prices is None and self.max_cost is None:
-            return None
-        from heedful.engine.budget import check_limit, refuse_unpriced
-        from heedful.models.pricing import PRICES, read_prices
-
-        prices = PRICES if self.prices is None else read_prices(self.prices)
-        if self.max_cost is not None:
-            check_limit(self.max_cost)
-            refuse_unpriced(models, prices)
-        return prices
+    dry_run: bool
+    quiet: bool
 
 
-@Parameter(name="*", group="Run")
-@dataclass(frozen=True, kw_only=True)
-class RunFlags(CostFlags):
-    """How a job is run; the options of :class:`heedful.RunOptions`, but for the concurrency.
+DATA = FlagGroup("Data", (TableOptions, ReadingOptions), {"exclude_generation_failures"})
+WHOLE_DATA = DATA.but("limit", "sample", "reasoning")
+RUN = FlagGroup("Run", (LogOptions, ConsoleOptions, RunOptions), {"concurrency", "on_progress"})
 
-    Attributes:
-        run: The run's directory; the same command resumes it. Default: heedful-runs/NAME.
-        retry_failed: Work again on the rows that failed or were left undecided, and only those.
-        reuse: Reuse the answers stored in another run, such as one over fewer rows.
-        prefix_cache: Tokens that --dry-run takes the server's prefix cache to hold.
-    """
 
-    run: Path | None = None
-    retry_failed: Annotated[bool, Parameter(negative="")] = False
-    reuse: Annotated[Path | None, Parameter(name="--reuse")] = None
-    prefix_cache: int = 400_000
-
-    def options(self, models: Sequence[str]) -> dict[str, Any]:
-        """Return the options of :class:`heedful.RunOptions` that the flags give."""
-        return {
-            "retry_failed": self.retry_failed,
-            "reuse": self.reuse,
-            "prefix_cache": self.prefix_cache,
-            "executor": self.executor,
-            "max_cost": self.max_cost,
-            "prices": self.price_table(models),
-        }
+def part(options: Mapping[str, Any]) -> list[str]:
+    """Name the part of the rows that is read, as in the name of a run; nothing for all."""
+    return [f"{name} {options[name]}" for name in PART if name in options]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -204,47 +100,57 @@ class Outcome:
 
 def carry_out(
     function: Callable[..., T],
-    flags: RunFlags,
+    options: dict[str, Any],
     *,
-    run: Path,
     models: Sequence[str],
-    concurrency: int,
     outcome: Callable[[T], Outcome],
     output: Path | str | None = None,
 ) -> int:
-    """Run a job and print its result, or only estimate it."""
+    """Run a job with the options that were given, and print its result; or only estimate it."""
     from heedful.engine.dry_run import dry_run
     from heedful.engine.options import ignore
     from heedful.engine.progress import Display
 
-    if output is None and not flags.dry_run:
+    shown = taken(options, ConsoleOptions)
+    dry, quiet = shown.get("dry_run"), shown.get("quiet", False)
+    if output is None and not dry:
         raise UsageError("--output is missing", hint="name a .jsonl file for the rows")
     display = Display()
-    options: dict[str, Any] = {
-        "run": run,
-        "concurrency": concurrency,
-        "on_progress": ignore if flags.quiet else display,
-        **flags.options(models),
-    }
+    options["on_progress"] = ignore if quiet else display
+    read_costs(options, models)
     started = time.monotonic()
-    with flags.listening():
+    with logged(**taken(options, LogOptions)):
         try:
-            if flags.dry_run:
+            if dry:
                 estimate = dry_run(function, **options)
             else:
                 result = function(**options)
         except KeyboardInterrupt as stop:
-            if flags.dry_run:
+            if dry:
                 raise
-            raise KeyboardInterrupt(f"the same command resumes {run}") from stop
+            raise KeyboardInterrupt(f"the same command resumes {options['run']}") from stop
         finally:
             display.clear()
-    if flags.dry_run:
-        from heedful.reporting.estimates import estimate_view
+    if dry:
+        from heedful.cli.estimates import estimate_view
 
-        terminal.console().print(estimate_view(estimate, flags.max_cost))
+        terminal.console().print(estimate_view(estimate, options.get("max_cost")))
         return 0
-    return print_outcome(outcome(result), seconds=time.monotonic() - started, quiet=flags.quiet)
+    return print_outcome(outcome(result), seconds=time.monotonic() - started, quiet=quiet)
+
+
+def read_costs(options: dict[str, Any], models: Iterable[str] = ()) -> None:
+    """Read the file of prices, and refuse a limit on cost that could not be kept."""
+    if "prices" not in options and "max_cost" not in options:
+        return
+    from heedful.engine.budget import check_limit, refuse_unpriced
+    from heedful.models.pricing import PRICES, read_prices
+
+    if "prices" in options:
+        options["prices"] = read_prices(options["prices"])
+    if "max_cost" in options:
+        check_limit(options["max_cost"])
+        refuse_unpriced(models, options.get("prices", PRICES))
 
 
 def print_outcome(outcome: Outcome, *, seconds: float | None = None, quiet: bool = False) -> int:

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from heedful.cli import terminal
+from heedful.cli.flags import Output, Quiet, RequiredOutput, Switch
 from heedful.cli.judging import is_complete, too_little
-from heedful.cli.running import INCOMPLETE, Outcome, Output, Quiet, RequiredOutput, print_outcome
+from heedful.cli.running import INCOMPLETE, Outcome, print_outcome
 from heedful.core.errors import UsageError
 from heedful.core.text import amount
 
@@ -158,7 +159,7 @@ def view(
     *,
     host: str = "127.0.0.1",
     port: int = 0,
-    open: Annotated[bool, Parameter(negative="")] = False,  # noqa: A002 - the name users know
+    open: Switch = False,
 ) -> int:
     """Look at runs in a browser.
 
@@ -257,8 +258,8 @@ def merge(
 def export(
     *runs: Annotated[Path, Parameter(name="RUN")],
     output: Output = None,
-    otel: Annotated[bool, Parameter(negative="")] = False,
-    salvage: Annotated[bool, Parameter(negative="")] = False,
+    otel: Switch = False,
+    salvage: Switch = False,
 ) -> int:
     """Write finished runs for other tools.
 

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import sys
-from dataclasses import dataclass
-from pathlib import Path  # noqa: TC003 - cyclopts reads annotations at run time
-from typing import TYPE_CHECKING, Annotated, Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
 from cyclopts import Parameter
 
-from heedful.cli import judging
-from heedful.cli.judging import JudgeFlags
-from heedful.cli.logs import LogFlags
-from heedful.cli.reward import RewardFlags
-from heedful.cli.running import Quiet  # noqa: TC001 - cyclopts reads annotations at run time
+from heedful.cli.flags import FlagGroup, Quiet, Reasoning, Switch, taken, takes
+from heedful.cli.judging import JUDGING
+from heedful.cli.logs import LogOptions, logged
+from heedful.cli.reward import REWARD, terms_of
+from heedful.judges.options import JudgeOptions
+from heedful.models.options import CONCURRENCY
 
 if TYPE_CHECKING:
     from heedful.judges import Judge
@@ -26,10 +25,10 @@ CUT_SHORT = 1
 """Stopped before all that was accepted had been judged."""
 
 CODE = "rules"
+"""The judge that goes first in any case."""
 
 SERVED = ("rules", "compiled", "checklist", "likelihood")
 """The judges that make sense here: a request holds no recorded verdicts."""
-"""The judge that goes first in any case."""
 
 TOKEN = "HEEDFUL_TOKEN"  # noqa: S105 - the variable's name
 
@@ -37,117 +36,90 @@ RESPONSES_PER_CALL = 4
 """Responses judged at a time for each call in flight, as code and equal askings need none."""
 
 
-@Parameter(name="*", group="The server")
-@dataclass(frozen=True, kw_only=True)
-class ServerFlags:
+class ServerOptions(TypedDict, total=False):
     """Where the server listens, and its limits.
 
     Attributes:
-        host: The address to listen at; one that other machines reach needs a token.
-        port: The port; 0 takes a free one.
+        host: The address to listen at; one that other machines reach needs a token. Default:
+            127.0.0.1.
+        port: The port; 0 takes a free one. Default: 8765.
         token: Required of clients; better in HEEDFUL_TOKEN, where no list of processes has it.
-        deadline: Seconds after which a request is answered with what there is.
-        grace: Seconds to answer accepted requests, once a signal stops the server.
-        capacity: Samples accepted at a time; requests beyond are refused with 429.
-        max_batch: Samples in one request.
-        max_body: Mebibytes of one request.
-        max_bodies: Mebibytes of all requests of which anything is being judged.
+        deadline: Seconds after which a request is answered with what there is. Default: 150.
+        grace: Seconds to answer accepted requests, once a signal stops the server. Default: 30.
+        capacity: Samples accepted at a time; requests beyond are refused with 429. Default: 8192.
+        max_batch: Samples in one request. Default: 4096.
+        max_body: Mebibytes of one request. Default: 32.
+        max_bodies: Mebibytes of all requests of which anything is being judged. Default: 256.
         cache: A directory that keeps the model's answers over restarts.
     """
 
-    host: str = "127.0.0.1"
-    port: Annotated[int, Parameter(name=["--port", "-p"])] = 8765
-    token: str | None = None
-    deadline: float = 150.0
-    grace: float = 30.0
-    capacity: int = 8192
-    max_batch: int = 4096
-    max_body: float = 32.0
-    max_bodies: float = 256.0
-    cache: Path | None = None
-
-    def limits(self) -> Limits:
-        """Return the limits."""
-        from heedful.rewards.server import Limits
-
-        return Limits(
-            capacity=self.capacity,
-            batch=self.max_batch,
-            body=int(self.max_body * 2**20),
-            bodies=int(self.max_bodies * 2**20),
-            deadline=self.deadline,
-            grace=self.grace,
-        )
+    host: str
+    port: int
+    token: str
+    deadline: float
+    grace: float
+    capacity: int
+    max_batch: int
+    max_body: float
+    max_bodies: float
+    cache: Path
 
 
-@Parameter(name="*")
-@dataclass(frozen=True, kw_only=True)
-class ServedJudgeFlags:
-    """The judge, and the reward made of its verdicts.
-
-    Attributes:
-        judge: rules (code; goes first in any case), compiled (code, from the constraints' words),
-            checklist (a model); with commas, in turn.
-        ask_guards: The guards of --guards, and the judge is asked about what code finds nothing in.
-        reasoning: strip: the answer after a response's reasoning is judged. keep: all of it.
-    """
-
-    judge: Annotated[str, Parameter(name=["--judge", "-j"])] = CODE
-    ask_guards: Annotated[bool, Parameter(negative="")] = False
-    reasoning: Literal["strip", "keep"] = "strip"
+LIMITS = {"max_batch": "batch", "max_body": "body", "max_bodies": "bodies"}
+"""Flags with other names than their limits."""
 
 
+@takes(FlagGroup("The server", (ServerOptions,)), REWARD, JUDGING, FlagGroup("Log", (LogOptions,)))
 def serve(
     *,
-    judging_flags: ServedJudgeFlags = ServedJudgeFlags(),
+    judge: Annotated[str, Parameter(name=["--judge", "-j"])] = CODE,
+    ask_guards: Switch = False,
+    reasoning: Reasoning = "strip",
     prices: Path | None = None,
     quiet: Quiet = False,
-    serving: ServerFlags = ServerFlags(),
-    rewarding: RewardFlags = RewardFlags(),  # noqa: B008 - immutable
-    model_flags: JudgeFlags = JudgeFlags(),  # noqa: B008 - immutable
-    logs: LogFlags = LogFlags(),  # noqa: B008 - immutable
+    **options: Any,
 ) -> int:
     """Serve critiques and rewards over HTTP until stopped.
 
     Args:
-        judging_flags: Who judges what.
+        judge: rules (code; goes first in any case), compiled (code, from the constraints' words),
+            checklist (a model); with commas, in turn.
+        ask_guards: The guards of --guards, and the judge is asked about what code finds nothing in.
+        reasoning: strip: the answer after a response's reasoning is judged. keep: all of it.
         prices: A JSON file with your own prices, for the metrics.
         quiet: Log no requests.
-        serving: Where, and how much.
-        rewarding: How verdicts become a reward.
-        model_flags: The model and how it is called.
-        logs: What is logged; by default a line for each request.
     """
     from heedful.models.pricing import read_prices
     from heedful.rewards import Reward, server
 
-    limits = serving.limits()
-    token = os.environ.get(TOKEN) if serving.token is None else serving.token
-    guards: Literal["off", "code", "judge"] = "code" if rewarding.guards else "off"
-    terms = rewarding.terms()
+    limits = _limits(options)
+    token = options.get("token", os.environ.get(TOKEN))
+    terms = terms_of(options)
+    calls = options.get("max_concurrency", CONCURRENCY)
     reward = Reward(
-        _judge(judging_flags.judge, model_flags),
+        _judge(judge, taken(options, JudgeOptions)),
         terms.aggregate,
-        guards="judge" if judging_flags.ask_guards else guards,
+        guards="judge" if ask_guards else terms.guards,
         length=terms.length,
         undecided=terms.undecided,
         gates=terms.gates,
-        reasoning=judging_flags.reasoning,
-        concurrency=RESPONSES_PER_CALL * model_flags.max_concurrency,
-        cache=serving.cache,
+        reasoning=reasoning,
+        concurrency=RESPONSES_PER_CALL * calls,
+        cache=options.get("cache"),
     )
-    if not quiet and logs.log_level is None:
-        logs = dataclasses.replace(logs, log_level="INFO")
+    logs = taken(options, LogOptions)
+    if not quiet:
+        logs.setdefault("log_level", "INFO")
 
     def announce(url: str) -> None:
         sys.stdout.write(_started(url, reward, limits, secured=token is not None))
         sys.stdout.flush()
 
-    with logs.listening():
+    with logged(**logs):
         whole = server.serve(
             reward,
-            host=serving.host,
-            port=serving.port,
+            host=options.get("host", "127.0.0.1"),
+            port=options.get("port", 8765),
             token=token,
             limits=limits,
             prices=None if prices is None else read_prices(prices),
@@ -156,15 +128,25 @@ def serve(
     return 0 if whole else CUT_SHORT
 
 
-def _judge(names: str, model_flags: JudgeFlags) -> Judge | str:
+def _limits(options: dict[str, Any]) -> Limits:
+    from heedful.rewards.server import Limits
+
+    given = {LIMITS.get(name, name): value for name, value in options.items()}
+    limits = {name: given[name] for name in Limits.__annotations__ if name in given}
+    for name in {"body", "bodies"} & limits.keys():
+        limits[name] = int(limits[name] * 2**20)
+    return Limits(**limits)
+
+
+def _judge(names: str, options: dict[str, Any]) -> Judge | str:
     """Make what judges after code; its own name where code is all."""
-    from heedful.judges import check_names
+    from heedful.judges import check_names, make_judge
 
     check_names(names, SERVED)
     rest = [name for name in map(str.strip, names.split(",")) if name != CODE]
-    if not rest and not model_flags.model:
+    if not rest and "model" not in options:
         return CODE
-    return judging.make(",".join(rest) or CODE, model_flags, scoring="strict", seed=0)
+    return make_judge(",".join(rest) or CODE, **options)
 
 
 def _started(url: str, reward: Reward, limits: Limits, *, secured: bool) -> str:

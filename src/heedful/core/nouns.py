@@ -323,27 +323,16 @@ class Judgment(Noun):
 
 
 class Expense(Noun):
-    """Usage of a model, in calls and tokens.
-
-    Attributes:
-        judge: the judge that made the calls.
-        model: the model that answered.
-        calls: calls that were sent.
-        reused: answers that the store already held.
-        reasks: repeated calls for what a reply had left out.
-        prompt_tokens: tokens of the prompts, those below included.
-        cached_tokens: tokens of the prompts that the provider had cached.
-        completion_tokens: tokens of the answers, reasoning included.
-    """
+    """Usage of a model, in calls and tokens."""
 
     judge: str
     model: str = ""
     calls: int = 0
-    reused: int = 0
-    reasks: int = 0
-    prompt_tokens: int = 0
+    reused: int = 0  # answers that the store already held
+    reasks: int = 0  # repeated calls for what a reply had left out
+    prompt_tokens: int = 0  # the cached ones included
     cached_tokens: int = 0
-    completion_tokens: int = 0
+    completion_tokens: int = 0  # reasoning included
 
 
 class Critique(Noun):

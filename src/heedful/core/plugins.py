@@ -127,15 +127,7 @@ def make(
 ) -> Any:
     """Call what a plugin adds to make an object, or return ``None`` where none has the name.
 
-    Args:
-        group: one of :data:`GROUPS`, which holds functions.
-        name: the name.
-        needs: the attributes that the object must have.
-        built_in: heedful's own names, for which there is never a plugin.
-        options: what the function is called with.
-
-    Raises:
-        UsageError: the plugin cannot be imported, fails, or makes something else.
+    The object must have the attributes that it ``needs``.
     """
     function = load(group, name, built_in)
     if function is None:

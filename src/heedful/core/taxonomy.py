@@ -13,17 +13,11 @@ __all__ = ["SUBTYPES", "TYPES", "ConstraintType", "canonical", "name", "names"]
 
 @dataclass(frozen=True, slots=True)
 class ConstraintType:
-    """A type or subtype.
-
-    Attributes:
-        key: heedful's name for it, e.g. ``numerical`` or ``numerical/word``.
-        en: its English name.
-        zh: its Chinese name, as written in CFBench's data.
-    """
+    """A type or subtype: heedful's key, such as ``numerical/word``, and its names."""
 
     key: str
     en: str
-    zh: str
+    zh: str  # as written in CFBench's data
 
 
 TYPES: tuple[ConstraintType, ...] = (

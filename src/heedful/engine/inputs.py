@@ -10,33 +10,29 @@ import time
 from collections.abc import Iterator, Mapping, Sized
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypedDict, cast, get_args
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast, get_args
 
 from heedful.core.errors import InputError, UsageError
 from heedful.core.files import digest
 from heedful.core.reasoning import ReasoningMode, answered
-from heedful.engine.options import RunOptions, refuse_unknown
 from heedful.engine.runner import Item
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Sequence
-    from typing import Unpack
 
     from heedful.core.nouns import Sample
     from heedful.data.formats import Format, Row, Source, Sources
     from heedful.data.formats.memory import InMemory
+    from heedful.engine.options import ReadingOptions
 
 __all__ = [
     "Data",
-    "DataOptions",
     "OpenedData",
-    "ReadingOptions",
     "default_run",
     "encode",
     "fingerprint",
     "items",
     "open_data",
-    "split_options",
     "unnamed",
 ]
 
@@ -55,52 +51,6 @@ A dataset of the Hugging Face hub, ``hf:OWNER/NAME:CONFIG@SPLIT``, counts as a f
 Rows in memory are samples, or dicts as in files: a list of them, a ``DataFrame``, a ``Dataset``; or
 the samples of a finished run (:class:`~heedful.engine.saved_run.SavedRun`).
 """
-
-
-class _FormatOptions(TypedDict, total=False):
-    format: str | None
-    task: str | None
-    exclude_generation_failures: bool
-
-
-class OpeningOptions(_FormatOptions, total=False):
-    """Options of opening a file."""
-
-    responses: str | os.PathLike[str] | None
-
-
-class ReadingOptions(_FormatOptions, total=False):
-    """The part of :class:`DataOptions` that says how data is read."""
-
-    limit: int | None
-    sample: int | None
-    reasoning: ReasoningMode | None
-
-
-class DataOptions(ReadingOptions, RunOptions, total=False):
-    """Options of jobs over a data set: how it is read, and how the job is run.
-
-    Attributes:
-        format: the format's name; detected from the file by default.
-        task: keep only this task's rows (AdvancedIF).
-        exclude_generation_failures: leave out rows that say that no response was generated; they
-            are neither judged nor counted.
-        limit: take only the first so many rows; the turns of one record count as one.
-        sample: take only so many rows at random, by the seed of the job, where it has one.
-        reasoning: ``strip`` (the default but for faithful scoring): the reasoning before a
-            response's answer is set apart, in the sample's field ``reasoning``. ``keep``: it stays
-            in the response, and is judged.
-    """
-
-
-def split_options(options: DataOptions) -> tuple[ReadingOptions, RunOptions]:
-    """Part the options of a job into how its data is read and how it is run."""
-    refuse_unknown(options, DataOptions)
-    reading = {
-        name: value for name, value in options.items() if name in ReadingOptions.__annotations__
-    }
-    running = {name: value for name, value in options.items() if name not in reading}
-    return cast("ReadingOptions", reading), cast("RunOptions", running)
 
 
 RUNS = Path("heedful-runs")
@@ -127,13 +77,20 @@ def unnamed(stem: str, *options: Any) -> Path:
     return RUNS / f"{stem}-{ending}"
 
 
-def open_data(data: object, **reading: Unpack[OpeningOptions]) -> Source | Sources | None:
+def open_data(
+    data: object,
+    *,
+    format: str | None = None,  # noqa: A002 - the name users know
+    task: str | None = None,
+    responses: str | os.PathLike[str] | None = None,
+    exclude_generation_failures: bool = False,
+) -> Source | Sources | None:
     """Open a file, or several; rows in memory have no source."""
     paths = files(data)
     if not paths:
         from heedful.data.formats.memory import check_rows
 
-        if any(reading.values()):
+        if any((format, task, responses, exclude_generation_failures)):
             raise UsageError(
                 "responses, format, task and exclude_generation_failures go with a file"
             )
@@ -148,7 +105,16 @@ def open_data(data: object, **reading: Unpack[OpeningOptions]) -> Source | Sourc
             what, hint = "the file is given twice", "its rows would count twice; give it once"
             raise UsageError(what, where=str(path), hint=hint)
         seen.add(real)
-    parts = [formats.open_source(path, **reading) for path in paths]
+    parts = [
+        formats.open_source(
+            path,
+            format=format,
+            task=task,
+            responses=responses,
+            exclude_generation_failures=exclude_generation_failures,
+        )
+        for path in paths
+    ]
     return parts[0] if len(parts) == 1 else formats.Sources(parts)
 
 

@@ -1,8 +1,8 @@
-"""Options of a run: where it is kept, how fast it goes, at what price."""
+"""Options of a run: how its data is read, where it is kept, how fast it goes, at what price."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict, cast
 
 from heedful.core.errors import UsageError
 
@@ -10,10 +10,19 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Mapping
 
+    from heedful.core.reasoning import ReasoningMode
     from heedful.engine.runner import Progress
     from heedful.models import Price
 
-__all__ = ["CONCURRENCY", "RunOptions", "ignore", "refuse_unknown"]
+__all__ = [
+    "CONCURRENCY",
+    "DataOptions",
+    "ReadingOptions",
+    "RunOptions",
+    "ignore",
+    "refuse_unknown",
+    "split_options",
+]
 
 EXECUTORS = ("local", "processes", "ray", "batch")
 """Where the calls of a run are made, beside what plugins add."""
@@ -24,25 +33,47 @@ CONCURRENCY = 64
 """Rows worked on at a time, by default."""
 
 
+class ReadingOptions(TypedDict, total=False):
+    """How data is read.
+
+    Attributes:
+        format: The format of the data; detected from the file by default.
+        task: Keep only this task's rows (AdvancedIF).
+        limit: Take only the first N rows; the turns of one record count as one.
+        sample: Take N rows at random, by the seed of the job, where it has one.
+        reasoning: strip: set the reasoning before a response's answer apart, in the field reasoning
+            (the default, but for faithful scoring). keep: leave it in the response.
+        exclude_generation_failures: Leave out rows that say that no response was generated
+            (_generation_error, or a failed row of heedful respond). They are counted apart.
+    """
+
+    format: str | None
+    task: str | None
+    limit: int | None
+    sample: int | None
+    reasoning: ReasoningMode | None
+    exclude_generation_failures: bool
+
+
 class RunOptions(TypedDict, total=False):
     """How a job is run; every function and command that runs one takes these.
 
     Attributes:
-        run: the run's directory; the same call again resumes it. By default a temporary one, which
-            goes with the result.
+        run: The run's directory, which the same command or call resumes. Default:
+            heedful-runs/NAME for a command; for a call a temporary one, which goes with the result.
         concurrency: how many rows may be in work at a time; 64 by default.
-        retry_failed: work again on the rows of a named run that failed or were left undecided;
-            what was decided is not requested again.
-        reuse: the directory of another run, such as one of the same rows before some were added:
-            answers to calls that it has made are taken from it, and not paid for again.
-        max_cost: dollars that the run may spend on models, over all its sessions.
-        prices: dollars by model; heedful's own table by default.
+        retry_failed: Work again on the rows that failed or were left undecided, and only those.
+        reuse: Reuse the answers stored in another run, such as one over fewer rows.
+        max_cost: Stop before more dollars are spent than this, over all sessions of the run.
+        prices: A file, {"MODEL": {"prompt": 1, "completion": 2}}, in dollars per million tokens.
+            Default: heedful's own table.
         on_progress: called with the progress after each row.
-        executor: where calls are made: ``local``, from this process; ``processes``, from several on
-            this machine's cores; ``batch``, through the provider's batch endpoint: at half the
-            price, within a day; ``ray``, from the workers of a Ray cluster; or a plugin's name.
-        prefix_cache: tokens that a dry run takes a server's prefix cache to hold; 400,000 by
-            default.
+        executor: Where models are called: local, from this process; processes, from several on this
+            machine (evaluate, rejudge and meta); ray, from the workers of a Ray cluster; batch,
+            through the provider's batch endpoint, at half the price and within a day; or a plugin's
+            name. Default: local.
+        prefix_cache: Tokens that a dry run takes the server's prefix cache to hold. Default:
+            400,000.
     """
 
     run: str | os.PathLike[str] | None
@@ -54,6 +85,20 @@ class RunOptions(TypedDict, total=False):
     on_progress: Callable[[Progress], None]
     executor: str
     prefix_cache: int
+
+
+class DataOptions(ReadingOptions, RunOptions, total=False):
+    """Options of jobs over a data set: how it is read, and how the job is run."""
+
+
+def split_options(options: DataOptions) -> tuple[ReadingOptions, RunOptions]:
+    """Part the options of a job into how its data is read and how it is run."""
+    refuse_unknown(options, DataOptions)
+    reading = {
+        name: value for name, value in options.items() if name in ReadingOptions.__annotations__
+    }
+    running = {name: value for name, value in options.items() if name not in reading}
+    return cast("ReadingOptions", reading), cast("RunOptions", running)
 
 
 def ignore(progress: Progress) -> None:

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any, cast
 from heedful.core.errors import InputError, RowError
 from heedful.engine.call_cache import complete, expense
 from heedful.engine.fan_out import fan_out
-from heedful.engine.inputs import items, open_data, split_options
+from heedful.engine.inputs import items, open_data
+from heedful.engine.options import refuse_unknown, split_options
 from heedful.engine.purpose import Purpose
 from heedful.jobs.generate import Recipe, RowsJob, Task, called
+from heedful.jobs.options import GenerationOptions
 from heedful.jobs.rows import Addition
 from heedful.judges.prompts import Shown, ranking
-from heedful.metrics.pairwise import TIE
+from heedful.metrics.ranking import TIE
 from heedful.models.base import Sampling
 
 if TYPE_CHECKING:
@@ -22,7 +24,6 @@ if TYPE_CHECKING:
 
     from heedful.core.nouns import Expense, Message, Sample
     from heedful.engine.inputs import Data
-    from heedful.jobs.generate import GenerationOptions
     from heedful.jobs.rows import Generation
     from heedful.models import Model
 
@@ -44,6 +45,7 @@ def choose(
     becomes a row ``BETTER>WORSE`` with the field ``choice``, which ``heedful meta`` measures;
     the first response is the one that comes first in the data. The rows are held in memory.
     """
+    refuse_unknown(options, GenerationOptions)
     (choosing,), sampling, rest = called(model, sampling, options)
     reading, running = split_options(rest)
     source = open_data(data, format=reading.get("format"), task=reading.get("task"))

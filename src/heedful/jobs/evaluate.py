@@ -13,13 +13,14 @@ from heedful.core.log import logger
 from heedful.core.nouns import Sample
 from heedful.core.version import __version__
 from heedful.data.formats import Source, Sources
-from heedful.engine.inputs import DataOptions, OpenedData, split_options
+from heedful.engine.inputs import OpenedData
 from heedful.engine.job import Job
-from heedful.engine.options import refuse_unknown
+from heedful.engine.options import DataOptions, refuse_unknown, split_options
 from heedful.engine.purpose import EXPLAINED_TOKENS, VERDICT_TOKENS
 from heedful.engine.runner import finish
 from heedful.engine.saved_run import SavedRun
 from heedful.jobs.evaluation import Evaluation
+from heedful.jobs.options import EvaluationOptions
 from heedful.jobs.results import (
     StoredSample,
     check_output,
@@ -30,7 +31,8 @@ from heedful.jobs.results import (
 )
 from heedful.jobs.run_counts import RunCounts
 from heedful.judges.dependencies import judge_in_order
-from heedful.judges.making import JudgeOptions, make_judge
+from heedful.judges.making import make_judge
+from heedful.judges.options import JudgeOptions
 
 if TYPE_CHECKING:
     import os
@@ -38,8 +40,8 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from heedful.core.nouns import Scoring
-    from heedful.engine.inputs import Data, ReadingOptions
-    from heedful.engine.options import RunOptions
+    from heedful.engine.inputs import Data
+    from heedful.engine.options import ReadingOptions, RunOptions
     from heedful.engine.runner import Item, Progress
     from heedful.engine.store import Entry, Store
     from heedful.judges import Judge
@@ -52,27 +54,8 @@ STORE_VERSION = 3
 """Raised when a run made by an older heedful can no longer be resumed."""
 
 
-class EvaluationOptions(DataOptions, JudgeOptions, total=False):
-    """Options of an evaluation: how data is read, who judges, and how the job is run.
-
-    Attributes:
-        responses: a file with the responses, joined on key or prompt, where the data has none.
-        output: also write the results here.
-        replies: write what the judge replied into ``results.jsonl`` too, as ``judge_reply``.
-    """
-
-    responses: str | os.PathLike[str] | None
-    output: str | os.PathLike[str] | None
-    replies: bool
-
-
 class EvaluationJob(Job[Sample, Evaluation]):
-    """Judge every sample of a data set.
-
-    Attributes:
-        judge: who judges.
-        about: how the numbers come about; the head of the summary.
-    """
+    """Judge every sample of a data set."""
 
     sendable = True
     assumptions = (
@@ -235,8 +218,8 @@ def evaluate(
             computes.
         seed: for the random choices of faithful scoring.
         options: ``responses`` and ``output``, files; how the data is read
-            (:class:`~heedful.engine.inputs.DataOptions`): ``format``, ``task``, ``limit``,
-            ``sample``, …; the model that judges (:class:`~heedful.judges.making.JudgeOptions`):
+            (:class:`~heedful.engine.options.DataOptions`): ``format``, ``task``, ``limit``,
+            ``sample``, …; the model that judges (:class:`~heedful.judges.options.JudgeOptions`):
             ``model``, ``base_url``, ``prompt``, ``votes``, …; and how the job is run
             (:class:`~heedful.engine.options.RunOptions`): ``run``, ``max_cost``, ….
 

@@ -17,9 +17,8 @@ from heedful.core.log import logger
 from heedful.core.nouns import Sample
 from heedful.core.version import __version__
 from heedful.data.formats import native
-from heedful.engine.inputs import DataOptions, OpenedData, encode
+from heedful.engine.inputs import OpenedData, encode
 from heedful.engine.job import Job
-from heedful.engine.options import refuse_unknown
 from heedful.engine.runner import Item
 from heedful.jobs.results import check_folder, check_run
 from heedful.jobs.rows import UNCHANGED, Addition, Generation, is_failed, summarise
@@ -33,8 +32,8 @@ if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
     from typing import Unpack
 
-    from heedful.engine.inputs import Data, ReadingOptions
-    from heedful.engine.options import RunOptions
+    from heedful.engine.inputs import Data
+    from heedful.engine.options import DataOptions, ReadingOptions, RunOptions
     from heedful.engine.runner import Progress
     from heedful.engine.store import Entry, Store
     from heedful.models import Model, Price, Sampling
@@ -58,12 +57,7 @@ TABLES = (".csv", ".tsv", ".parquet", ".xlsx")
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One row of the output, to be made.
-
-    Attributes:
-        sample: the row without what is to be added.
-        make: requests it; an error that it raises makes the row a failed one.
-    """
+    """One row of the output, to be made."""
 
     sample: Sample
     make: Callable[[], Awaitable[Addition]]
@@ -93,19 +87,14 @@ class Recipe:
     resources: Callable[[], AbstractAsyncContextManager[None]] = nullcontext
 
 
-class GenerationOptions(DataOptions, CallOptions, total=False):
-    """Options of jobs that call a model: the data, the run, and how models given by name answer."""
-
-
 def called(
     models: str | Model | Sequence[str | Model],
     sampling: Sampling | None,
-    options: GenerationOptions,
+    options: Mapping[str, Any],
     *,
     temperature: float = 0.0,
 ) -> tuple[list[Model], Sampling | None, DataOptions]:
     """Connect to the models of a job, and part off the options that are not theirs."""
-    refuse_unknown(options, GenerationOptions)
     calls = {name: each for name, each in options.items() if name in CallOptions.__annotations__}
     rest = {name: each for name, each in options.items() if name not in calls}
     own = calls.keys() - CONNECTION

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, Unpack
 from heedful.core.errors import UsageError
 from heedful.core.text import amount
 from heedful.engine.call_cache import complete, expense
-from heedful.engine.inputs import split_options
+from heedful.engine.options import refuse_unknown, split_options
 from heedful.engine.purpose import RESPONSE_TOKENS, Purpose
 from heedful.jobs.generate import Recipe, RowsJob, Task, called, keep, refuse_unanswerable
+from heedful.jobs.options import RespondOptions
 from heedful.jobs.rows import Addition
 from heedful.models.base import Sampling
 from heedful.models.replies import without_reasoning
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
     from heedful.core.nouns import Sample
     from heedful.engine.inputs import Data
-    from heedful.jobs.generate import GenerationOptions
     from heedful.jobs.rows import Generation
     from heedful.models.base import Model
 
@@ -31,17 +31,13 @@ __all__ = ["respond"]
 ASSUMED = f"{RESPONSE_TOKENS} a response; reasoning comes on top"
 
 
-def respond(  # noqa: PLR0913 - each is a choice that users make
+def respond(
     data: Data,
     *,
     models: str | Model | Sequence[str | Model],
-    samples: int = 1,
     sampling: Sampling | None = None,
-    models_per_sample: int | None = None,
-    seed: int = 0,
-    overwrite: bool = False,
     output: str | os.PathLike[str] | None = None,
-    **options: Unpack[GenerationOptions],
+    **options: Unpack[RespondOptions],
 ) -> Generation:
     """Obtain a response to every sample that has none.
 
@@ -61,15 +57,12 @@ def respond(  # noqa: PLR0913 - each is a choice that users make
     Args:
         data: a file in any format that heedful reads, or samples.
         models: the models that answer, or their names; several answer each sample.
-        samples: independent responses for each sample and model.
         sampling: temperature and so on; by default temperature 0, or 1 for several samples.
-        models_per_sample: how many of the models answer each sample, chosen at random for it; all
-            by default.
-        seed: of that choice, which depends on nothing else but the sample's id and the models.
-        overwrite: also replace responses; otherwise such a row stays as it is.
         output: where to write the rows, as JSON lines.
-        options: how the data is read and the job is run, see
-            :class:`~heedful.engine.inputs.DataOptions` and
+        options: how many responses a sample gets, see
+            :class:`~heedful.jobs.options.RespondOptions`: ``samples``, ``models_per_sample``,
+            ``seed``, ``overwrite``; how the data is read and the job is run, see
+            :class:`~heedful.engine.options.DataOptions` and
             :class:`~heedful.engine.options.RunOptions`; for models given by name, how they are
             called, see :class:`~heedful.models.options.CallOptions`: ``base_url``, ….
 
@@ -83,12 +76,13 @@ def respond(  # noqa: PLR0913 - each is a choice that users make
             than is left; the same call goes on from there.
         UsageError: an option makes no sense.
     """
+    refuse_unknown(options, RespondOptions)
+    samples, overwrite = options.pop("samples", 1), options.pop("overwrite", False)
+    pool = _Pool(options.pop("models_per_sample", None), options.pop("seed", 0))
     default = 1.0 if samples > 1 else 0.0
     answering, sampling, rest = called(models, sampling, options, temperature=default)
     reading, running = split_options(rest)
-    recipe = _recipe(
-        answering, _Pool(models_per_sample, seed), samples, sampling, overwrite=overwrite
-    )
+    recipe = _recipe(answering, pool, samples, sampling, overwrite=overwrite)
     return RowsJob(data, recipe, output=output, **reading).run(**running)
 
 

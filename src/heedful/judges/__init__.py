@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from heedful.judges.base import Judge
-from heedful.judges.compiled import Compiled, Measurement
-from heedful.judges.compose import Cascade, Panel
-from heedful.judges.making import JudgeOptions, check_names, make_judge
-from heedful.judges.recorded import Recorded
-from heedful.judges.rules import Rules
+from typing import TYPE_CHECKING
+
+from heedful.core.lazy import exports
+
+if TYPE_CHECKING:
+    from heedful.judges.base import Judge
+    from heedful.judges.compiled import Compiled, Measurement
+    from heedful.judges.compose import Cascade, Panel
+    from heedful.judges.making import check_names, make_judge
+    from heedful.judges.options import JudgeOptions
+    from heedful.judges.recorded import Recorded
+    from heedful.judges.rules import Rules
 
 __all__ = [
     "Cascade",
@@ -21,3 +27,19 @@ __all__ = [
     "check_names",
     "make_judge",
 ]
+
+__getattr__ = exports(
+    __name__,
+    {
+        "Cascade": "compose",
+        "Compiled": "compiled",
+        "Judge": "base",
+        "JudgeOptions": "options",
+        "Measurement": "compiled",
+        "Panel": "compose",
+        "Recorded": "recorded",
+        "Rules": "rules",
+        "check_names": "making",
+        "make_judge": "making",
+    },
+)

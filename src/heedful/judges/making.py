@@ -18,15 +18,15 @@ from heedful.models.named import connect
 from heedful.models.options import CONNECTION, CallOptions, flag, sampling
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Sequence
     from typing import Unpack
 
     from heedful.judges.base import Judge
+    from heedful.judges.options import JudgeOptions
     from heedful.judges.prompts import JudgePrompt
-    from heedful.models.base import Model
+    from heedful.models.base import Model, Sampling
 
-__all__ = ["PROMPT", "JudgeOptions", "make_judge", "prompt_for", "protocol_of"]
+__all__ = ["PROMPT", "make_judge", "prompt_for", "protocol_of"]
 
 CHECKLIST = "checklist"
 """The name of the judge that calls a model."""
@@ -54,42 +54,6 @@ _ASKS = {"model", "min_confidence", "images"}
 """The options of the protocol that apply where log-probabilities are read."""
 
 _LEAST = {"votes": 1, "per_call": 1, "reasks": 0}
-
-
-class JudgeOptions(CallOptions, total=False):
-    """The model that judges, and how it is called; the judge ``checklist`` takes these.
-
-    Attributes:
-        model: a name on the server at ``base_url``, a FOLDER or ``local:NAME`` in this process,
-            ``any:PROVIDER/NAME``, ``PLUGIN:NAME``, or a model. Several make a panel, whose majority
-            decides.
-        prompt: the prompt's name; ``plain`` by default, or what the model's folder names.
-        prompt_file: a file whose text replaces that of the prompt.
-        system_prompt_file: for ``advancedif``, a file with the text for system steerability.
-        explain: ask for an explanation before each verdict, as by default.
-        measure: tell the model what code counts for a constraint; by default what the model's
-            folder says, else no.
-        per_call: constraints in one call; by default what the model's folder says, else all.
-        votes: independent samples per question, whose majority decides; 1 by default.
-        min_confidence: a majority smaller than this share of the votes does not decide.
-        reasks: how often a verdict that the reply left out is requested again; 1 by default.
-        reject_contradictions: leave verdicts undecided that code or their own explanation
-            contradicts; by default an explanation that does is only marked.
-        images: the folder of image files that rows name by their paths; by default no file is read.
-    """
-
-    model: str | Model | Sequence[str | Model]
-    prompt: str | None
-    prompt_file: str | os.PathLike[str] | None
-    system_prompt_file: str | os.PathLike[str] | None
-    explain: bool
-    measure: bool | None
-    per_call: int | None
-    votes: int
-    min_confidence: float
-    reasks: int
-    reject_contradictions: bool
-    images: str | os.PathLike[str] | None
 
 
 def default_names(scoring: str, options: JudgeOptions) -> str:
@@ -155,13 +119,7 @@ def _make(name: str, scoring: Scoring, seed: int, options: JudgeOptions) -> Judg
     if name == "compiled":
         return Compiled()
     if name in (CHECKLIST, LIKELIHOOD):
-        asking = (_model_judge if name == CHECKLIST else _likelihood_judge)(options)
-        folder = options.get("images")
-        if folder is None:
-            return asking
-        from heedful.judges.images import WithImages
-
-        return WithImages(asking, Path(folder))
+        return _asking(name, options)
     needs = ("name", "config", "judge")
     made: Judge = plugins.make(
         _PLUGINS, name, needs=needs, built_in=_NAMES, scoring=scoring, seed=seed
@@ -187,49 +145,63 @@ def _refuse_unused(options: JudgeOptions, why: str) -> None:
             )
 
 
-def _model_judge(options: JudgeOptions) -> Judge:
+def _asking(name: str, options: JudgeOptions) -> Judge:
     """Make the judge that calls models: one, or a panel of models and of samples."""
-    from heedful.judges.model import Checklist
-
     if not options.get("model"):
         raise UsageError("the judge has no model", hint="name one: --model, or model= in Python")
     _check_numbers(options)
-    votes = options.get("votes", 1)
+    votes = options.get("votes", 1) if name == CHECKLIST else 1
     calls = cast("CallOptions", {name: each for name, each in options.items() if name in _CALLS})
     how = sampling(1.0 if votes > 1 else 0.0, **calls)
+    models = connect(options["model"], **calls)
+    least = options.get("min_confidence", 0.0)
+    members: list[Judge] = []
+    if name == LIKELIHOOD:
+        from heedful.judges.likelihood import Likelihood
+
+        alone = least if len(models) == 1 else 0.0
+        members += [Likelihood(model, sampling=how, min_confidence=alone) for model in models]
+    else:
+        for model in models:
+            members += _samples(model, votes, how, options)
+    judge = members[0] if len(members) == 1 else Panel(*members, min_confidence=least)
+    folder = options.get("images")
+    if folder is None:
+        return judge
+    from heedful.judges.images import WithImages
+
+    return WithImages(judge, Path(folder))
+
+
+def _samples(model: Model, votes: int, how: Sampling, options: JudgeOptions) -> list[Judge]:
+    """Make the judges of a model's independent samples."""
+    from heedful.judges.compose import Consistent
+    from heedful.judges.model import Checklist
+
+    protocol = protocol_of(model)
+    measure = options.get("measure")
     texts = (options.get("prompt_file"), options.get("system_prompt_file"))
     prompt_file, system_prompt_file = (None if path is None else Path(path) for path in texts)
-    members: list[Judge] = []
-    for model in connect(options["model"], **calls):
-        protocol = protocol_of(model)
-        measure = options.get("measure")
-        measure = protocol.measure if measure is None else measure
-        prompt = prompt_for(
+    prompt = prompt_for(
+        model,
+        options.get("prompt"),
+        explain=options.get("explain", True),
+        prompt_file=prompt_file,
+        system_prompt_file=system_prompt_file,
+    )
+    judges = [
+        Checklist(
             model,
-            options.get("prompt"),
-            explain=options.get("explain", True),
-            prompt_file=prompt_file,
-            system_prompt_file=system_prompt_file,
+            prompt,
+            per_call=options.get("per_call") or protocol.per_call,
+            sampling=how,
+            reasks=options.get("reasks", 1),
+            sample_index=index,
+            measure=Measurement() if (protocol.measure if measure is None else measure) else None,
         )
-        members += [
-            Checklist(
-                model,
-                prompt,
-                per_call=options.get("per_call") or protocol.per_call,
-                sampling=how,
-                reasks=options.get("reasks", 1),
-                sample_index=index,
-                measure=Measurement() if measure else None,
-            )
-            for index in range(votes)
-        ]
-    if options.get("reject_contradictions"):
-        from heedful.judges.compose import Consistent
-
-        members = [Consistent(member) for member in members]
-    if len(members) == 1:
-        return members[0]
-    return Panel(*members, min_confidence=options.get("min_confidence", 0.0))
+        for index in range(votes)
+    ]
+    return [*map(Consistent, judges)] if options.get("reject_contradictions") else [*judges]
 
 
 def protocol_of(model: Model) -> Protocol:
@@ -263,23 +235,6 @@ def prompt_for(
         prompt_file=prompt_file,
         system_prompt_file=system_prompt_file,
     )
-
-
-def _likelihood_judge(options: JudgeOptions) -> Judge:
-    """Make the judge that reads log-probabilities, or a panel of several models."""
-    from heedful.judges.likelihood import Likelihood
-
-    if not options.get("model"):
-        raise UsageError("the judge has no model", hint="name one: --model, or model= in Python")
-    _check_numbers(options)
-    calls = cast("CallOptions", {name: each for name, each in options.items() if name in _CALLS})
-    how = sampling(0.0, **calls)
-    models = connect(options["model"], **calls)
-    least = options.get("min_confidence", 0.0)
-    if len(models) == 1:
-        return Likelihood(models[0], sampling=how, min_confidence=least)
-    members = [Likelihood(model, sampling=how) for model in models]
-    return Panel(*members, min_confidence=least)
 
 
 def _check_numbers(options: JudgeOptions) -> None:

@@ -8,6 +8,7 @@ nothing isn't 0.
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, TypedDict
 
 if TYPE_CHECKING:
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
+
+    from heedful.metrics.proportions import Interval
 
     Floats = NDArray[np.float64]
 
@@ -24,14 +27,7 @@ __all__ = ["RATES", "Confusion", "coincidences", "number"]
 
 
 class Confusion(NamedTuple):
-    """Confusion matrix of verdicts and known labels; "met" is the positive class.
-
-    Attributes:
-        tp: label met, verdict met.
-        fp: label unmet, verdict met.
-        fn: label met, verdict unmet.
-        tn: label unmet, verdict unmet.
-    """
+    """Confusion matrix of verdicts and known labels; "met" is the positive class."""
 
     tp: float = 0
     fp: float = 0
@@ -46,51 +42,49 @@ class IntervalEstimate(TypedDict):
     interval: list[float] | None
 
 
-def precision_met(cells: ArrayLike) -> Floats:
-    """Compute the share of the verdicts "met" that are right; cells of shape (…, 4)."""
-    return ratio(*RATIOS["precision_met"](cells))
+def estimate(value: float | None, interval: Interval | None = None) -> IntervalEstimate:
+    """Give a number its interval."""
+    return IntervalEstimate(value=value, interval=list(interval) if interval else None)
 
 
-def recall_met(cells: ArrayLike) -> Floats:
-    """Compute the share of met constraints that are judged met: the sensitivity."""
-    return ratio(*RATIOS["recall_met"](cells))
+def ratio_parts(right: tuple[float, ...], of: tuple[float, ...]) -> RatioParts:
+    """Return a function of cells that adds up a rate's numerator and denominator."""
+
+    def parts(cells: ArrayLike) -> tuple[Floats, Floats]:
+        import numpy as np
+
+        array = np.asarray(cells, dtype=np.float64)
+        return array @ np.array(right), array @ np.array(of)
+
+    return parts
 
 
-def f1_met(cells: ArrayLike) -> Floats:
-    """Compute positive F1: 2 tp / (2 tp + fp + fn) (IF-Critic, arXiv 2511.01014)."""
-    return ratio(*RATIOS["f1_met"](cells))
+RATIOS: Mapping[str, RatioParts] = {
+    "accuracy": ratio_parts((1, 0, 0, 1), (1, 1, 1, 1)),
+    # IF-Critic's positive and negative F1 (arXiv 2511.01014); unmet is the hard class.
+    "f1_met": ratio_parts((1, 0, 0, 0), (1, 0.5, 0.5, 0)),
+    "f1_unmet": ratio_parts((0, 0, 0, 1), (0, 0.5, 0.5, 1)),
+    "precision_met": ratio_parts((1, 0, 0, 0), (1, 1, 0, 0)),
+    "recall_met": ratio_parts((1, 0, 0, 0), (1, 0, 1, 0)),  # sensitivity
+    "precision_unmet": ratio_parts((0, 0, 0, 1), (0, 0, 1, 1)),
+    "recall_unmet": ratio_parts((0, 0, 0, 1), (0, 1, 0, 1)),  # specificity
+}
+"""The rates that are ratios of sums of cells (tp, fp, fn, tn), by numerator and denominator."""
 
 
-def precision_unmet(cells: ArrayLike) -> Floats:
-    """Compute the share of the verdicts "unmet" that are right."""
-    return ratio(*RATIOS["precision_unmet"](cells))
+def rate(name: str, cells: ArrayLike) -> Floats:
+    """Compute one of the ratios; cells of shape (…, 4)."""
+    return ratio(*RATIOS[name](cells))
 
 
-def recall_unmet(cells: ArrayLike) -> Floats:
-    """Compute the share of unmet constraints that are judged unmet: the specificity."""
-    return ratio(*RATIOS["recall_unmet"](cells))
+def mean_of(first: str, second: str) -> Callable[[ArrayLike], Floats]:
+    """Return the function that averages two of the ratios."""
 
+    def mean(cells: ArrayLike) -> Floats:
+        both: Floats = (rate(first, cells) + rate(second, cells)) / 2
+        return both
 
-def f1_unmet(cells: ArrayLike) -> Floats:
-    """Compute negative F1: 2 tn / (2 tn + fp + fn) (IF-Critic); unmet is the hard class."""
-    return ratio(*RATIOS["f1_unmet"](cells))
-
-
-def mean_f1(cells: ArrayLike) -> Floats:
-    """Compute the mean of positive and negative F1 (IF-Critic)."""
-    both: Floats = (f1_met(cells) + f1_unmet(cells)) / 2
-    return both
-
-
-def accuracy(cells: ArrayLike) -> Floats:
-    """Compute the share of the verdicts that are right."""
-    return ratio(*RATIOS["accuracy"](cells))
-
-
-def balanced_accuracy(cells: ArrayLike) -> Floats:
-    """Compute the mean of the two recalls: one half for a judge with constant verdicts."""
-    both: Floats = (recall_met(cells) + recall_unmet(cells)) / 2
-    return both
+    return mean
 
 
 def kappa(cells: ArrayLike) -> Floats:
@@ -113,39 +107,16 @@ def mcc(cells: ArrayLike) -> Floats:
     return ratio(tp * tn - fp * fn, norm)
 
 
-def ratio_parts(right: tuple[float, ...], of: tuple[float, ...]) -> RatioParts:
-    """Return a function of cells that adds up a rate's numerator and denominator."""
-
-    def parts(cells: ArrayLike) -> tuple[Floats, Floats]:
-        import numpy as np
-
-        array = np.asarray(cells, dtype=np.float64)
-        return array @ np.array(right), array @ np.array(of)
-
-    return parts
-
-
-RATIOS: Mapping[str, RatioParts] = {
-    "accuracy": ratio_parts((1, 0, 0, 1), (1, 1, 1, 1)),
-    "f1_met": ratio_parts((1, 0, 0, 0), (1, 0.5, 0.5, 0)),
-    "f1_unmet": ratio_parts((0, 0, 0, 1), (0, 0.5, 0.5, 1)),
-    "precision_met": ratio_parts((1, 0, 0, 0), (1, 1, 0, 0)),
-    "recall_met": ratio_parts((1, 0, 0, 0), (1, 0, 1, 0)),
-    "precision_unmet": ratio_parts((0, 0, 0, 1), (0, 0, 1, 1)),
-    "recall_unmet": ratio_parts((0, 0, 0, 1), (0, 1, 0, 1)),
-}
-"""The rates that are ratios of sums of cells, by numerator and denominator."""
-
 RATES: Mapping[str, Callable[[ArrayLike], Floats]] = {
-    "mean_f1": mean_f1,
-    "f1_met": f1_met,
-    "f1_unmet": f1_unmet,
-    "balanced_accuracy": balanced_accuracy,
-    "accuracy": accuracy,
-    "precision_met": precision_met,
-    "recall_met": recall_met,
-    "precision_unmet": precision_unmet,
-    "recall_unmet": recall_unmet,
+    "mean_f1": mean_of("f1_met", "f1_unmet"),  # IF-Critic
+    "f1_met": partial(rate, "f1_met"),
+    "f1_unmet": partial(rate, "f1_unmet"),
+    "balanced_accuracy": mean_of("recall_met", "recall_unmet"),  # one half for a constant judge
+    "accuracy": partial(rate, "accuracy"),
+    "precision_met": partial(rate, "precision_met"),
+    "recall_met": partial(rate, "recall_met"),
+    "precision_unmet": partial(rate, "precision_unmet"),
+    "recall_unmet": partial(rate, "recall_unmet"),
     "kappa": kappa,
     "mcc": mcc,
 }

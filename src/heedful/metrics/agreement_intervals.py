@@ -16,20 +16,22 @@ from heedful.metrics.agreement import (
     RATES,
     RATIOS,
     IntervalEstimate,
+    estimate,
     krippendorff_alpha,
     number,
     ratio_parts,
     weighted_kappa,
 )
-from heedful.metrics.linearised import Numbers, totals, variance_between
 from heedful.metrics.proportions import (
     MIN_CLUSTERS,
     WEIGHT,
     Spread,
+    ValueSpan,
     Variance,
     effective,
     rate_interval,
 )
+from heedful.metrics.totals import Numbers, totals, variance_between
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -53,7 +55,7 @@ __all__ = [
 TABLE = (ratio_parts((1, 0, 1, 0), (1, 1, 1, 1)), RATIOS["recall_met"], RATIOS["recall_unmet"])
 """The share of labels that are met, sensitivity and specificity: together they are the table."""
 
-NOTHING = IntervalEstimate(value=None, interval=None)
+NOTHING = estimate(None)
 
 
 def rate_estimates(
@@ -67,8 +69,7 @@ def rate_estimates(
     estimates = {}
     for name in names:
         value = number(RATES[name](sums))
-        interval = None if value is None else _interval(name, counts)
-        estimates[name] = IntervalEstimate(value=value, interval=list(interval or ()) or None)
+        estimates[name] = estimate(value, None if value is None else _interval(name, counts))
     return estimates
 
 
@@ -102,10 +103,7 @@ def weighted_kappa_estimate(counts: Mapping[Numbers, int]) -> IntervalEstimate:
 def ratio_estimate(counts: Mapping[Pair, int], *, values: bool = False) -> IntervalEstimate:
     """Compute a ratio of sums over clusters with its 95 % interval, see :func:`rate_interval`."""
     spread = Spread.of(counts.items())
-    interval = rate_interval(spread, values=values)
-    return IntervalEstimate(
-        value=spread.rate if spread.m else None, interval=list(interval) if interval else None
-    )
+    return estimate(spread.rate if spread.m else None, rate_interval(spread, values=values))
 
 
 def mean_estimate(counts: Mapping[Pair, int]) -> IntervalEstimate:
@@ -117,31 +115,30 @@ def mean_estimate(counts: Mapping[Pair, int]) -> IntervalEstimate:
     means = [total / units for total, units in counts if units]
     if not means:
         return NOTHING
-    low, high = min(0.0, *means), max(1.0, *means)
+    span = ValueSpan(min(0.0, *means), max(1.0, *means))
     scaled: Counter[Pair] = Counter()
     for (total, units), n in counts.items():
-        scaled[(total - low * units) / (high - low), units] += n
-    estimate = ratio_estimate(scaled, values=(low, high) != (0, 1))
+        scaled[span.down(total, units), units] += n
     value = math.fsum(total * n for (total, _), n in counts.items()) / sum(
         units * n for (_, units), n in counts.items()
     )
-    interval = estimate["interval"]
-    return IntervalEstimate(
-        value=value,
-        interval=None if interval is None else [low + (high - low) * end for end in interval],
-    )
+    values = span != (0, 1)
+    return estimate(value, span.up(rate_interval(Spread.of(scaled.items()), values=values)))
 
 
 def _interval(name: str, counts: Mapping[Numbers, int]) -> Interval | None:
     if name in RATIOS:
-        return rate_interval(Spread.of(_pairs(RATIOS[name], counts)))
+        return rate_interval(spread_of(RATIOS[name], counts))
     return _of_table(RATES[name], -1.0 if name in ("kappa", "mcc") else 0.0, counts)
 
 
-def _pairs(parts: RatioParts, counts: Mapping[Numbers, int]) -> Iterable[tuple[Pair, int]]:
+def spread_of(parts: RatioParts, counts: Mapping[Numbers, int]) -> Spread:
+    """Add up clusters of verdicts and labels for one rate."""
+    pairs: Counter[Pair] = Counter()
     for cells, n in counts.items():
         numerator, denominator = parts(cells)
-        yield (float(numerator), float(denominator)), n
+        pairs[float(numerator), float(denominator)] += n
+    return Spread.of(pairs.items())
 
 
 def _of_table(
@@ -157,7 +154,7 @@ def _of_table(
     """
     import numpy as np
 
-    spreads = [Spread.of(_pairs(parts, counts)) for parts in TABLE]
+    spreads = [spread_of(parts, counts) for parts in TABLE]
     if sum(counts.values()) < MIN_CLUSTERS or not all(spread.m for spread in spreads):
         return None
     shares = [spread.rate for spread in spreads]
@@ -215,10 +212,9 @@ def _beyond_chance(
     n, rate = sum(counts.values()), agreement.rate
     scale = chance if value == 1 else (1 - rate) / (1 - value)
     if n < MIN_CLUSTERS or scale <= 0:
-        return IntervalEstimate(value=value, interval=None)
+        return estimate(value)
     observed = variance_between(statistic, counts) * scale**2
     variance = Variance(rate, n, agreement.expected, observed)
     ends = effective([variance.of_values() if values else variance]).interval
-    return IntervalEstimate(
-        value=value, interval=[max(-1.0, 1 - (1 - end) / scale) for end in ends]
-    )
+    low, high = (max(-1.0, 1 - (1 - end) / scale) for end in ends)
+    return estimate(value, (low, high))

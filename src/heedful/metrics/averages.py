@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, TypedDict
 
-from heedful.metrics.agreement import Confusion, IntervalEstimate, f1_met, f1_unmet, number
+from heedful.metrics.agreement import (
+    Confusion,
+    IntervalEstimate,
+    estimate,
+    number,
+    rate,
+)
 from heedful.metrics.proportions import mean_interval
 
 if TYPE_CHECKING:
@@ -24,15 +30,7 @@ Parts = dict[tuple[str | None, "Hashable", int], Confusion]
 
 
 class Averages(TypedDict):
-    """F1s averaged over instructions.
-
-    Attributes:
-        mean_f1: mean of the two below.
-        f1_met: mean over the instructions on which it is defined.
-        f1_unmet: likewise.
-        instructions: how many there are.
-        defined: on how many (times samples) each of the two F1s is defined.
-    """
+    """F1s averaged over the instructions on which they are defined: how many (times samples)."""
 
     mean_f1: IntervalEstimate
     f1_met: IntervalEstimate
@@ -68,7 +66,7 @@ def _averages(strata: Sequence[Sequence[Instruction]]) -> Averages:
     mean = None if None in both else sum(value or 0.0 for value in both) / len(both)
     interval = None if mean is None else mean_interval([Counter(stratum) for stratum in strata])
     return Averages(
-        mean_f1=IntervalEstimate(value=mean, interval=list(interval) if interval else None),
+        mean_f1=estimate(mean, interval),
         f1_met=f1s[0],
         f1_unmet=f1s[1],
         instructions=sum(map(len, strata)),
@@ -87,11 +85,9 @@ def _mean_f1(strata: Sequence[Sequence[Pair]]) -> IntervalEstimate:
         for stratum in known
     ]
     if not means:
-        return IntervalEstimate(value=None, interval=None)
+        return estimate(None)
     interval = mean_interval([Counter((pair,) for pair in stratum) for stratum in known])
-    return IntervalEstimate(
-        value=sum(means) / len(means), interval=list(interval) if interval else None
-    )
+    return estimate(sum(means) / len(means), interval)
 
 
 def _instructions(parts: Parts, *, zero: bool) -> list[Instruction]:
@@ -99,7 +95,7 @@ def _instructions(parts: Parts, *, zero: bool) -> list[Instruction]:
     sums: dict[tuple[str | None, Hashable], Instruction] = {}
     for (group, instruction, _), cells in parts.items():
         pairs = sums.get((group, instruction), ((0.0, 0.0), (0.0, 0.0)))
-        values = number(f1_met(cells)), number(f1_unmet(cells))
+        values = (number(rate(name, cells)) for name in ("f1_met", "f1_unmet"))
         met, unmet = (
             (total + (value or 0.0), n + float(zero or value is not None))
             for (total, n), value in zip(pairs, values, strict=True)

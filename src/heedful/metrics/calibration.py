@@ -10,7 +10,7 @@ from heedful.core.errors import UsageError
 from heedful.metrics.agreement import IntervalEstimate
 from heedful.metrics.agreement_intervals import ratio_estimate
 from heedful.metrics.proportions import WEIGHT
-from heedful.metrics.resampling import SAMPLES, generator
+from heedful.metrics.totals import SAMPLES, generator
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -58,13 +58,10 @@ class ChanceEstimate(IntervalEstimate):
 
 
 class Calibration(TypedDict):
-    """Calibration of a judge's confidence.
+    """Calibration of a judge's confidence, over decided verdicts with a confidence and a label.
 
-    Attributes:
-        verdicts: decided verdicts that have a confidence and a label.
-        ece: expected calibration error, the bins' mean distance between confidence and accuracy.
-        brier: Brier's score, the mean square of the distance between confidence and outcome.
-        bins: those with verdicts in them.
+    The expected calibration error is the bins' mean distance between confidence and accuracy,
+    Brier's score the mean square of the distance between confidence and outcome.
     """
 
     verdicts: int

@@ -6,17 +6,17 @@ import math
 from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
-from heedful.metrics.agreement import IntervalEstimate, holm, mcnemar, ratio
-from heedful.metrics.linearised import Numbers, totals
+from heedful.metrics.agreement import IntervalEstimate, estimate, holm, mcnemar, ratio
 from heedful.metrics.proportions import (
     MIN_CLUSTERS,
     NORMAL_QUANTILE,
     SCALE,
     Spread,
+    ValueSpan,
     mean_interval,
     student,
 )
-from heedful.metrics.resampling import swapped_totals
+from heedful.metrics.totals import Numbers, swapped_totals, totals
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -50,15 +50,11 @@ ROUNDING = 1e-12
 
 
 class Contrast(TypedDict):
-    """A rate of both sides, and the difference.
+    """A rate of both sides, and the difference: first minus second.
 
-    Attributes:
-        first: the rate of the first side, with its 95 % interval as in a summary.
-        second: that of the second.
-        difference: first minus second, with its 95 % interval, see :func:`contrast`.
-        p: of the paired randomization test, which swaps the sides of whole clusters; ``None`` if
-            there is no difference to test. Where clusters differ by one amount only, as samples do
-            that pass or fail, it is McNemar's exact test.
+    ``p`` is of the paired randomization test, which swaps the sides of whole clusters; ``None`` if
+    there is no difference to test. Where clusters differ by one amount only, as samples do that
+    pass or fail, it is McNemar's exact test.
     """
 
     first: IntervalEstimate
@@ -83,15 +79,15 @@ def contrast(strata: Mapping[str, Mapping[Numbers, int]], *, seed: int) -> Contr
     Strata are given, not sampled; sides are swapped within each. Where one of the rates isn't
     defined on a side, neither is the mean. Naming the sides in the other order changes only signs.
     """
-    least, most = _range(strata)
-    if (least, most) != (0, 1):
-        return _brought_back(contrast(_scaled(strata, least, most), seed=seed), least, most)
+    span = _span(strata)
+    if span != (0, 1):
+        return _brought_back(contrast(_scaled(strata, span), seed=seed), span)
     counted: list[Counter[Sums]] = [
         Counter({sums: n for sums, n in counts.items() if any(sums)})
         for _, counts in sorted(strata.items())
     ]
     sides = [_side(counted, side) for side in (0, 1)]
-    nothing = IntervalEstimate(value=None, interval=None)
+    nothing = estimate(None)
     if not counted or not all(counted):
         return Contrast(first=nothing, second=nothing, difference=nothing, p=None)
     first, second = sides
@@ -102,12 +98,11 @@ def contrast(strata: Mapping[str, Mapping[Numbers, int]], *, seed: int) -> Contr
     interval = None
     if any(counts.total() >= MIN_CLUSTERS for counts in counted):
         parts = [_difference(counts) for counts in counted]
-        interval = list(_settled(_bonett_price(parts), difference, p))
-    estimate = IntervalEstimate(value=difference, interval=interval)
-    return Contrast(first=first, second=second, difference=estimate, p=p)
+        interval = _settled(_bonett_price(parts), difference, p)
+    return Contrast(first=first, second=second, difference=estimate(difference, interval), p=p)
 
 
-def _range(strata: Mapping[str, Mapping[Numbers, int]]) -> tuple[int, int]:
+def _span(strata: Mapping[str, Mapping[Numbers, int]]) -> ValueSpan:
     """Find whole numbers between which the clusters' rates are; 0 and 1 are always between."""
     least, most = 0, 1
     for counts in strata.values():
@@ -116,11 +111,11 @@ def _range(strata: Mapping[str, Mapping[Numbers, int]]) -> tuple[int, int]:
                 if units and not 0 <= numerator <= units:
                     least = min(least, math.floor(numerator / units))
                     most = max(most, math.ceil(numerator / units))
-    return least, most
+    return ValueSpan(least, most)
 
 
 def _scaled(
-    strata: Mapping[str, Mapping[Numbers, int]], least: int, most: int
+    strata: Mapping[str, Mapping[Numbers, int]], span: ValueSpan
 ) -> dict[str, Counter[Sums]]:
     """Bring rates between two numbers into [0, 1]."""
     scaled: dict[str, Counter[Sums]] = {}
@@ -129,27 +124,26 @@ def _scaled(
         for sums, n in counts.items():
             pairs = zip(sums[::2], sums[1::2], strict=True)
             key = tuple(
-                number
-                for total, units in pairs
-                for number in ((total - least * units) / (most - least), units)
+                number for total, units in pairs for number in (span.down(total, units), units)
             )
             scaled[name][key] += n
     return scaled
 
 
-def _brought_back(scaled: Contrast, least: int, most: int) -> Contrast:
+def _brought_back(scaled: Contrast, span: ValueSpan) -> Contrast:
     """Undo :func:`_scaled`."""
 
-    def back(estimate: IntervalEstimate, origin: int) -> IntervalEstimate:
-        value, ends = estimate["value"], estimate["interval"]
+    def back(of: IntervalEstimate, origin: float) -> IntervalEstimate:
+        width = span.most - span.least
+        ends = of["interval"]
         return IntervalEstimate(
-            value=None if value is None else origin + value * (most - least),
-            interval=None if ends is None else [origin + end * (most - least) for end in ends],
+            value=None if of["value"] is None else origin + of["value"] * width,
+            interval=None if ends is None else [origin + end * width for end in ends],
         )
 
     return Contrast(
-        first=back(scaled["first"], least),
-        second=back(scaled["second"], least),
+        first=back(scaled["first"], span.least),
+        second=back(scaled["second"], span.least),
         difference=back(scaled["difference"], 0),
         p=scaled["p"],
     )
@@ -238,8 +232,7 @@ def _side(strata: Sequence[Mapping[Sums, int]], side: int) -> IntervalEstimate:
         rates.append(float(_mean_sides(totals(counts))[side]) if counts else math.nan)
     mean = math.fsum(rates) / len(rates) if rates else math.nan
     value = None if math.isnan(mean) else mean
-    interval = None if value is None else mean_interval(of_side)
-    return IntervalEstimate(value=value, interval=list(interval) if interval else None)
+    return estimate(value, None if value is None else mean_interval(of_side))
 
 
 def _mean_sides(totals: Floats) -> Floats:

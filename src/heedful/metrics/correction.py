@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from typing import TYPE_CHECKING, TypedDict
 
-from heedful.metrics.agreement import RATIOS, IntervalEstimate, number, ratio
-from heedful.metrics.agreement_intervals import rate_estimates, ratio_estimate
+from heedful.metrics.agreement import RATIOS, IntervalEstimate, estimate, number, ratio
+from heedful.metrics.agreement_intervals import rate_estimates, ratio_estimate, spread_of
 from heedful.metrics.proportions import MIN_CLUSTERS, Spread, rate_trials
 
 if TYPE_CHECKING:
@@ -16,8 +15,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
-    from heedful.metrics.linearised import Numbers
     from heedful.metrics.proportions import EffectiveTrials, Interval, Pair
+    from heedful.metrics.totals import Numbers
 
     Floats = NDArray[np.float64]
 
@@ -25,14 +24,9 @@ __all__ = ["Corrected", "corrected_rate", "rogan_gladen"]
 
 
 class Corrected(TypedDict):
-    """A rate corrected for its judge's known errors.
+    """A rate as judged, and corrected for its judge's known errors.
 
-    Attributes:
-        apparent: the rate as judged.
-        sensitivity: share of the met constraints that are judged met.
-        specificity: share of the unmet constraints that are judged unmet.
-        corrected: the rate for which the judge would report the apparent one; ``None`` if the
-            judge is no better than chance.
+    There is no corrected one if the judge is no better than chance.
     """
 
     apparent: IntervalEstimate
@@ -62,31 +56,22 @@ def corrected_rate(judged: Mapping[Pair, int], labelled: Mapping[Numbers, int]) 
     """Correct a rate by :func:`rogan_gladen`, with a 95 % interval."""
     apparent = ratio_estimate(judged)
     errors = rate_estimates(labelled, ("recall_met", "recall_unmet"))
-    estimates = [apparent, errors["recall_met"], errors["recall_unmet"]]
-    known = [estimate["value"] for estimate in estimates if estimate["value"] is not None]
-    value = number(rogan_gladen(*known)) if len(known) == len(estimates) else None
+    known = [each["value"] for each in (apparent, *errors.values()) if each["value"] is not None]
+    value = number(rogan_gladen(*known)) if len(known) == 1 + len(errors) else None
     interval = None
     if value is not None:
         spreads = [
             Spread.of(judged.items()),
-            *(Spread.of(_pairs(labelled, name).items()) for name in errors),
+            *(spread_of(RATIOS[name], labelled) for name in errors),
         ]
         if all(spread.clusters >= MIN_CLUSTERS for spread in spreads):
-            interval = list(_fieller(*map(_smoothed, map(rate_trials, spreads))))
+            interval = _fieller(*map(_smoothed, map(rate_trials, spreads)))
     return Corrected(
         apparent=apparent,
         sensitivity=errors["recall_met"],
         specificity=errors["recall_unmet"],
-        corrected=IntervalEstimate(value=value, interval=interval),
+        corrected=estimate(value, interval),
     )
-
-
-def _pairs(labelled: Mapping[Numbers, int], name: str) -> Counter[Pair]:
-    pairs: Counter[Pair] = Counter()
-    for cells, n in labelled.items():
-        right, of = RATIOS[name](cells)
-        pairs[float(right), float(of)] += n
-    return pairs
 
 
 class _Rate(TypedDict):

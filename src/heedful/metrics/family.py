@@ -78,7 +78,8 @@ class Family:
     Attributes:
         name: in ``summary.json``; of a benchmark also the tag ``benchmark`` of its rows.
         title: in words.
-        rates: a row's part of each rate; called for rows of every benchmark.
+        rates: a row's part of each rate; called for rows that have verdicts, and its tag.
+        every_row: whether rows of other benchmarks, or of none, have its rates too.
         labels: rates in words, where their names don't say it.
         order: families with a lower number are shown first, benchmarks' own at 0.
         own: whether rows with its tag are left to its rates where general ones would repeat them.
@@ -108,6 +109,7 @@ class Family:
     title: str
     rates: Callable[[RowOutcome, Scoring], Mapping[str, Share]]
     labels: Mapping[str, str] = field(default_factory=dict)
+    every_row: bool = False
     order: int = 0
     own: bool = True
     over_rows: frozenset[str] = frozenset()
@@ -166,21 +168,12 @@ def ranked(names: Iterable[str]) -> list[str]:
 
 
 def scored(
-    name: str, score: RubricScore, *, others: bool = True, penalties: bool = True
+    name: str, score: RubricScore, *, penalties: bool = True
 ) -> Callable[[RowOutcome, Scoring], dict[str, Share]]:
-    """Make the rates of a family with a score.
-
-    A row of a benchmark with rates of its own has only these.
-
-    Args:
-        name: the family's.
-        score: of a response.
-        others: whether rows of no benchmark have the score, too.
-        penalties: whether criteria may have negative points.
-    """
+    """Make the rates of a family with a score; ``penalties``: also of rows with negative points."""
 
     def rates(row: RowOutcome, scoring: Scoring) -> dict[str, Share]:
-        if row.of_judge or (row.benchmark != name and (row.benchmark or not others)):
+        if row.of_judge or row.benchmark not in (name, ""):
             return {}
         if row.penalised and not penalties:
             return {}

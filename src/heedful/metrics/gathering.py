@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from heedful.core.nouns import Status
-from heedful.core.rubric import constraint_tags, named_tags
+from heedful.core.rubric import named_tags
 from heedful.metrics.family import Units
-from heedful.metrics.outcomes import MET, NOT_APPLICABLE, UNDECIDED, UNMET, packed_verdict
-from heedful.metrics.rates import EndSpreads, Share, measure
+from heedful.metrics.outcomes import MET, NOT_APPLICABLE, UNDECIDED, UNMET
+from heedful.metrics.rates import EndSpreads, Share, macro_measure, measure
+from heedful.metrics.rubrics import rubric_outcome, score_measure, score_share
 from heedful.metrics.statistics import spearman
 
 if TYPE_CHECKING:
@@ -20,9 +22,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from heedful.core.nouns import Constraint, Critique, Judgment, Sample, Scoring
-    from heedful.metrics.family import Steps
+    from heedful.metrics.family import Mean, Steps
     from heedful.metrics.outcomes import RowOutcome
     from heedful.metrics.rates import RateEstimate
+    from heedful.metrics.rubrics import RubricScore
     from heedful.metrics.statistics import Correlation
 
     Ints = NDArray[np.integer[Any]]
@@ -332,10 +335,6 @@ def _prompt_length(sample: Sample) -> int:
     return 0
 
 
-KINDS = 50
-"""Kinds of tags that are told apart: more help nobody."""
-
-
 def tags_of(sample: Sample) -> Iterator[tuple[str, Any]]:
     """Go through a row's tags, and its ``example_tags`` (HealthBench) of kinds that come twice."""
     yield from sample.tags.items()
@@ -343,32 +342,6 @@ def tags_of(sample: Sample) -> Iterator[tuple[str, Any]]:
     for kind, value in dict.fromkeys(named_tags(several)):
         if kind in sample.tags and sample.tags[kind] != value:
             yield kind, value
-
-
-class ConstraintTags:
-    """Verdicts by the tags of their constraints; one with several of a kind counts in each."""
-
-    def __init__(self) -> None:
-        self.kinds: dict[str, GroupCounts[int]] = {}
-
-    def add(
-        self, checklist: Sequence[Constraint], states: Sequence[int]
-    ) -> Iterator[tuple[tuple[str, ...], int]]:
-        """Count a row's verdicts, and say what it contributes to which cells."""
-        counts: dict[tuple[str, str], int] = {}
-        for constraint, state in zip(checklist, states, strict=True):
-            if not constraint.__pydantic_extra__:  # nearly all: they have no tags
-                continue
-            if state != NOT_APPLICABLE and not constraint.is_penalty:
-                for named in constraint_tags(constraint):
-                    counts[named] = counts.get(named, 0) + packed_verdict(state)
-        for (kind, value), packed in counts.items():
-            if kind not in self.kinds and len(self.kinds) == KINDS:
-                continue
-            groups = self.kinds.setdefault(kind, GroupCounts())
-            groups.add(value, packed)
-            if not groups.dropped:
-                yield ("constraint", f"constraint {kind}", value), packed
 
 
 _STATUSES = tuple(status.value for status in Status)
@@ -422,3 +395,54 @@ def _laid_out(counts: Counter[str]) -> dict[str, Any]:
         **{status: counts[status] for status in _STATUSES},
         "with_majority": counts["with the majority"] / compared if compared else None,
     }
+
+
+class CriterionRows(Units):
+    """A judge's rows on one criterion each, put together by the response that they are about."""
+
+    def __init__(self, scoring: Scoring, score: RubricScore, mean: Mean | None = None) -> None:
+        """Score by the criteria together; ``mean``: over the values of a tag."""
+        self._scoring, self._score, self._mean = scoring, score, mean
+        self._responses: dict[tuple[str, ...], tuple[list[Constraint], list[Judgment]]] = {}
+
+    def add(
+        self, sample: Sample, critique: Critique, row: RowOutcome, _states: Sequence[int]
+    ) -> None:
+        """Take in a row; those of whole responses have their rates without it."""
+        if not row.of_judge:
+            return
+        text = blake2b((sample.response or "").encode("utf-8", "surrogatepass"), digest_size=8)
+        task = str((sample.model_extra or {}).get("instruction_id"))
+        tag = "" if self._mean is None else self._mean.tag
+        key = (
+            str(sample.tags.get(tag, "")),
+            task,
+            str(sample.tags.get("model", "")),
+            text.hexdigest(),
+        )
+        checklist, judgments = self._responses.setdefault(key, ([], []))
+        for constraint, judgment in zip(sample.checklist, critique.judgments, strict=False):
+            checklist.append(constraint)
+            judgments.append(judgment)
+
+    def metrics(self, *, readable: float) -> dict[str, RateEstimate]:
+        """Measure."""
+        outcomes = []
+        groups: dict[str, Counter[Share]] = {}
+        for (group, *_), judged in self._responses.items():
+            outcome = rubric_outcome(*judged)
+            share = score_share(self._score, outcome, self._scoring)
+            if outcome is not None and share is not None:
+                outcomes.append(outcome)
+                groups.setdefault(group, Counter())[share] += 1
+        if not groups:
+            return {}
+        shares: Counter[Share] = Counter()
+        for counts in groups.values():
+            shares.update(counts)
+        score = score_measure(self._score, shares, outcomes, readable=readable)
+        rates = {self._score.name: score}
+        if self._mean is not None:
+            digits = self._mean.faithful_digits if self._scoring == "faithful" else None
+            rates[self._mean.name] = macro_measure(groups, readable=readable, digits=digits)
+        return rates

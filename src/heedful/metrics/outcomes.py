@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from heedful.core.nouns import Judgment, Status
+from heedful.core.rubric import constraint_tags
 from heedful.metrics.rates import Share
 
 if TYPE_CHECKING:
@@ -112,21 +113,17 @@ class RowOutcome(NamedTuple):
 class Verdicts:
     """A row's verdicts, sorted by what their constraints are.
 
-    Attributes:
-        states: the state of each constraint's verdict, in checklist order.
-        types: packed counts for each type, constraints without one left out.
-        subtypes: the same by subtype.
-        priorities: the same by priority.
-        verifiers: the same by the id of the check.
-        loose: packed counts of the checked constraints under IFEval's loose reading.
+    The states are in checklist order, the groups packed counts by dimension and value, such as
+    ``("type", "content")``. Loose counts are of checked constraints, under IFEval's loose reading.
     """
 
     states: list[int]
-    types: dict[str, int]
-    subtypes: dict[str, int]
-    priorities: dict[str, int]
-    verifiers: dict[str, int]
+    groups: dict[tuple[str, str], int]
     loose: int
+
+    def by(self, dimension: str) -> dict[str, int]:
+        """Return the packed counts of one dimension by value."""
+        return {value: packed for (name, value), packed in self.groups.items() if name == dimension}
 
 
 def sort_verdicts(sample: Sample, critique: Critique) -> Verdicts:
@@ -137,10 +134,7 @@ def sort_verdicts(sample: Sample, critique: Critique) -> Verdicts:
     """
     checklist = sample.checklist
     judgments = fitted(checklist, critique.judgments)
-    types: dict[str, int] = {}
-    subtypes: dict[str, int] = {}
-    priorities: dict[str, int] = {}
-    verifiers: dict[str, int] = {}
+    groups: dict[tuple[str, str], int] = {}
     states, loose = [], 0
     for constraint, judgment in zip(checklist, judgments, strict=True):
         status = judgment.status
@@ -153,22 +147,34 @@ def sort_verdicts(sample: Sample, critique: Critique) -> Verdicts:
         if weight is not None and weight < 0:  # ``is_penalty``, without its calls
             continue
         unit = _UNITS[state]
-        if (name := constraint.type) is not None:
-            types[name] = types.get(name, 0) + unit
-        if (name := constraint.subtype) is not None:
-            subtypes[name] = subtypes.get(name, 0) + unit
-        if (name := constraint.priority) is not None:
-            priorities[name] = priorities.get(name, 0) + unit
-        if (check := constraint.check) is not None:
-            verifiers[check.id] = verifiers.get(check.id, 0) + unit
+        for group in _groups_of(constraint):
+            groups[group] = groups.get(group, 0) + unit
+        if constraint.check is not None:
             reading = judgment.loose
             loose += _UNITS[MET if reading is _MET else UNMET if reading is _UNMET else UNDECIDED]
-    return Verdicts(states, types, subtypes, priorities, verifiers, loose)
+    return Verdicts(states, groups, loose)
+
+
+def _groups_of(constraint: Constraint) -> list[tuple[str, str]]:
+    """Name the groups that a constraint's verdict counts in: one with several tags, in each."""
+    groups = []
+    if constraint.type is not None:
+        groups.append(("type", constraint.type))
+    if constraint.subtype is not None:
+        groups.append(("subtype", constraint.subtype))
+    if constraint.priority is not None:
+        groups.append(("priority", constraint.priority))
+    if constraint.check is not None:
+        groups.append(("verifier", constraint.check.id))
+    if constraint.__pydantic_extra__:  # few have tags
+        groups += [(f"constraint {kind}", value) for kind, value in constraint_tags(constraint)]
+    return groups
 
 
 def fitted(
     checklist: Sequence[Constraint], judgments: tuple[Judgment, ...]
 ) -> tuple[Judgment, ...]:
+    """Return as many judgments as there are constraints; a missing one is unparsed."""
     if len(judgments) == len(checklist):
         return judgments
     missing = max(0, len(checklist) - len(judgments))

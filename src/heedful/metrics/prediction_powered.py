@@ -23,13 +23,7 @@ the labels to come: 99 % each, so that both together hold in 95 % of cases."""
 
 
 class Stratum(NamedTuple):
-    """Units of one kind.
-
-    Attributes:
-        labels: of n units drawn at random, by people.
-        verdicts: of the same units, by the judge.
-        unlabelled: of N other units, by the judge.
-    """
+    """Units of one kind: labels of some, drawn at random, and verdicts on these and on others."""
 
     labels: Sequence[float]
     verdicts: Sequence[float]
@@ -44,15 +38,8 @@ class Stratum(NamedTuple):
 class Powered(TypedDict):
     """A mean from labels and verdicts.
 
-    Attributes:
-        value: the mean.
-        interval: 95 %.
-        weight: of the verdicts (λ), 0 to 1, the mean over the strata: 0 is labels alone.
-        labels: units with labels.
-        units: all units.
-        judged: mean of the verdicts alone.
-        classical: mean of the labels alone.
-        classical_interval: 95 %, of labels alone.
+    ``weight`` is that of the verdicts (λ), the mean over the strata: 0 is labels alone. ``labels``
+    are units with labels, ``judged`` the mean of the verdicts and ``classical`` that of the labels.
     """
 
     value: float

@@ -41,16 +41,29 @@ Pair: TypeAlias = tuple[float, float]
 """A cluster's numerator and denominator."""
 
 
-class Spread(NamedTuple):
-    """Sums over clusters from which the variance of a rate follows.
+class ValueSpan(NamedTuple):
+    """Numbers between which values lie that are brought into 0 to 1 for an interval."""
 
-    Attributes:
-        clusters: those with a denominator.
-        y: sum of the numerators, times :data:`SCALE`.
-        m: sum of the denominators, times :data:`SCALE`.
-        yy: sum of the numerators' squares, times the square of :data:`SCALE`.
-        ym: sum of the products, likewise.
-        mm: sum of the denominators' squares, likewise.
+    least: float
+    most: float
+
+    def down(self, total: float, units: float = 1.0) -> float:
+        """Bring a sum over so many units into 0 to their number."""
+        return (total - self.least * units) / (self.most - self.least)
+
+    def up(self, interval: Interval | None) -> Interval | None:
+        """Bring an interval within 0 to 1 back."""
+        if interval is None:
+            return None
+        low, high = (self.least + end * (self.most - self.least) for end in interval)
+        return low, high
+
+
+class Spread(NamedTuple):
+    """Sums over clusters with a denominator, from which the variance of a rate follows.
+
+    ``y`` and ``m`` are sums of numerators and denominators, times :data:`SCALE`; ``yy``, ``ym`` and
+    ``mm`` of their squares and products, times its square.
     """
 
     clusters: int = 0
@@ -185,11 +198,8 @@ def mean_interval(strata: Sequence[Mapping[tuple[Pair, ...], int]]) -> Interval 
 class Variance(NamedTuple):
     """Variance of a stratum's rate.
 
-    Attributes:
-        rate: the rate.
-        clusters: their number; fewer where some are much larger than others (Kish's effective one).
-        expected: the variance that is expected, in units of rate x (1 - rate).
-        observed: the variance between the clusters; ``None`` for a single one.
+    The clusters' number is Kish's effective one: fewer where some are much larger than others. The
+    expected variance is in units of rate x (1 - rate); none is observed for a single cluster.
     """
 
     rate: float
@@ -210,13 +220,7 @@ class Variance(NamedTuple):
 
 
 class EffectiveTrials(NamedTuple):
-    """A rate and the number of independent trials that its data are worth.
-
-    Attributes:
-        rate: the rate.
-        trials: their number.
-        quantile: of the distribution of the score.
-    """
+    """A rate, the independent trials that its data are worth, and the score's quantile."""
 
     rate: float
     trials: float

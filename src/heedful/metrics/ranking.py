@@ -1,24 +1,31 @@
-"""Rankings: how often a judge's scores put the better response first.
+"""Rankings: how often a judge's scores put the better response first, or its choices do.
 
 Counted are pairs of responses to one instruction of which one is known to be better. A pair is
 concordant where its score is higher, discordant where it is lower, and tied where both are equal.
 Source: IF-RewardBench (its code).
+
+Pairwise judges choose from each pair in both orders. Source: LLMBar (arXiv 2310.07641, its code),
+whose shipped κ take every "2" for no answer; ours compares choices with labels.
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from typing import TYPE_CHECKING, NamedTuple, TypedDict
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
-from heedful.metrics.proportions import Spread, mean_interval, rate_interval
+from heedful.metrics.agreement import Confusion, kappa, number
+from heedful.metrics.proportions import Spread, ValueSpan, mean_interval, rate_interval
+from heedful.metrics.rates import Share, measure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from heedful.core.nouns import Scoring
     from heedful.metrics.proportions import Pair
+    from heedful.metrics.rates import RateEstimate
 
-__all__ = ["BestOf", "Edges", "Ranking", "best_of", "ranking"]
+__all__ = ["TIE", "BestOf", "Choice", "Edges", "Ranking", "best_of", "choices", "ranking"]
 
 
 class Edges(NamedTuple):
@@ -40,13 +47,7 @@ class Edges(NamedTuple):
 
 
 class RankEstimate(TypedDict):
-    """A mean over instructions.
-
-    Attributes:
-        value: ``None`` where no pair was ranked.
-        interval: 95 %.
-        bounds: the value if all undecided pairs were ranked wrongly, and if rightly.
-    """
+    """A mean over instructions; its bounds have all undecided pairs wrong, and all right."""
 
     value: float | None
     interval: list[float] | None
@@ -54,17 +55,9 @@ class RankEstimate(TypedDict):
 
 
 class Ranking(TypedDict):
-    """How well a judge ranks.
+    """How well a judge ranks: over all pairs, and on average over instructions and their types.
 
-    Attributes:
-        pairs: how many there are of each kind.
-        coverage: share of the pairs that were ranked.
-        instructions: how many have a pair.
-        pooled: pair accuracy over all pairs.
-        pair_accuracy: mean over instructions; a tie counts as wrong.
-        tau_b: mean over instructions of Kendall's τ-b.
-        types: by type of instruction, the two means; ``None`` without types.
-        mean_of_types: the means over types of the two.
+    A tie counts as wrong. The coverage is the share of the pairs that were ranked.
     """
 
     pairs: dict[str, int]
@@ -78,11 +71,9 @@ class Ranking(TypedDict):
 
 
 class BestOf(RankEstimate):
-    """How often the best response scores highest.
+    """How often the best response scores highest, over instructions where it is known.
 
-    Attributes:
-        instructions: those of which one response is known to be the best.
-        coverage: the share of them in which the undecided verdicts can't change that.
+    The coverage is the share of them in which undecided verdicts can't change that.
     """
 
     instructions: int
@@ -174,20 +165,20 @@ def _pooled(given: Sequence[Edges], total: Edges) -> RankEstimate:
 
 def _mean(strata: Sequence[Sequence[Edges]], of: Callable[[Edges], float | None]) -> RankEstimate:
     """Average over the instructions of each stratum, then over the strata."""
-    least = -1.0 if of is tau_b else 0.0
+    span = ValueSpan(-1.0 if of is tau_b else 0.0, 1.0)
     ranked = [[of(e) if any(e) else 0.0 for e in stratum] for stratum in strata]
     values = [[value for value in stratum if value is not None] for stratum in ranked]
     values = [stratum for stratum in values if stratum]
     means = [math.fsum(stratum) / len(stratum) for stratum in values]
     # Intervals are those of rates, so what goes from -1 to 1 is brought into 0 to 1.
     pairs: list[Counter[tuple[Pair, ...]]] = [
-        Counter((((v - least) / (1 - least), 1.0),) for v in stratum) for stratum in values
+        Counter(((span.down(value), 1.0),) for value in stratum) for stratum in values
     ]
-    interval = mean_interval(pairs) if pairs else None
+    interval = span.up(mean_interval(pairs)) if pairs else None
     ends = [[_extremes(edges, of) for edges in stratum] for stratum in strata if stratum]
     return RankEstimate(
         value=math.fsum(means) / len(means) if means else None,
-        interval=[least + end * (1 - least) for end in interval] if interval else None,
+        interval=list(interval) if interval else None,
         bounds=[
             math.fsum(math.fsum(e[side] for e in stratum) / len(stratum) for stratum in ends)
             / len(ends)
@@ -203,3 +194,84 @@ def _extremes(edges: Edges, of: Callable[[Edges], float | None]) -> list[float]:
     worst = of(edges._replace(discordant=edges.discordant + left, undecided=0))
     best = of(edges._replace(concordant=edges.concordant + left, undecided=0))
     return [worst or 0.0, best or 0.0]
+
+
+# --- pairwise judges ---------------------------------------------------------------------------
+
+TIE = 0
+"""In the place of the response that was chosen."""
+
+
+class Choice(NamedTuple):
+    """The better response of a pair, 1 or 2, and those that a judge chose in the two orders.
+
+    The choice in the order 2, 1 is mapped back. 0 is a tie, ``None`` an answer that can't be read.
+    """
+
+    label: int
+    unswapped: int | None
+    swapped: int | None
+
+    @property
+    def winners(self) -> tuple[int | None, int | None]:
+        """The choices in the two orders."""
+        return self.unswapped, self.swapped
+
+
+def choices(given: Sequence[Choice], scoring: Scoring) -> dict[str, Any]:
+    """Measure a pairwise judge; a pair is a cluster."""
+    faithful = scoring == "faithful"
+    rates: dict[str, RateEstimate] = {
+        "accuracy": _measure(given, lambda c: _share([_right(w, c) for w in c.winners], faithful)),
+        "accuracy_unswapped": _measure(given, lambda c: _share([_right(c.unswapped, c)], faithful)),
+        "accuracy_swapped": _measure(given, lambda c: _share([_right(c.swapped, c)], faithful)),
+        "correct_both": _measure(given, lambda c: _share([_both(c)], faithful)),
+        "positional_agreement": _measure(given, lambda c: _agreement(c, faithful)),
+        "first_shown": _measure(
+            given,
+            lambda c: _share(
+                [None if w is None else w == at for at, w in enumerate(c.winners, 1) if w != TIE],
+                faithful=False,
+            ),
+        ),
+    }
+    orders = {"unswapped": 0, "swapped": 1}
+    kappas = {
+        name: _kappa([(c.winners[at], c.label) for c in given]) for name, at in orders.items()
+    }
+    ties = sum(choice.winners.count(TIE) for choice in given)
+    return {"pairs": len(given), "ties": ties, **rates, "kappa": kappas}
+
+
+def _measure(given: Sequence[Choice], of: Callable[[Choice], Share]) -> RateEstimate:
+    return measure(Counter(map(of, given)))
+
+
+def _right(winner: int | None, choice: Choice) -> bool | None:
+    return None if winner is None else winner == choice.label
+
+
+def _both(choice: Choice) -> bool | None:
+    """Tell whether both orders are right; one that is wrong settles it."""
+    right = [_right(winner, choice) for winner in choice.winners]
+    return False if False in right else None if None in right else True
+
+
+def _share(right: Sequence[bool | None], faithful: bool) -> Share:  # noqa: FBT001
+    return Share.known(right.count(True), len(right)) if faithful else Share.of(right)
+
+
+def _agreement(choice: Choice, faithful: bool) -> Share:  # noqa: FBT001
+    unswapped, swapped = choice.winners
+    if faithful:
+        return Share.known(int(unswapped == swapped))
+    return _share([None if None in choice.winners else unswapped == swapped], faithful=False)
+
+
+def _kappa(pairs: Sequence[tuple[int | None, int]]) -> float | None:
+    """Compute Cohen's κ of the readable choices with the labels."""
+    cells = Counter((winner == 1, label == 1) for winner, label in pairs if winner in (1, 2))
+    counted = Confusion(
+        cells[True, True], cells[True, False], cells[False, True], cells[False, False]
+    )
+    return number(kappa(counted))

@@ -59,21 +59,11 @@ class Share(NamedTuple):
 
 
 class RateEstimate(TypedDict):
-    """A rate as it is reported.
+    """A rate as it is reported, see ``docs/reference/summary.md``.
 
-    Attributes:
-        value: the rate where everything that it needs is decided, otherwise ``None``.
-        bounds: the least and the greatest that it can be: if every undecided verdict were unmet
-            and every row that could not be read failed, and if all were met and passed.
-        interval: 95 % interval, see :func:`heedful.metrics.proportions.rate_interval`. Of a range
-            it is from the lower limit of its lower end to the upper limit of its upper end.
-            ``None`` for fewer than two clusters.
-        numerator: the sum that counts for certain.
-        denominator: all units.
-        undecided: units that may count or not; of a mean of rates, those that are ranges.
-        coverage: share of the units that are decided, times the share of rows that could be read: a
-            row that could not is taken to hold as many units as the others do.
-        rates: of a mean of rates, how many there are.
+    The value is ``None`` where something undecided can change it. A range's interval goes from the
+    lower limit of its lower end to the upper limit of its upper end. A row that could not be read
+    is taken to hold as many units as the others do.
     """
 
     value: float | None
@@ -100,7 +90,7 @@ class EndSpreads(NamedTuple):
         """Add up clusters."""
         counted = list(shares)
         low = Spread.of(((share.low, share.units), count) for share, count in counted)
-        if all(share.low == share.high for share, _ in counted):
+        if all(share.low == share.high for share, _ in counted):  # nearly always: half the work
             return cls(low, low)
         return cls(low, Spread.of(((share.high, share.units), count) for share, count in counted))
 
@@ -142,12 +132,9 @@ def measure(
 ) -> RateEstimate:
     """Turn counted contributions into a reported rate.
 
-    Args:
-        shares: how many rows made each contribution.
-        readable: share of the rows that could be read, 0 to 1.
-        together: what changes because rows are not each a cluster by itself, see
-            :class:`heedful.metrics.clusters.ClusterStore`.
-        span: whole numbers between which a unit's value lies: scores can be below 0 or above 1.
+    ``readable`` is the share of the rows that could be read; ``together`` what changes because rows
+    vary together (:class:`heedful.metrics.clusters.ClusterStore`); ``span`` the whole numbers
+    between which a unit's value lies: scores can be below 0 or above 1.
     """
     rate = _point(shares, readable, span)
     if rate["bounds"] is None:

@@ -27,13 +27,7 @@ if TYPE_CHECKING:
 
 
 class Points(NamedTuple):
-    """Sums of points.
-
-    Attributes:
-        scored: of what was earned, S.
-        positive: of positive points, P.
-        negative: of negative points, N: 0 or less.
-    """
+    """Sums of what was earned (S), of positive points (P) and of negative ones (N, 0 or less)."""
 
     scored: float
     positive: float
@@ -43,12 +37,8 @@ class Points(NamedTuple):
 class RubricOutcome(NamedTuple):
     """Contributions of a response's verdicts on a rubric to its scores.
 
-    Attributes:
-        low: sums over all criteria, with the undecided ones at their worst.
-        high: the same at their best.
-        earned: what the decided ones earn.
-        gates: whether all must-haves hold: ``None`` where that is open or there are none.
-        has_gates: whether there are any.
+    The sums have the undecided criteria at their worst and at their best; ``earned`` is of the
+    decided ones. ``gates`` is whether all must-haves hold: ``None`` where that is open.
     """
 
     low: Points
@@ -137,13 +127,9 @@ def over_sum(points: Points) -> float:
 
 
 class RubricScore(NamedTuple):
-    """A score of a response from its points.
+    """A score of a response from its points, and the name of its rate.
 
-    Attributes:
-        name: of the rate.
-        of: the score of one response; ``None`` where it has none.
-        clipped: whether the mean over responses is brought into 0 to 1.
-        gated: whether a failed must-have costs all of it.
+    The mean over responses may be clipped to 0 to 1; of a gated one a failed must-have costs all.
     """
 
     name: str

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, TypedDict
 
-from heedful.metrics.agreement import IntervalEstimate
+from heedful.metrics.agreement import IntervalEstimate, estimate
 from heedful.metrics.proportions import CORRELATION, NORMAL_QUANTILE, WEIGHT, student
 
 if TYPE_CHECKING:
@@ -62,14 +62,14 @@ def clustered_spearman(clusters: Sequence[Sequence[tuple[float, float]]]) -> Int
     sizes = [len(cluster) for cluster in clusters if cluster]
     pairs = np.array([pair for cluster in clusters for pair in cluster], dtype=np.float64)
     if len(pairs) < 2 or not np.ptp(pairs, axis=0).all():  # noqa: PLR2004 - a pair at least
-        return IntervalEstimate(value=None, interval=None)
+        return estimate(None)
     # As shares of the ranks, centred.
     x, y = ((ranks(side) - 0.5) / len(pairs) - 0.5 for side in pairs.T)
     norms = x @ x, y @ y
     rho = min(1.0, max(-1.0, float(x @ y / np.sqrt(norms[0] * norms[1]))))
     n = len(sizes)
     if n <= 3 or abs(rho) == 1:  # noqa: PLR2004 - the expected variance divides by n - 3
-        return IntervalEstimate(value=rho, interval=None if n <= 3 else [rho, rho])  # noqa: PLR2004
+        return estimate(rho, None if n <= 3 else (rho, rho))  # noqa: PLR2004
     own = (x * y + _above(x, y) + _above(y, x)) / np.sqrt(norms[0] * norms[1])
     scales = (
         (side * side + 2 * _above(side, side)) / norm
@@ -83,7 +83,7 @@ def clustered_spearman(clusters: Sequence[Sequence[tuple[float, float]]]) -> Int
     variance = (WEIGHT * expected + (n - 1) * observed) / (WEIGHT + n - 1)
     margin = student(n - 1 + WEIGHT) * math.sqrt(variance)
     z = math.atanh(rho)
-    return IntervalEstimate(value=rho, interval=[math.tanh(z - margin), math.tanh(z + margin)])
+    return estimate(rho, (math.tanh(z - margin), math.tanh(z + margin)))
 
 
 def _above(values: Floats, weights: Floats) -> Floats:

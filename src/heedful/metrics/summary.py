@@ -11,7 +11,6 @@ from heedful.metrics.clusters import ClusterStore, cluster_of
 from heedful.metrics.family import all_families, family_of
 from heedful.metrics.gathering import (
     GROUPS,
-    ConstraintTags,
     Factors,
     GroupCounts,
     Labels,
@@ -62,6 +61,9 @@ if TYPE_CHECKING:
 
 
 DIMENSIONS = ("type", "subtype", "priority", "verifier")
+KINDS = 50
+"""Kinds of constraints' tags that are told apart: more help nobody."""
+
 ALL = ("row",)
 LABELS = ("share", "labels")
 VOTES = ("share", "votes")
@@ -100,7 +102,8 @@ def outcome(sample: Sample, critique: Critique, verdicts: Verdicts, scoring: Sco
     """Boil a row down to what it can contribute to a rate."""
     states = verdicts.states
     total = sum([packed_verdict(state) for state in states])
-    primary = verdicts.priorities.get("primary", 0)
+    priorities = verdicts.by("priority")
+    primary = priorities.get("primary", 0)
     tag = str(sample.tags.get("benchmark") or "")
     family = family_of(tag) if tag else None
     judgments = fitted(sample.checklist, critique.judgments)
@@ -108,8 +111,8 @@ def outcome(sample: Sample, critique: Critique, verdicts: Verdicts, scoring: Sco
     return RowOutcome(
         unpack(primary),
         unpack(total - primary),
-        bool(verdicts.priorities),
-        unpack(sum(verdicts.verifiers.values())),
+        bool(priorities),
+        unpack(sum(verdicts.by("verifier").values())),
         unpack(verdicts.loose),
         family.name if family is not None and family.own else "",
         family is not None and tag != family.name,
@@ -142,10 +145,7 @@ def contributions(
 ) -> list[dict[Rate, Share]]:
     """List each outcome's contributions to the rates of all families, by the outcome's number.
 
-    Args:
-        rows: the outcomes.
-        scoring: of all.
-        every: give also the rates that a run of these rows wouldn't have.
+    ``every``: also to rates that a run of these rows wouldn't have.
     """
     families = {
         name: family
@@ -157,6 +157,7 @@ def contributions(
         {
             (name, rate): share
             for name, family in families.items()
+            if (family.every_row or name == row.benchmark) and row.verdicts.total
             if name not in replaced.get(row.benchmark, ())
             for rate, share in family.rates(row, scoring).items()
         }
@@ -200,7 +201,6 @@ class Summary:
         self._families: dict[str, Family] = {}
         self._unmet_if_undecided = False
         self._reliability = Reliability(scoring)
-        self._constraint_tags = ConstraintTags()
         self._labels = Labels()
         self._typed = ScoresByType(scoring)
         self._votes = Votes()
@@ -228,13 +228,13 @@ class Summary:
         if row.rubric is not None:
             own = family is not None and family.score is not None and not row.of_judge
             self._typed.add(sample, critique, row.benchmark if own else WEIGHTED[0])
-        if verdicts.types or verdicts.priorities:
-            self._factors.add(sample, number, len(verdicts.types))
+        types = len(verdicts.by("type"))
+        if types or row.prioritised:
+            self._factors.add(sample, number, types)
         cells = [
             (ALL, number),
             *self._by_tags(sample, number),
             *self._by_constraints(verdicts),
-            *self._constraint_tags.add(sample.checklist, states),
             *self._compared(sample, critique, states),
         ]
         numbers = [part for cell, key in cells for part in (self._clusters.cell(cell), key)]
@@ -256,15 +256,15 @@ class Summary:
 
     def _by_constraints(self, verdicts: Verdicts) -> Iterator[tuple[Cell, int]]:
         """Count a row's verdicts by what their constraints are, likewise."""
-        for (dimension, groups), by_type in zip(
-            self._dimensions.items(),
-            (verdicts.types, verdicts.subtypes, verdicts.priorities, verdicts.verifiers),
-            strict=True,
-        ):
-            for value, packed in by_type.items():
-                groups.add(value, packed)
-                if not groups.dropped:
-                    yield ("constraint", dimension, value), packed
+        for (dimension, value), packed in verdicts.groups.items():
+            if dimension not in self._dimensions:
+                if len(self._dimensions) == len(DIMENSIONS) + KINDS:
+                    continue
+                self._dimensions[dimension] = GroupCounts()
+            groups = self._dimensions[dimension]
+            groups.add(value, packed)
+            if not groups.dropped:
+                yield ("constraint", dimension, value), packed
 
     def _compared(
         self, sample: Sample, critique: Critique, states: Sequence[int]
@@ -436,8 +436,7 @@ class Summary:
 
     def _by_constraint(self) -> dict[str, Any]:
         by_dimension: dict[str, Any] = {}
-        tagged = {f"constraint {kind}": of for kind, of in self._constraint_tags.kinds.items()}
-        for dimension, groups in (self._dimensions | tagged).items():
+        for dimension, groups in self._dimensions.items():
             if groups.dropped:
                 by_dimension[dimension] = dict(DROPPED)
             elif groups.cells:

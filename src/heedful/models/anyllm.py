@@ -35,13 +35,6 @@ class AnyLLMModel:
     provider's own names. Calls are repeated as :class:`Attempts` says and not by the provider's
     package. A model that refuses ``temperature``, ``top_p`` or ``seed`` gets the request again
     without it, see :attr:`adaptations`.
-
-    Attributes:
-        provider: the provider, by any-llm's name for it.
-        model: the model, by the provider's name for it.
-        address: the provider's address, where it is not the usual one.
-        api_key: the key, where it was given and isn't the environment's.
-        sends_parts: images and tool calls of messages are sent.
     """
 
     sends_parts = True

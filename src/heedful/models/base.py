@@ -54,13 +54,8 @@ def is_cut_off(finish_reason: object) -> bool:
 class Usage(_Noun):
     """Tokens of one call, or of many: usages can be added.
 
-    Attributes:
-        prompt_tokens: tokens sent, including those from the provider's cache.
-        completion_tokens: tokens generated, those of the reasoning among them.
-        cached_tokens: how many of the prompt's came from the provider's cache.
-        cache_write_tokens: how many of the prompt's the provider put into its cache, where that has
-            a price of its own.
-        reasoning_tokens: how many of the completion's were reasoning.
+    Prompts' tokens include those read from the provider's cache and written to it; completions'
+    tokens include the reasoning.
     """
 
     prompt_tokens: int = 0
@@ -71,13 +66,7 @@ class Usage(_Noun):
 
     def __add__(self, other: Usage) -> Usage:
         """Add up, field by field."""
-        return Usage(
-            prompt_tokens=self.prompt_tokens + other.prompt_tokens,
-            completion_tokens=self.completion_tokens + other.completion_tokens,
-            cached_tokens=self.cached_tokens + other.cached_tokens,
-            cache_write_tokens=self.cache_write_tokens + other.cache_write_tokens,
-            reasoning_tokens=self.reasoning_tokens + other.reasoning_tokens,
-        )
+        return Usage(**{name: count + getattr(other, name) for name, count in self})
 
 
 class Completion(_Noun):

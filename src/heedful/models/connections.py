@@ -12,7 +12,6 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
-import zlib
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 from urllib.parse import urlsplit
@@ -34,13 +33,7 @@ _SWITCHING = 101
 
 
 class HttpReply(NamedTuple):
-    """A server's reply.
-
-    Attributes:
-        status: the HTTP status.
-        headers: of a repeated one any.
-        content: the body, as it was before it was compressed.
-    """
+    """A server's reply; of a repeated header any."""
 
     status: int
     headers: Mapping[str, str]
@@ -60,11 +53,7 @@ class LongReplyError(Exception):
 
 
 class PlainConnection(asyncio.Protocol):
-    """One connection, and the reply that comes on it.
-
-    Attributes:
-        parser: of the replies.
-    """
+    """One connection, and the reply that comes on it."""
 
     parser: HttpResponseParser
 
@@ -177,24 +166,7 @@ class PlainConnection(asyncio.Protocol):
         waiter, self._waiter = self._waiter, None
         if waiter is None or waiter.done():
             return
-        content = b"".join(self._body)
-        try:
-            if self._headers.get("Content-Encoding", "identity").lower() != "identity":
-                content = self._unpacked(content)
-        except LongReplyError as error:
-            waiter.set_exception(error)
-        except zlib.error as error:
-            waiter.set_exception(BrokenReplyError(f"the reply cannot be unpacked: {error}"))
-        else:
-            waiter.set_result(HttpReply(self._status, self._headers, content))
-
-    def _unpacked(self, content: bytes) -> bytes:
-        """Unpack gzip or deflate, which servers may use although they weren't offered it."""
-        unpacker = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32)
-        unpacked = unpacker.decompress(content, self._limit + 1)
-        if len(unpacked) > self._limit:
-            raise LongReplyError
-        return unpacked
+        waiter.set_result(HttpReply(self._status, self._headers, b"".join(self._body)))
 
     def on_message_begin(self) -> None:
         """Parser callback: another message begins, which leaves the connection out of step."""
@@ -278,7 +250,6 @@ class AiohttpConnections:
     def __init__(
         self, url: str, headers: Mapping[str, str], timeout_s: float, body_limit: int
     ) -> None:
-        """Begin without a connection; see :func:`connections`."""
         import aiohttp
 
         self._url = url
@@ -328,7 +299,6 @@ class PlainConnections:
     def __init__(
         self, url: str, headers: Mapping[str, str], timeout_s: float, body_limit: int
     ) -> None:
-        """Begin without a connection; see :func:`connections`."""
         from yarl import URL
 
         from heedful.core.version import __version__
@@ -341,6 +311,7 @@ class PlainConnections:
             "Host": where.authority,
             "User-Agent": f"heedful/{__version__}",
             "Accept": "*/*",
+            "Accept-Encoding": "identity",
             **headers,
         }
         lines = "".join(f"{name}: {value}\r\n" for name, value in own.items())

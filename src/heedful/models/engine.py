@@ -35,27 +35,16 @@ __all__ = ["Draft", "Engine"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Draft:
-    """An answer that is still to be written.
+    """An answer that is still to be written."""
 
-    Attributes:
-        prompt: the prompt's tokens.
-        thinking: the template has opened a block of thinking, which the answer only closes.
-        limit: tokens that may be generated.
-        temperature: 0 takes the likeliest token.
-        top_p: sample from the smallest set of likeliest tokens with this share.
-        seed: of this answer's own random numbers.
-        stopped: whether the caller was cancelled.
-        top: of how many first tokens the log-probabilities are wanted.
-    """
-
-    prompt: list[int]
-    thinking: bool
-    limit: int
+    prompt: list[int]  # tokens
+    thinking: bool  # the template has opened a block of thinking, which the answer only closes
+    limit: int  # tokens that may be generated
     temperature: float
     top_p: float
     seed: bytes
-    stopped: Callable[[], bool]
-    top: int = 0
+    stopped: Callable[[], bool]  # whether the caller was cancelled
+    top: int = 0  # first tokens whose log-probabilities are wanted
 
     def numbers(self) -> Iterator[float]:
         """Yield random numbers in [0, 1), the same at each call."""
@@ -153,7 +142,6 @@ class Engine:
     """Weights and tokenizer of one model."""
 
     def __init__(self, name: str, tokenizer: Any, model: Any) -> None:
-        """Wrap a loaded model and its tokenizer, as during training."""
         self._name = name
         self._tokenizer = tokenizer
         self._model = model

@@ -67,22 +67,13 @@ class FaultKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Reason for a missing completion.
-
-    Attributes:
-        kind: what to do about it.
-        text: what is wrong, with the server's own words.
-        retry_after: how long the server asks to wait, in seconds.
-        parameter: the field of the request that the server names as the culprit.
-        usage: the tokens that the server billed all the same; zeros where it says none.
-        model: the model that it billed, by its name for it; empty where it does not say.
-    """
+    """Reason for a missing completion."""
 
     kind: FaultKind
-    text: str
-    retry_after: float | None = None
-    parameter: str | None = None
-    usage: Usage = field(default_factory=Usage)
+    text: str  # with the server's own words
+    retry_after: float | None = None  # seconds
+    parameter: str | None = None  # the field of the request that the server refuses
+    usage: Usage = field(default_factory=Usage)  # billed all the same
     model: str = ""
 
     def __post_init__(self) -> None:

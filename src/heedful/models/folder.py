@@ -24,7 +24,10 @@ PROMPT_TEXT = "heedful.prompt.txt"
 
 BLOCK_BYTES = 64 * 2**10
 BLOCKS = 1024
-"""Blocks up to which a file is hashed whole; of a larger one, this many are, evenly apart."""
+"""Blocks up to which a file is hashed whole; of a larger one, this many are, evenly apart.
+
+Reading all weights can take minutes. Any training changes blocks everywhere in the file.
+"""
 
 _CONTENT = re.compile(
     r".*\.(safetensors|jinja|model)|pytorch_model.*\.(bin|json)|merges\.txt"
@@ -39,36 +42,20 @@ _DOWNLOADED = ["*.json", "*.safetensors", "*.jinja", "*.model", "*.txt"]
 
 @dataclass(frozen=True, slots=True)
 class Protocol:
-    """How a trained model is to be asked.
-
-    Attributes:
-        prompt: the prompt's name.
-        prompt_file: a file with the prompt's text, where it isn't the one that heedful ships.
-        per_call: constraints in one call; ``None`` for all.
-        measure: whether it is told what code counts.
-    """
+    """How a trained model is to be asked."""
 
     prompt: str
     prompt_file: Path | None = None
-    per_call: int | None = None
-    measure: bool = False
+    per_call: int | None = None  # constraints in one call; all by default
+    measure: bool = False  # whether it is told what code counts
 
 
 @dataclass(frozen=True, slots=True)
 class ModelFolder:
-    """A folder that holds a model.
-
-    Attributes:
-        path: where it is.
-        name: how results name it: its last part, or the last two where that is a checkpoint.
-        digest: of its content. Of weights in large files it takes blocks from all over the file,
-            because reading it all can take minutes: any training changes them, but a change of a
-            few single numbers may go unseen.
-        protocol: how to ask the model, where the folder says.
-    """
+    """A folder that holds a model."""
 
     path: Path
-    name: str
+    name: str  # in results: its last part, or the last two where that is a checkpoint
     digest: str
     protocol: Protocol | None
 

@@ -28,9 +28,7 @@ SLACK_SECONDS = 0.05
 class Permit:
     """Permit for one call, held inside ``async with``.
 
-    Attributes:
-        tokens: how many tokens were booked; set it to how many were used, and the difference is
-            booked when the call ends.
+    Set ``tokens`` to how many were used, and the difference is booked when the call ends.
     """
 
     __slots__ = ("_booked", "_limiter", "tokens")

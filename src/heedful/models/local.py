@@ -101,11 +101,8 @@ class LocalModel:
     ) -> Completion:
         """Answer the messages, in a batch with other calls that wait.
 
-        Args:
-            messages: the conversation, ending on the turn to answer.
-            sampling: how to sample. Temperature and top_p are the model's own where they are
-                ``None``; ``extra`` may hold ``chat_template_kwargs``.
-            sample: numbers independent samples of the same prompt, from 0.
+        Temperature and top_p are the model's own where ``sampling`` has ``None``; its ``extra`` may
+        hold ``chat_template_kwargs``.
 
         Raises:
             ModelError: the prompt does not fit into the context or memory, or its template

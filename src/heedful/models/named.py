@@ -26,20 +26,13 @@ ANY_LLM = "any:"
 def make(
     spelling: str, *, limiter: AdaptiveLimiter | None = None, **options: Unpack[CallOptions]
 ) -> Model:
-    """Make a model.
+    """Make a model from its spelling.
 
-    Args:
-        spelling: ``local:FOLDER`` or ``local:NAME`` is a model in this process,
-            ``any:PROVIDER/NAME`` one of another provider, ``PLUGIN:NAME`` one that a plugin makes
-            (entry points ``heedful.models``), and anything else a name on the server at
-            ``base_url``. A path, or a folder with a ``config.json``, is a model in this process
-            too, unless a server other than OpenAI's is given: those name models by folders.
-        limiter: bounds the calls in flight over a network.
-        options: of the connection, as in :class:`~heedful.models.options.CallOptions`.
-
-    Raises:
-        UsageError: the folder or provider does not exist, an extra is not installed, or the
-            connection makes no sense.
+    ``local:FOLDER`` or ``local:NAME`` is a model in this process, ``any:PROVIDER/NAME`` one of
+    another provider, ``PLUGIN:NAME`` one that a plugin makes (entry points ``heedful.models``), and
+    anything else a name on the server at ``base_url``. A path, or a folder with a ``config.json``,
+    is a model in this process too, unless a server other than OpenAI's is given: those name models
+    by folders.
     """
     base_url = options.get("base_url", OPENAI_URL)
     timeout_s = options.get("timeout", 600.0)

@@ -118,19 +118,11 @@ class OpenAIModel:
     async def generate(
         self, messages: Sequence[Message], sampling: Sampling, *, sample: int = 0
     ) -> Completion:
-        """Answer the messages.
-
-        Args:
-            messages: the conversation, ending on the turn to answer.
-            sampling: how to sample.
-            sample: numbers independent samples of the same prompt, from 0.
+        """Answer the messages; see :class:`heedful.models.Model`.
 
         Raises:
             ModelError: no answer for these messages: refused, filtered, or all attempts failed.
-            AuthError: the key is missing, wrong, or not allowed to do this.
-            QuotaError: the account is empty.
-            ModelNotFound: the address is wrong, or it has no such model.
-            Unreachable: no server answers at the address.
+            StopRunError: there will be none for any: no such key, model, server or money.
             UsageError: ``sampling.extra`` sets a field that is not the caller's.
         """
         if self._official and "Authorization" not in self.headers:
@@ -201,11 +193,7 @@ class OpenAIModel:
         return opened
 
     def body(self, messages: Sequence[Message], sampling: Sampling, sample: int) -> dict[str, Any]:
-        """Lay out a request.
-
-        Raises:
-            UsageError: ``sampling.extra`` sets a field that is not the caller's.
-        """
+        """Lay out a request."""
         extra = sampling.extra
         reserved = [field for field in _OURS if field in extra]
         if reserved:
@@ -232,11 +220,7 @@ class OpenAIModel:
         return {"model": self.name, "messages": turns, **given}
 
     def adapt(self, fault: Fault, body: Mapping[str, Any]) -> bool:
-        """Remember a field that the model refuses, if the request can do without it.
-
-        Returns:
-            Whether later requests are other ones.
-        """
+        """Remember a field that the model refuses; return whether later requests are other ones."""
         if fault.kind is not FaultKind.INVALID:
             return False
         adaptable = [field for field in _DROPPABLE if field in body]

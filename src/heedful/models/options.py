@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 from heedful.core.errors import UsageError
 
@@ -27,22 +27,23 @@ class CallOptions(TypedDict, total=False):
     """How models are called.
 
     Attributes:
-        base_url: where an OpenAI-compatible API answers; OpenAI's by default.
-        api_key: the key; by default the environment's variable ``api_key_env`` holds it.
-        api_key_env: that variable; ``OPENAI_API_KEY`` by default.
-        headers: further HTTP headers.
-        body: further fields of the request.
-        temperature: 0 by default, or 1 where several answers are sampled.
-        top_p: as the API has it.
-        max_completion_tokens: tokens that an answer may have.
-        max_concurrency: calls in flight at most; 64 by default.
-        rpm: calls per minute at most.
-        tpm: tokens per minute at most.
-        timeout: seconds that one call may take; 600 by default.
-        device: the device of a model in this process; by default a GPU where there is one.
-        dtype: its precision: float32, bfloat16 or float16; by default bfloat16 on a GPU and float32
-            on a CPU.
-        batch_size: prompts that a model in this process answers at a time; 16 by default.
+        base_url: Where an OpenAI-compatible API answers, up to and without /chat/completions.
+            Default: https://api.openai.com/v1.
+        api_key: The key; better in the environment, where the shell's history does not keep it.
+        api_key_env: The environment variable that holds the key. Default: OPENAI_API_KEY.
+        headers: Extra HTTP headers, as NAME=VALUE.
+        body: Extra fields of the request, as JSON.
+        temperature: Default: 0, or 1 where several answers to a prompt are sampled.
+        top_p: As the API has it.
+        max_completion_tokens: Tokens an answer may have.
+        max_concurrency: Calls in flight at most; the number adapts to what the server accepts.
+            Default: 64.
+        rpm: Calls per minute at most.
+        tpm: Tokens per minute at most.
+        timeout: Seconds that one call may take. Default: 600.
+        device: The device of a model in this process. Default: a GPU where there is one.
+        dtype: Its precision. Default: bfloat16 on a GPU, float32 on a CPU.
+        batch_size: Prompts that a model in this process answers at a time. Default: 16.
     """
 
     base_url: str
@@ -58,7 +59,7 @@ class CallOptions(TypedDict, total=False):
     tpm: int | None
     timeout: float
     device: str | None
-    dtype: str | None
+    dtype: Literal["float32", "bfloat16", "float16"] | None
     batch_size: int
 
 

@@ -1,16 +1,13 @@
 """Secrets that no message may hold, in whatever form a server sends them back.
 
-A server may repeat a key as it came, percent-encoded, in base64, cut, spaced or in capitals. So no
-list of forms is looked for, but any piece of one: eight letters and digits in a row that are in a
-secret too, whatever stands between them.
+A server may repeat a key as it came, percent-encoded, cut, spaced or in capitals. So no list of
+forms is looked for, but any piece of one: eight letters and digits in a row that are in a secret
+too, whatever stands between them.
 """
 
 from __future__ import annotations
 
-import base64
-import json
 import re
-from html import escape
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -19,7 +16,7 @@ from pydantic_core import to_json
 from heedful.models.untrusted import parse
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
 SECRET_CHARACTERS = 6
 """Shorter values aren't secrets, and taking them out would make messages unreadable."""
@@ -41,8 +38,6 @@ given, and answers may well be about it."""
 _NAMES = re.compile(r"auth|cookie|credential|key|password|secret|token", re.IGNORECASE)
 """Names of headers and parameters that hold secrets; the others are sent as openly as the text."""
 
-_ESCAPED = re.compile(rb"\\u00(?:3\d|[4-7])")
-
 _MASKED = re.compile(r"(?<!\S)(?=\S*\*{3})\S+")  # a key as servers quote it, its ends in clear
 
 
@@ -53,27 +48,32 @@ class Redactor:
         """Learn the secrets: keys, and the values of headers and parameters by their names."""
         named = list(named)
         keys = [*keys, *(value for name, value in named if _NAMES.search(name))]
+        sure = {
+            form
+            for word in _words(keys)
+            if _is_surely_secret(word)
+            for form in (word, _quoted(word))
+        }
+        self._sure = sorted(sure, key=len, reverse=True)
+        # The longest run of letters stands in a reply whatever JSON escapes of the rest.
+        self._needles = {max(re.findall(r"[^\W_]*", form), key=len).encode() for form in sure}
         words = _words([*keys, *(value for _, value in named)])
-        self._exact = _spelled(words)
-        sure = {word for word in _words(keys) if _is_surely_secret(word)}
-        self._sure = _spelled(sure)
-        self._needles = {max(re.findall(r"[^\W_]*", form), key=len).encode() for form in self._sure}
+        self._words = sorted(words, key=len, reverse=True)
         self._pieces: dict[int, set[str]] = {}
         for word in words:
             length = min(PIECE, max(SECRET_CHARACTERS, len(_letters(word)) // 2))
             pieces = self._pieces.setdefault(length, set())
-            for form in _forms(word):
-                letters = _letters(form)
+            for letters in map(_letters, (word, _quoted(word))):
                 pieces.update(letters[at : at + length] for at in range(len(letters) - length + 1))
 
     def __bool__(self) -> bool:
         """Whether there is any secret."""
-        return bool(self._exact)
+        return bool(self._words)
 
     def __call__(self, text: str) -> str:
         """Take the secrets out of a text, and shorten it."""
         text, more = text[:READ_CHARACTERS], len(text) > READ_CHARACTERS
-        for secret in self._exact:
+        for secret in self._words:  # one of mostly signs has no pieces
             text = text.replace(secret, "[key]")
         text = _MASKED.sub("[key]", self._without_pieces(text))
         # Only now: a key that was cut in two would not be found.
@@ -83,10 +83,11 @@ class Redactor:
     def body(self, data: bytes) -> bytes:
         """Take the secrets out of a reply before anything of it is read.
 
-        Only whole secrets are taken out here, in the forms that programs write them in: a reply is
-        what a model says, and pieces of a key are words too.
+        Only whole secrets are taken out here: a reply is what a model says, and pieces of a key are
+        words too.
         """
-        if not self._sure or not self._may_hold_any(data):
+        escaped = self._sure and rb"\u00" in data  # which may hide the letters of a secret
+        if not escaped and not any(needle in data for needle in self._needles):
             return data
         try:
             value = parse(data)
@@ -96,12 +97,6 @@ class Redactor:
             return data
         hidden = self._hidden(value)
         return data if hidden == value else to_json(hidden, inf_nan_mode="constants")
-
-    def _may_hold_any(self, data: bytes) -> bool:
-        """Check for the letters of a secret, or for escapes that may hide them."""
-        if any(needle in data for needle in self._needles):
-            return True
-        return b"\\u00" in data and _ESCAPED.search(data) is not None
 
     def _hidden(self, value: Any) -> Any:
         if isinstance(value, str):
@@ -141,13 +136,6 @@ def _is_surely_secret(word: str) -> bool:
     return len(word) >= SURELY_SECRET or (len(word) >= PIECE and any(map(str.isdigit, word)))
 
 
-def _spelled(words: Iterable[str]) -> list[str]:
-    """Return all forms of words, the longest first."""
-    forms = {form for word in words for form in _forms(word)}
-    long = (form for form in forms if len(form) >= SECRET_CHARACTERS)
-    return sorted(long, key=len, reverse=True)
-
-
 def _letters(text: str) -> str:
     """Return letters and digits, in lower case where that is a single letter too."""
     return "".join(
@@ -155,15 +143,6 @@ def _letters(text: str) -> str:
     )
 
 
-def _forms(secret: str) -> Iterator[str]:
-    """Yield the forms of a secret that have other letters than it has."""
-    yield secret
-    yield quote(secret, safe="")
-    yield quote(quote(secret, safe=""), safe="")
-    yield json.dumps(secret)[1:-1]
-    yield escape(secret)
-    data = secret.encode("utf-8", "surrogatepass")
-    yield data.hex()
-    for before in range(3):  # what stands before it moves all letters of base64
-        encoded = base64.b64encode(bytes(before) + data).decode().rstrip("=")
-        yield encoded[(0, 2, 3)[before] : -1 if (before + len(data)) % 3 else None]
+def _quoted(secret: str) -> str:
+    """Write a secret as it stands in an address."""
+    return quote(secret.encode("utf-8", "surrogatepass"), safe="")

@@ -48,7 +48,6 @@ class ScriptedModel:
         latency_s: float = 0.0,
         fail: Callable[[int], Exception | None] = lambda _: None,
     ) -> None:
-        """Write the script."""
         self._reply = reply
         self._latency_s = latency_s
         self._fail = fail
@@ -62,11 +61,7 @@ class ScriptedModel:
     async def generate(
         self, messages: Sequence[Message], sampling: Sampling, *, sample: int = 0
     ) -> Completion:
-        """Answer from the script, with the tokens estimated.
-
-        Raises:
-            ModelError: the script has no answer for this call.
-        """
+        """Answer from the script, with the tokens estimated."""
         number = len(self.calls)
         self.calls.append(Call(tuple(messages), sampling, sample))
         if self._latency_s:

@@ -53,7 +53,7 @@ AXIS_LETTERS = 28
 """Letters of a name that an axis shows."""
 
 ALIKE_LETTERS = 8
-"""Letters that all names begin with, from which on these are left out where names are long."""
+"""Length from which a common beginning of long names is left out."""
 
 NAME_LETTERS = 60
 """Letters of a name that a chart holds; the axis shows fewer where there is no room."""

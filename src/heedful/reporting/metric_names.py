@@ -16,7 +16,7 @@ EXTRA = {"reliability": "Reliability", "labels": "Known labels:"}
 """What summaries and comparisons name beside families; shown last."""
 
 KEYS = {"constraints_met": CONSTRAINTS_MET, "fully_met": FULLY_MET, "weighted": WEIGHTED}
-"""Rates that every run has, or every rubric, by a name that needs no paper."""
+"""Rates that every run or rubric has, by plain names."""
 
 WORDS = {
     CONSTRAINTS_MET: "constraints met",

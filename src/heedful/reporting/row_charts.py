@@ -130,7 +130,7 @@ FLOWS = {
     "stays incorrect": "var(--series-4)",
     "undecided": "var(--undecided)",
 }
-"""Changes of a solution in one step, from the best to those that aren't known."""
+"""Changes of a solution in one step, from best to unknown."""
 
 
 def flows_chart(steps: Mapping[str, Mapping[str, int]]) -> Spec:

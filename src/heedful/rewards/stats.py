@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from heedful.core.errors import UsageError
 from heedful.core.text import amount
@@ -20,18 +20,16 @@ from heedful.rewards.groups import collect
 from heedful.rewards.policy_pairs import row_counts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    import numpy as np
-    from numpy.typing import NDArray
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from heedful.rewards.groups import Judged, ResponseGroups, ScoredResponse
     from heedful.rewards.terms import Terms
 
-    Floats: TypeAlias = NDArray[np.float64]
-    from collections.abc import Callable, Iterator, Mapping
-
     Summary = Mapping[str, Any]
+    Estimated = tuple[float | None, Sequence[float] | None]
+    """A value and its interval."""
+    Clusters = Sequence[Sequence[Sequence[float]]]
+    """Rewards by instruction, those together that vary together."""
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
@@ -96,7 +94,7 @@ def statistics(
     return description
 
 
-def best_of(clusters: Sequence[Sequence[Sequence[float]]]) -> list[dict[str, Any]]:
+def best_of(clusters: Clusters) -> list[dict[str, Any]]:
     """Estimate the mean reward of the best of k responses, for k = 1, 2, 4, … n.
 
     For each instruction it is the mean of the highest reward over all choices of k of its n
@@ -146,15 +144,13 @@ def _clusters(groups: ResponseGroups) -> list[list[list[ScoredResponse]]]:
     return list(members.values())
 
 
-def _between(
-    name: str, low: tuple[float | None, Interval], high: tuple[float | None, Interval]
-) -> dict[str, Any]:
+def _between(name: str, low: Estimated, high: Estimated) -> dict[str, Any]:
     """Give a number if nothing undecided can change it, and else its ends alone."""
-    ends = None if low[0] is None or high[0] is None else [low[0], high[0]]
+    (least, from_low), (most, from_high) = low, high
     return {
-        name: low[0] if low[0] == high[0] else None,
-        "bounds": ends,
-        "interval": [low[1][0], high[1][1]] if low[1] and high[1] else None,
+        name: least if least == most else None,
+        "bounds": None if least is None else [least, most],
+        "interval": [from_low[0], from_high[1]] if from_low and from_high else None,
     }
 
 
@@ -176,9 +172,7 @@ def _spread(values: Sequence[float]) -> dict[str, Any]:
     }
 
 
-def _signal(
-    least: Sequence[Sequence[Sequence[float]]], most: Sequence[Sequence[Sequence[float]]]
-) -> dict[str, Any]:
+def _signal(least: Clusters, most: Clusters) -> dict[str, Any]:
     """Count the groups from which nothing can be learnt, as all of their rewards are equal."""
     from heedful.metrics.proportions import Spread, rate_interval
 

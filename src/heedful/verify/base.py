@@ -10,17 +10,21 @@ from __future__ import annotations
 
 import functools
 import importlib
+import inspect
 import reprlib
+import typing
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from heedful.core import plugins
 from heedful.core.errors import UndecidedError, UsageError, VerifierError
-from heedful.verify.arguments import origin, schema, validated
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
+
+    from pydantic import TypeAdapter
+    from pydantic_core import ErrorDetails
 
     from heedful.core.nouns import Check
     from heedful.verify.text.prepared import Response
@@ -92,7 +96,7 @@ _bindings: dict[tuple[str, str], _Binding] = {}
 def verifier(
     id: str,  # noqa: A002 - what the data calls it
     *,
-    describe: Wording,
+    describe: Wording = "",
     decides_empty: bool = False,
 ) -> Callable[[_F], _F]:
     """Register a function as the verifier of an id.
@@ -100,7 +104,7 @@ def verifier(
     Args:
         id: the id that checks name, e.g. ``length_constraints:number_words``.
         describe: the constraint in words: a template over the function's keyword arguments, or a
-            function that takes them.
+            function that takes them; by default the first line of the function's docstring.
         decides_empty: whether it decides a response without text, which else meets no check.
 
     Returns:
@@ -120,7 +124,8 @@ def verifier(
                 where=origin(function),
                 hint="give it an id of its own",
             )
-        _registry[id] = _Verifier(id, function, describe, decides_empty)
+        summary = (function.__doc__ or id).partition("\n")[0]
+        _registry[id] = _Verifier(id, function, describe or summary, decides_empty)
         _bindings.clear()
         return function
 
@@ -141,17 +146,17 @@ def arguments(id: str) -> dict[str, Any]:  # noqa: A002 - what the data calls it
 
 
 def describe(check: Check) -> str:
-    """Describe a check in English, e.g. ``"Write at least 300 words."``.
-
-    Raises:
-        VerifierError: no verifier has the check's id, or the arguments do not fit it.
-    """
+    """Describe a check in English, e.g. ``"Write at least 300 words."``."""
     binding = _bind(check)
     wording = binding.verifier.wording
     try:
-        if isinstance(wording, str):
-            return wording.format_map(binding.arguments)
-        return wording(**binding.arguments)
+        if callable(wording):
+            return wording(**binding.arguments)
+        shown = {
+            name: quoted(value) if isinstance(value, list) else value
+            for name, value in binding.arguments.items()
+        }
+        return wording.format_map(shown)
     except Exception as error:
         raise _broken(check, "cannot be worded", error) from error
 
@@ -241,6 +246,25 @@ def exactly(number: int, required: int, noun: str) -> Finding:
     return Finding(met=number == required, found=f"{amount(number, noun)}, asked for {required}")
 
 
+def none(number: int, noun: str, which: str = "") -> Finding:
+    """Require that there is none of something.
+
+    >>> none(2, "sentence", " without an emoji")
+    Finding(met=False, found='2 sentences without an emoji, none allowed')
+    """
+    return Finding(met=not number, found=f"{amount(number, noun)}{which}, none allowed")
+
+
+def unless(wrong: Iterable[str], problem: str, otherwise: str) -> Finding:
+    """Require that nothing is wrong; of what is wrong, the first five are named, each once.
+
+    >>> unless(["storm"], "missing", "all keywords are there")
+    Finding(met=False, found="missing: 'storm'")
+    """
+    named = list(dict.fromkeys(wrong))[:5]
+    return Finding(met=not named, found=f"{problem}: {quoted(named)}" if named else otherwise)
+
+
 def quoted(words: Sequence[str]) -> str:
     """List words in quotes.
 
@@ -319,3 +343,93 @@ def _broken(check: Check, problem: str, error: Exception) -> VerifierError:
         where=check.id,
         hint="check its arguments; if they are right, report a bug in the verifier",
     )
+
+
+# --- arguments, read from the signatures of verifiers ---------------------------------------------
+
+
+def validated(
+    function: Callable[..., Any],
+    id: str,  # noqa: A002 - what the data calls it
+    args: dict[str, Any],
+) -> dict[str, Any]:
+    """Check a verifier's arguments against its signature; a null counts as absent.
+
+    Data sets pad the arguments of every constraint to the same columns, with nulls.
+    """
+    from pydantic import ValidationError
+
+    adapter = _arguments(function)
+    given = {name: value for name, value in args.items() if value is not None}
+    try:
+        return dict(vars(adapter.validate_python(given)))
+    except ValidationError as error:
+        wrong = "; ".join(_complaint(detail) for detail in error.errors())
+        raise VerifierError(
+            f"its arguments do not fit: {wrong}",
+            where=id,
+            hint=_allowed(function),
+        ) from error
+
+
+def _complaint(detail: ErrorDetails) -> str:
+    name = ".".join(str(part) for part in detail["loc"])
+    if detail["type"].startswith("missing"):
+        return f"{name} is missing"
+    if detail["type"] == "unexpected_keyword_argument":
+        return f"{name} is not an argument of it"
+    return f"{name} is {reprlib.repr(detail['input'])}: {detail['msg']}"
+
+
+def schema(function: Callable[..., Any]) -> dict[str, Any]:
+    """Return the JSON schema of a verifier's arguments."""
+    return _arguments(function).json_schema()
+
+
+@functools.cache
+def _arguments(function: Callable[..., Any]) -> TypeAdapter[Any]:
+    """Make the validator of a verifier's keyword-only arguments."""
+    from dataclasses import field, make_dataclass
+
+    from pydantic import ConfigDict, TypeAdapter
+
+    fields = [
+        (name, hint, field() if default is inspect.Parameter.empty else field(default=default))
+        for name, (hint, default) in _signature(function).items()
+    ]
+    settings = {"__pydantic_config__": ConfigDict(extra="forbid")}
+    return TypeAdapter(make_dataclass("Arguments", fields, kw_only=True, namespace=settings))
+
+
+def _signature(function: Callable[..., Any]) -> dict[str, tuple[Any, Any]]:
+    """Read the type and default of each keyword-only argument."""
+    parameters = list(inspect.signature(function).parameters.values())[1:]
+    for parameter in parameters:
+        if parameter.kind is not parameter.KEYWORD_ONLY or parameter.annotation is parameter.empty:
+            raise VerifierError(
+                f"its parameter {parameter.name!r} is not keyword-only or has no type",
+                where=origin(function),
+                hint="write it as (response, *, name: type)",
+            )
+    annotated = typing.cast("Any", lambda: None)
+    annotated.__annotations__ = {each.name: each.annotation for each in parameters}
+    try:
+        names = getattr(inspect.unwrap(function), "__globals__", {})
+        hints = typing.get_type_hints(annotated, globalns=names, include_extras=True)
+    except NameError as error:
+        raise VerifierError(
+            f"a type in its signature is not known at run time: {error}",
+            where=origin(function),
+            hint="import it outside of TYPE_CHECKING",
+        ) from error
+    return {each.name: (hints[each.name], each.default) for each in parameters}
+
+
+def _allowed(function: Callable[..., Any]) -> str:
+    names = ", ".join(_signature(function))
+    return f"it takes {names}" if names else "it takes no arguments"
+
+
+def origin(function: Callable[..., Any]) -> str:
+    """Say where a function is from, for messages."""
+    return f"{function.__module__}.{getattr(function, '__qualname__', function)}"

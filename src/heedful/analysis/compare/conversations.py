@@ -63,7 +63,7 @@ class Systems:
         return any(map(_complete, self._units()))
 
     def add(self, sample: Sample, states: States, flags: Flags) -> None:
-        """Take in a pair of turns: the first one's sample, the verdicts and flags of both."""
+        """Add a pair of turns: the first one's sample, the verdicts and flags of both."""
         system = sample.tags.get(self._of.group)
         turn = turn_number(sample.tags.get(self._of.step))
         if system is None or turn is None:
@@ -100,7 +100,7 @@ class Systems:
         )
 
     def _bounds(self) -> list[float]:
-        """Compute the difference if what is open were against either side, over all systems."""
+        """Compute the difference with open steps against either side, over all systems."""
         pairs = self._units()
         certain, possible = (
             [sum(leading(pair[side], open_) for pair in pairs) for side in (0, 1)]
@@ -147,7 +147,7 @@ class Turns:
         self._totals: defaultdict[tuple[Cell, str], Total] = defaultdict(Total)
 
     def add(self, cluster: int, sample: Sample, parts: Mapping[Rate, Part]) -> dict[str, str]:
-        """Take in a pair of turns, and their parts of the accuracies."""
+        """Add a pair of turns, and their parts of the accuracies."""
         turn = int(sample.tags.get("turn", 1))
         language = str(sample.tags.get("language", "unknown"))
         cell = (language, turn)

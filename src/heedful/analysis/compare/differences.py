@@ -1,20 +1,20 @@
-"""Paired differences of rates: added up cluster by cluster, then resampled."""
+"""Paired differences of rates, summed by cluster."""
 
 from __future__ import annotations
 
 from collections import Counter
 from functools import lru_cache
 from operator import add
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from heedful.metrics.contrasts import Contrast, contrast
+from heedful.metrics.contrasts import Contrast, adjust_p, contrast
 from heedful.metrics.family import all_families
 from heedful.metrics.gathering import GROUPS
 from heedful.metrics.outcomes import pooled, unpack
 from heedful.metrics.summary import contributions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from heedful.core.nouns import Scoring
     from heedful.metrics.contrasts import Sums
@@ -143,7 +143,7 @@ def _sums(first: Share, second: Share) -> Four:
 
 
 class Clusters:
-    """Adds up four numbers by key and cluster, and counts the clusters that came to the same."""
+    """Sums of four numbers by key and cluster, and how many clusters have equal sums."""
 
     def __init__(self) -> None:
         self._cluster: int | None = None
@@ -151,7 +151,7 @@ class Clusters:
         self._closed: dict[Key, Counter[Sums]] = {}
 
     def begin(self, cluster: int) -> None:
-        """Begin a cluster; all that belongs to it must follow before the next."""
+        """Begin a cluster; all of its pairs must follow before the next begins."""
         if cluster != self._cluster:
             self._close()
             self._cluster = cluster
@@ -191,7 +191,7 @@ class Total:
         self._open = False
 
     def add(self, part: Part) -> None:
-        """Add the part of a pair."""
+        """Add a pair's part."""
         self.units += part.units
         self.covered += part.covered
         self.extremes = tuple(map(add, self.extremes, part.extremes))
@@ -203,7 +203,7 @@ class Total:
 
     @property
     def known(self) -> int:
-        """Pairs that are known, where all of them are and more than were decided; otherwise 0."""
+        """The pairs whose rates are known, if all are and more than were decided; otherwise 0."""
         return self._known if not self._open and self._known > self.compared else 0
 
 
@@ -256,7 +256,7 @@ class Differences:
         )
 
     def _difference(self, keys: Sequence[Key], seed: int) -> Difference:
-        """Average over keys; what is known of all pairs goes before what both sides decided."""
+        """Average over keys: of all pairs if all are known, else of those that both decided."""
         totals = {key: self._totals.get(key, Total()) for key in keys}
         strata = {
             key[1]: self._clusters.counted(_known(key) if total.known else key)
@@ -298,3 +298,14 @@ def bounds(strata: Iterable[Extremes]) -> list[float] | None:
         if units and other_units
     ]
     return [sum(side) / len(ends) for side in zip(*ends, strict=True)] if ends else None
+
+
+def adjust_rates(shown: Iterable[Mapping[str, Mapping[str, Any]]]) -> None:
+    """Adjust the p-values of each rate for how often it is shown (Holm), in place."""
+    together: dict[Rate, list[dict[str, Any]]] = {}
+    for metrics in shown:
+        for family, rates in metrics.items():
+            for name, measured in rates.items():
+                together.setdefault((family, name), []).append(measured)
+    for measures in together.values():
+        adjust_p(measures)

@@ -42,7 +42,7 @@ def against(comparison: Mapping[str, Any]) -> list[Pair]:
 
 
 def may_turn(measured: Difference) -> bool:
-    """Check whether the undecided verdicts may turn a difference round."""
+    """Check whether the undecided verdicts could reverse a difference."""
     if measured["coverage"] == 1 or not measured["bounds"]:
         return False
     low, high = measured["bounds"]
@@ -57,7 +57,7 @@ class GateResult(NamedTuple):
 
 
 def headlines(comparison: Mapping[str, Any]) -> list[str]:
-    """Say which of two is better, and on what; of three or more each beside the baseline."""
+    """Say which of two runs is better; with three or more, each against the baseline."""
     pairs = comparison["pairs"]
     shown = against(comparison) if len(pairs) > 1 else pairs
     sentences = [_headline(pair, len(pairs)) for pair in shown[:PAIRS]]

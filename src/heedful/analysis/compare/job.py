@@ -5,11 +5,11 @@
 
 from __future__ import annotations
 
-from functools import partial
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from heedful.analysis.compare.conversations import LANGUAGE_AND_TURN
+from heedful.analysis.compare.differences import adjust_rates
 from heedful.analysis.compare.pairs import DIMENSIONS, LABELS, RunComparison, paired
 from heedful.analysis.compare.sides import differing, sides
 from heedful.core.errors import InputError, UsageError
@@ -19,7 +19,7 @@ from heedful.metrics.contrasts import adjust_p
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from heedful.analysis.compare.differences import Rate
     from heedful.analysis.compare.pairs import Pairing, PairingCounts
@@ -45,12 +45,12 @@ def compare(
     """Compare the same samples under several models or judges, two by two.
 
     >>> from tempfile import TemporaryDirectory
-    >>> from heedful import Check, Constraint, Sample, compare, evaluate
-    >>> checklist = (Constraint(text="No commas.", check=Check(id="punctuation:no_comma")),)
+    >>> from heedful import compare, evaluate
+    >>> rows = {"a": "One.", "b": "One, two."}
     >>> with TemporaryDirectory() as folder:
-    ...     for name, response in {"a": "One.", "b": "One, two."}.items():
-    ...         sample = Sample(id="1", checklist=checklist, response=response)
-    ...         _ = evaluate([sample], run=f"{folder}/{name}")
+    ...     for name, response in rows.items():
+    ...         row = {"id": "1", "checklist": ["No commas."], "response": response}
+    ...         _ = evaluate([row], judge="compiled", run=f"{folder}/{name}")
     ...     pair = compare(f"{folder}/a", f"{folder}/b")["pairs"][0]
     >>> pair["compared"], pair["metrics"]["cfbench"]["csr"]["difference"]["value"]
     ('responses', 1.0)
@@ -62,14 +62,13 @@ def compare(
             ``ifeval``; all by default.
         by: break down by these: ``type``, ``subtype``, ``priority``, ``verifier``, or any tag;
             by default those of :data:`BY` that have two values or more.
-        match: what makes two rows the same sample: ``id``; ``instruction``, the id without the
-            model that answered; ``conversation``, what system and user said. By default the
-            first of them by which any rows match.
-        baseline: one of the runs, as it was named or as the results call it: the others come
-            first, each minus it, and of the others pairs that are unlike are left out. By
-            default each run comes minus those named after it, and no pair may be unlike.
-        anyway: compare although more differs than the responses or the judge.
-        seed: of the randomization tests.
+        match: What makes two rows the same sample: id; instruction, the id without the model that
+            answered; conversation, what system and user said. Default: the first of them by which
+            any rows match.
+        baseline: One of the runs: compare the others with it, each minus it. Without it, each run
+            comes minus those named after it.
+        anyway: Compare although more differs than the responses or the judge.
+        seed: For the randomization tests.
 
     Returns:
         Ready for JSON; docs/compare.md describes it.
@@ -80,24 +79,35 @@ def compare(
         UsageError: the runs are not alike, or an option is unknown.
     """
     opened = sides([str(run) for run in runs])
-    metrics = [metrics] if isinstance(metrics, str) else metrics
-    by = [by] if isinstance(by, str) else by
-    dimensions = tuple(dict.fromkeys(BY if by is None else by))
-    reference = opened[0] if baseline is None else _baseline(str(baseline), runs, opened)
-    compare_two = partial(
-        _pair, metrics=metrics, by=dimensions, match=match, seed=seed, anyway=anyway
-    )
-    pairs, left_out = _all_pairs(opened, None if baseline is None else reference, compare_two)
-    if by is None:
+    reference = None if baseline is None else _baseline(str(baseline), runs, opened)
+    chosen = [metrics] if isinstance(metrics, str) else metrics
+    named = [by] if isinstance(by, str) else by
+    dimensions = None if named is None else tuple(dict.fromkeys(named))
+    return _result(opened, reference, PairOptions(chosen, dimensions, match, seed, anyway))
+
+
+class PairOptions(NamedTuple):
+    """How two sides are compared; ``by`` ``None``: those of :data:`BY` with several values."""
+
+    metrics: Sequence[str]
+    by: tuple[str, ...] | None
+    match: Match | None
+    seed: int
+    anyway: bool
+
+
+def _result(opened: Sequence[Side], baseline: Side | None, options: PairOptions) -> dict[str, Any]:
+    pairs, left_out = _all_pairs(opened, baseline, options)
+    if options.by is None:
         for pair in pairs:
             pair["by"] = {name: groups for name, groups in pair["by"].items() if len(groups) > 1}
     else:
-        _check_breakdowns(dimensions, pairs)
+        _check_breakdowns(options.by, pairs)
     adjust(pairs)
     return {
         "heedful": __version__,
-        "seed": seed,
-        "baseline": reference.name,
+        "seed": options.seed,
+        "baseline": (baseline or opened[0]).name,
         "runs": [side.about() for side in opened],
         "pairs": pairs,
         "left_out": left_out,
@@ -108,45 +118,32 @@ def adjust(pairs: Sequence[dict[str, Any]]) -> None:
     """Adjust the p-values of pairs that are shown together for their number (Holm), in place."""
     for test in ("constraints", "samples"):
         adjust_p([pair["mcnemar"][test] for pair in pairs])
-    together: dict[Rate, list[dict[str, Any]]] = {}
-    for pair in pairs:
-        for family, rates in pair["metrics"].items():
-            for name, measured in rates.items():
-                together.setdefault((family, name), []).append(measured)
-    for measures in together.values():
-        adjust_p(measures)
+    adjust_rates(pair["metrics"] for pair in pairs)
 
 
 def _baseline(named: str, runs: Sequence[str | os.PathLike[str]], opened: Sequence[Side]) -> Side:
     """Find the run that the others are compared with."""
+    by_name = {side.name: side for side in opened}
     if len(runs) == len(opened):
-        for given, side in zip(runs, opened, strict=True):
-            if str(given) == named:
-                return side
-    for side in opened:
-        if side.name == named:
-            return side
-    names = ", ".join(side.name for side in opened)
-    raise UsageError(
-        f"the baseline {named!r} is none of the runs that are compared",
-        hint=f"name one of {names}",
-    )
+        by_name |= {str(run): side for run, side in zip(runs, opened, strict=True)}
+    if named not in by_name:
+        raise UsageError(
+            f"the baseline {named!r} is none of the runs that are compared",
+            hint=f"name one of {', '.join(side.name for side in opened)}",
+        )
+    return by_name[named]
 
 
 def _all_pairs(
-    opened: Sequence[Side],
-    baseline: Side | None,
-    compare_two: Callable[[Side, Side], dict[str, Any]],
+    opened: Sequence[Side], baseline: Side | None, options: PairOptions
 ) -> tuple[list[dict[str, Any]], list[str]]:
     """Compare the pairs, those with the baseline first; say which are left out, and why."""
     others = [side for side in opened if side is not baseline]
-    pairs: list[dict[str, Any]] = []
+    pairs = [] if baseline is None else [_pair(side, baseline, options) for side in others]
     left_out = []
-    if baseline is not None:
-        pairs += [compare_two(side, baseline) for side in others]
     for first, second in combinations(others, 2):
         try:
-            pairs.append(compare_two(first, second))
+            pairs.append(_pair(first, second, options))
         except (InputError, UsageError) as error:
             if baseline is None:
                 raise
@@ -154,29 +151,22 @@ def _all_pairs(
     return pairs, left_out
 
 
-def _pair(
-    first: Side,
-    second: Side,
-    *,
-    metrics: Sequence[str],
-    by: Sequence[str],
-    match: Match | None,
-    seed: int,
-    anyway: bool,
-) -> dict[str, Any]:
-    with paired(first, second, match) as pairing:
+def _pair(first: Side, second: Side, options: PairOptions) -> dict[str, Any]:
+    with paired(first, second, options.match) as pairing:
         counts = pairing.counts
         settings = differing(first, second)
         judged_alike = first.judge == second.judge
         faults = _faults(first, second, pairing, judged_alike=judged_alike)
-        if faults and not anyway:
+        if faults and not options.anyway:
             raise _unlike(first, second, faults)
-        comparison = RunComparison((first.scoring, second.scoring), by)
+        comparison = RunComparison(
+            (first.scoring, second.scoring), BY if options.by is None else options.by
+        )
         for pair in pairing:
             comparison.add(pair.cluster, first.row(pair.first), second.row(pair.second))
     # The labels of one response say nothing of how well another was judged.
     known = [rate for rate in comparison.rates() if rate != LABELS or not counts.responses]
-    result = comparison.result(_chosen(metrics, known), seed)
+    result = comparison.result(_chosen(options.metrics, known), options.seed)
     _count_unread(result["metrics"], _readable(first, second, counts))
     rows = counts.paired + counts.only_first + counts.only_second + counts.ambiguous
     result["notes"] += [what for what, _ in faults]
@@ -205,7 +195,7 @@ def _readable(first: Side, second: Side, counts: PairingCounts) -> float:
 
 
 def _count_unread(metrics: Mapping[str, Mapping[str, Any]], readable: float) -> None:
-    """Take rows that couldn't be read as undecided, in coverage and bounds, as a summary does."""
+    """Count unreadable rows as undecided in coverage and bounds, as a summary does."""
     if readable == 1:
         return
     for measured in (measured for rates in metrics.values() for measured in rates.values()):
@@ -219,7 +209,7 @@ def _count_unread(metrics: Mapping[str, Mapping[str, Any]], readable: float) -> 
 
 
 def _compared(responses: int, *, judged_alike: bool) -> str:
-    """Name the difference between two runs, from which that of their rates can come."""
+    """Name what differs between two runs, and so can explain their rates."""
     if judged_alike:
         return "responses" if responses else "nothing"
     return "responses and judges" if responses else "judges"
@@ -242,24 +232,20 @@ def _faults(
             f"both the responses ({counts.responses:,} of {pairs}) and the judge ({judges}) differ"
         )
         faults.append((what, "judge one of them again as the other was: heedful rejudge"))
-    if counts.conversations:
-        what = (
-            f"{counts.conversations:,} of {pairs} have different prompts, "
-            f"as {pairing.example('conversations')!r}"
-        )
-        hint = "match them with --match conversation" if pairing.key != "conversation" else ""
-        faults.append((what, hint))
-    if counts.checklists:
-        what = (
-            f"{counts.checklists:,} of {pairs} have different checklists, "
-            f"as {pairing.example('checklists')!r}"
-        )
-        faults.append((what, "evaluate both with the same checklists"))
+    match = "match them with --match conversation" if pairing.key != "conversation" else ""
+    for kind, what, hint in (
+        ("conversations", "prompts", match),
+        ("checklists", "checklists", "evaluate both with the same checklists"),
+    ):
+        number = getattr(counts, kind)
+        if number:
+            example = f"as {pairing.example(kind)!r}"
+            faults.append((f"{number:,} of {pairs} have different {what}, {example}", hint))
     return faults
 
 
 def _reads(judge: Mapping[str, Any]) -> bool:
-    """Check whether a judge's configuration has one that reads what a file holds."""
+    """Check whether a judge's configuration has one that reads recorded verdicts."""
     return judge["judge"] == "recorded" or any(map(_reads, judge.get("judges", ())))
 
 

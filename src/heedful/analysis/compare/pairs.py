@@ -12,6 +12,7 @@ from heedful.analysis.compare.differences import (
     Clusters,
     Differences,
     PairRows,
+    adjust_rates,
     joint,
     parts,
     pooled_part,
@@ -20,7 +21,7 @@ from heedful.analysis.compare.sides import decided_by_both
 from heedful.core.errors import InputError
 from heedful.core.text import amount
 from heedful.metrics.agreement_intervals import rate_estimates
-from heedful.metrics.contrasts import LEVEL, adjust_p, contrast
+from heedful.metrics.contrasts import LEVEL, contrast
 from heedful.metrics.family import all_families, family_of
 from heedful.metrics.gathering import GROUPS, agreement
 from heedful.metrics.general import ACCURACIES, CHECKED, POOLED
@@ -41,23 +42,18 @@ if TYPE_CHECKING:
     from heedful.metrics.rates import Share
 
 
-DIMENSIONS = {
-    "type": "types",
-    "subtype": "subtypes",
-    "priority": "priorities",
-    "verifier": "verifiers",
-}
-"""Breakdowns by what a constraint is, and where sorted verdicts hold them."""
+DIMENSIONS = ("type", "subtype", "priority", "verifier")
+"""Breakdowns by what a constraint is."""
 
 LABELS = ("labels", "agreement")
-"""How often verdicts are as the known ones, which are of one response."""
+"""Agreement with known verdicts, which are about one response."""
 
 MEAN_OVER = "mean over "
 """Dimension of the rows for a mean over the values of a tag."""
 
 
 class RunComparison:
-    """Takes in pairs of judged rows, and says at the end how the sides differ.
+    """Pairs of judged rows, and how their sides differ.
 
     Strict scoring compares the constraints that both sides decided: what one side did not decide
     is taken as undecided on both. Faithful scoring takes each side as the published code does.
@@ -79,7 +75,7 @@ class RunComparison:
         self._loose = [False, False]
 
     def add(self, cluster: int, first: Scored, second: Scored) -> None:
-        """Take in a pair of rows with the same checklist; types and tags are the first row's."""
+        """Add a pair of rows with the same checklist; types and tags are the first row's."""
         if first.sample is None or first.critique is None or second.critique is None:
             return
         self._clusters.begin(cluster)
@@ -149,9 +145,7 @@ class RunComparison:
     ) -> None:
         for dimension in self._by:
             if dimension in DIMENSIONS:
-                packed = [
-                    getattr(side, DIMENSIONS[dimension]) for sides in verdicts for side in sides
-                ]
+                packed = [side.by(dimension) for sides in verdicts for side in sides]
                 for value in packed[0]:
                     counts = [of.get(value, 0) for of in packed]
                     pair = pooled_part((counts[0], counts[1]), (counts[2], counts[3]))
@@ -226,13 +220,7 @@ class RunComparison:
         for group in self._differences.groups(dimension):
             for (family, name), measured in self._of_group(dimension, group, wanted, seed):
                 by_group.setdefault(group, {}).setdefault(family, {})[name] = measured
-        cells: dict[Rate, list[dict[str, Any]]] = {}
-        for families in by_group.values():
-            for family, rates in families.items():
-                for name, measured in rates.items():
-                    cells.setdefault((family, name), []).append(measured)
-        for measures in cells.values():
-            adjust_p(measures)
+        adjust_rates(by_group.values())
         return by_group
 
     def _of_group(
@@ -253,7 +241,7 @@ class RunComparison:
 
 
 def _masked(alone: Verdicts, shared: Verdicts) -> list[int]:
-    """Take what not both sides decided as undecided; what doesn't apply is left out."""
+    """Mark what not both sides decided as undecided; leave out what doesn't apply."""
     return [
         UNDECIDED if both == NOT_APPLICABLE else state
         for state, both in zip(alone.states, shared.states, strict=True)
@@ -432,11 +420,11 @@ STATES = {MET: "met", UNMET: "unmet", UNDECIDED: "undecided"}
 VERDICTS = ("", "", "", "verdicts")
 PASSES = ("", "", "", "passes")
 LEFT = ("", "", "", "undecided")
-"""Keys of other sums by cluster than those of rates."""
+"""Keys of the sums by cluster that aren't rates."""
 
 
 class VerdictPairs:
-    """Counts how the sides' verdicts and samples compare, and lists the verdicts that differ."""
+    """Counts of both sides' verdicts, and a list of those that differ."""
 
     def __init__(self, clusters: Clusters) -> None:
         self._clusters = clusters
@@ -449,7 +437,7 @@ class VerdictPairs:
     def add(
         self, first: Scored, second: Scored, states: tuple[Sequence[int], Sequence[int]]
     ) -> None:
-        """Take in a pair of rows, and the states of both sides' verdicts."""
+        """Add a pair of rows, and the states of both sides' verdicts."""
         if first.sample is None:
             return
         self._count(*states, [constraint.is_penalty for constraint in first.sample.checklist])
@@ -458,7 +446,7 @@ class VerdictPairs:
                 self._flip(first, second, place)
 
     def _count(self, ours: Sequence[int], theirs: Sequence[int], penalties: Sequence[bool]) -> None:
-        """Count verdicts and samples by how the sides saw them."""
+        """Count verdicts and samples by both sides' verdicts."""
         both = list(zip(ours, theirs, strict=True))
         pairs = [pair for pair in both if NOT_APPLICABLE not in pair]
         self._one_sided += sum((a == NOT_APPLICABLE) != (b == NOT_APPLICABLE) for a, b in both)

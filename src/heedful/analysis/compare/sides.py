@@ -137,7 +137,7 @@ _OF_THE_JOB = ("heedful", "task", "format", "scoring", "seed")
 
 
 def _match_judges(*settings: dict[str, Any]) -> None:
-    """Put judges of one name at one place; one that only one run has is just its name there."""
+    """Align the judges by name; of one that only one run has, keep the name."""
     alone = [{key: side[key] for key in side if key not in _OF_THE_JOB} for side in settings]
     listed = [
         side["judges"] if isinstance(side.get("judges"), list) else [own]

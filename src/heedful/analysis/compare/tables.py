@@ -56,7 +56,7 @@ READ = (
     "In per cent; Δ is first minus second, with its 95 % interval. p: the paired randomization "
     "test, which swaps the sides of whole instructions or conversations. Below 0.05 it shows which "
     "side is higher, and the interval excludes 0; neither: no difference is shown; open: what is "
-    "undecided may turn it round. What only one side decided is in neither rate."
+    "undecided could reverse it. What only one side decided is in neither rate."
 )
 
 COUNTED = "p: the paired randomization test of what only one side met."
@@ -175,7 +175,7 @@ def differs(measured: Difference) -> bool:
 
 
 def summary(measures: Collection[Difference], what: str) -> str:
-    """Say how far several tests that are read together can be trusted; nothing of a single one."""
+    """Say how many of several tests could be chance; nothing for a single test."""
     tested = [measure for measure in measures if measure["p"] is not None]
     if len(tested) < 2:  # noqa: PLR2004 - several
         return ""
@@ -225,7 +225,7 @@ def _named(pair: Mapping[str, Any]) -> str:
 
 
 def head(comparison: Mapping[str, Any]) -> list[str]:
-    """Say which is better, what was compared on what, and what was left out.
+    """Say which is better, what was compared, and what was left out.
 
     The last two are said once where they are the same of all pairs.
     """
@@ -238,7 +238,7 @@ def head(comparison: Mapping[str, Any]) -> list[str]:
 
 
 def _compared(pair: Mapping[str, Any]) -> str:
-    """Say what was compared on what, and what was left out."""
+    """Say what was compared, and what was left out."""
     rows = pair["samples"]
     names = {"responses": "responses", "judges": "judges", "nothing": "repeated runs"}
     what = names.get(pair["compared"], pair["compared"])

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from heedful.core.nouns import Constraint, Expense, Judgment, Message, Sample, Scoring
+    from heedful.core.nouns import Constraint, Judgment, Message, Sample, Scoring
     from heedful.core.turns import ToolCall
     from heedful.engine.saved_run import SavedRun
     from heedful.jobs.results import Scored
@@ -83,7 +83,6 @@ class InspectLog:
         self._models.add(model)
         turns = [_message(turn) for turn in sample.conversation]
         said = _reply(sample, model)
-        usage = _usage(critique.expenses)
         metadata: dict[str, Any] = dict(sample.tags)
         if critique.text is not None:
             metadata["judge_reply"] = critique.text
@@ -97,7 +96,6 @@ class InspectLog:
                 **_verdicts(sample.checklist, critique.judgments),
             },
             "metadata": metadata,
-            "model_usage": usage,
         }
 
     def _header(self) -> dict[str, Any]:
@@ -124,15 +122,13 @@ class InspectLog:
             "packages": {"heedful": summary["heedful"]},
             "metadata": about | {"verdicts": summary["verdicts"]},
         }
-        cost = summary.get("cost", {"judges": ()})
-        usage = [_spent(judge, priced=cost["dollars"] is not None) for judge in cost["judges"]]
         return {
             "version": _VERSION,
             "status": "success",
             "eval": spec,
             "plan": {},
             "results": results,
-            "stats": {"model_usage": _summed(usage)},
+            "stats": {},
         }
 
 
@@ -232,42 +228,10 @@ def _metric(name: str, measure: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _usage(expenses: Iterable[Expense]) -> dict[str, Any]:
-    return _summed(
-        (expense.model or expense.judge, _tokens(expense.model_dump())) for expense in expenses
-    )
-
-
-def _spent(judge: Mapping[str, Any], *, priced: bool) -> tuple[str, dict[str, Any]]:
-    cost = {"total_cost": judge["dollars"]} if priced else {}
-    return judge["model"] or judge["judge"], _tokens(judge) | cost
-
-
-def _tokens(counts: Mapping[str, Any]) -> dict[str, Any]:
-    """Lay out tokens; of a prompt Inspect counts those that were cached apart."""
-    prompt, cached = counts["prompt_tokens"] or 0, counts["cached_tokens"] or 0
-    completion = counts["completion_tokens"] or 0
-    return {
-        "input_tokens": prompt - cached,
-        "input_tokens_cache_read": cached,
-        "output_tokens": completion,
-        "total_tokens": prompt + completion,
-    }
-
-
-def _summed(usage: Iterable[tuple[str, Mapping[str, Any]]]) -> dict[str, dict[str, Any]]:
-    totals: dict[str, dict[str, Any]] = {}
-    for model, spent in usage:
-        sums = totals.setdefault(model, {})
-        for name, number in spent.items():
-            sums[name] = sums.get(name, 0) + number
-    return totals
-
-
 def _in_a_list(sample: Mapping[str, Any]) -> dict[str, Any]:
     """Shorten a sample to what a list of samples shows."""
     prompt = next((turn for turn in reversed(sample["input"]) if turn["role"] == "user"), None)
-    short = {key: sample[key] for key in ("id", "epoch", "target", "model_usage") if key in sample}
+    short = {key: sample[key] for key in ("id", "epoch", "target")}
     short["input"] = prompt["content"][:_SHOWN] if prompt else ""
     if "error" in sample:
         return short | {"error": sample["error"]["message"], "completed": False}

@@ -140,7 +140,7 @@ def _span(sample: Sample | None) -> Context | None:
 
 
 def _collector() -> tuple[LoggerProvider, Any]:
-    """Make the way to the collector, and its end, which knows whether something was not taken."""
+    """Make a provider and its exporter, which records whether the collector refused anything."""
     try:
         from opentelemetry.exporter.otlp.proto.http._log_exporter import OTLPLogExporter
         from opentelemetry.sdk._logs import LoggerProvider

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack, cast
+from typing import TYPE_CHECKING, Any, TypedDict, cast
 
 from heedful.core.errors import UsageError
 from heedful.data.formats.memory import rows
@@ -37,28 +36,27 @@ class MetaOptions(TypedDict, total=False):
     """Further options of :func:`heedful.meta`.
 
     Attributes:
-        responses: a file with the responses, joined on key or prompt, where the data has none.
-        format: the format's name; detected from the file by default.
-        reasoning: ``strip`` or ``keep`` that of responses; see :func:`heedful.evaluate`.
-        by: the tag that averages per type go by; ``task`` by default.
-        truth: take the verdicts of code as the labels: ``rules``, ``compiled``, or both with a
-            comma.
+        responses: A file with the responses, joined on key or prompt, where the data has none.
+        format: The format of the data; detected from the file by default.
+        reasoning: strip or keep the reasoning before a response's answer, as in evaluate.
+        by: The tag that averages per type go by. Default: task.
+        truth: Take the verdicts of code as the labels: rules, compiled, or both with a comma.
         probes: judge again under these: ``repeat``, ``order``, ``length``.
         correct: runs on rows without labels, by one of the judges, whose rate of constraints met
             is to be corrected for that judge's errors.
         arbiter: a model that compares two judges' explanations.
-        folder: where the judges' runs are stored; the same call again resumes them. Temporary by
-            default.
+        folder: Where the judges' runs are kept; the same command again goes on there. Default:
+            heedful-runs for a command; a temporary one for a call.
         concurrency: how many rows may be judged at a time; 64 by default.
-        retry_failed: in a folder, work again on the rows, and pairs of explanations, that failed or
-            were left undecided.
+        retry_failed: Work again on the rows, and pairs of explanations, that failed or were left
+            undecided, and only those.
         max_cost: dollars that may be spent on models, over all judges and all sessions.
         prices: dollars by model; heedful's own table by default.
         executor: where calls are made; see :class:`heedful.RunOptions`.
         on_progress: called with the progress after each row.
     """
 
-    responses: Name | None
+    responses: str | os.PathLike[str] | None
     format: str | None
     reasoning: ReasoningMode | None
     by: str
@@ -66,7 +64,7 @@ class MetaOptions(TypedDict, total=False):
     probes: Sequence[str]
     correct: Sequence[Name]
     arbiter: Model | None
-    folder: Name | None
+    folder: str | os.PathLike[str] | None
     concurrency: int
     retry_failed: bool
     max_cost: float | None
@@ -75,104 +73,84 @@ class MetaOptions(TypedDict, total=False):
     on_progress: Callable[[Progress], None]
 
 
-@dataclass(frozen=True, slots=True)
-class MetaSettings:
-    """The same, with the defaults; see :class:`MetaOptions`."""
-
-    responses: Name | None = None
-    format: str | None = None
-    reasoning: ReasoningMode | None = None
-    by: str = BY
-    truth: str | None = None
-    probes: Sequence[str] = ()
-    correct: Sequence[Name] = ()
-    arbiter: Model | None = None
-    folder: Name | None = None
-    concurrency: int = CONCURRENCY
-    retry_failed: bool = False
-    max_cost: float | None = None
-    prices: Mapping[str, Price] | None = None
-    executor: str = "local"
-    on_progress: Callable[[Progress], None] = ignore
-
-
-def settings(**options: Unpack[MetaOptions]) -> MetaSettings:
-    """Fill in the defaults."""
-    refuse_unknown(options, MetaOptions)
-    return MetaSettings(**options)
+DEFAULTS: MetaOptions = {
+    "responses": None,
+    "format": None,
+    "reasoning": None,
+    "by": BY,
+    "truth": None,
+    "probes": (),
+    "correct": (),
+    "arbiter": None,
+    "folder": None,
+    "concurrency": CONCURRENCY,
+    "retry_failed": False,
+    "max_cost": None,
+    "prices": None,
+    "executor": "local",
+    "on_progress": ignore,
+}
 
 
 class Bench:
     """The rows, and how judges are put to work on them."""
 
-    def __init__(
-        self,
-        data: Data,
-        options: MetaSettings,
-        *,
-        scoring: Scoring,
-        seed: int,
-    ) -> None:
-        self.source = open_data(data, format=options.format, responses=options.responses)
+    def __init__(self, data: Data, options: MetaOptions, *, scoring: Scoring, seed: int) -> None:
+        refuse_unknown(options, MetaOptions)
+        self.options: MetaOptions = {**DEFAULTS, **options}
+        self.source = open_data(
+            data, format=self.options["format"], responses=self.options["responses"]
+        )
         self.rows: Iterable[Row] = self.source or list(rows(cast("InMemory", data)))
         self.where = str(self.source.path) if self.source else ""
         self.scoring = scoring
         self.seed = seed
-        self.folder = None if options.folder is None else Path(options.folder)
+        folder = self.options["folder"]
+        self.folder = None if folder is None else Path(folder)
         if self.folder is not None and self.source is None:
             raise UsageError("a folder for runs goes with a file, not with samples")
-        self.prices = options.prices
-        self.executor = options.executor
-        self.concurrency = options.concurrency
-        self.retry_failed = options.retry_failed
-        self.on_progress = options.on_progress
-        self._named = (options.responses, options.format)
-        self._reasoning = options.reasoning
-        self._max_cost = options.max_cost
         self._spent = 0.0
 
     async def judged(self, judge: Judge) -> Evaluation:
-        """Judge all rows; in a folder, go on where an earlier call stood."""
-        result = await evaluate_async(
-            **self._job(judge), concurrency=self.concurrency, max_cost=self.left()
-        )
-        self.spend(result.summary.get("cost"))
+        """Judge all rows; in a folder, resume what an earlier call began."""
+        result = await evaluate_async(**self._job(judge), **self.limits())
+        self._spent += (result.summary.get("cost") or {}).get("dollars") or 0.0
         return result
 
     def planned(self, judge: Judge) -> dict[str, Any]:
         """Say what judging all rows would take, without a call."""
         return dry_run(evaluate, **self._job(judge))
 
-    def left(self) -> float | None:
-        """Say how many dollars the next run may cost; ``None`` for any number."""
+    def limits(self) -> dict[str, Any]:
+        """Return how many rows may be in flight, and how many dollars the next run may cost."""
+        most = self.options["max_cost"]
         # A run that has nothing to buy goes through even so.
-        return None if self._max_cost is None else max(self._max_cost - self._spent, 1e-12)
+        left = None if most is None else max(most - self._spent, 1e-12)
+        return {"concurrency": self.options["concurrency"], "max_cost": left}
 
-    def spend(self, cost: Mapping[str, Any] | None) -> None:
-        """Take what a run has cost, in all its sessions, from what the others may."""
-        self._spent += (cost or {}).get("dollars") or 0.0
+    def run_options(self) -> dict[str, Any]:
+        """Return the options that all runs share."""
+        names = ("retry_failed", "prices", "executor", "on_progress")
+        return {name: self.options[name] for name in names}  # type: ignore[literal-required]
 
     def _job(self, judge: Judge) -> dict[str, Any]:
-        responses, format_name = self._named
+        options = self.options
         data = self.source.path if self.source else self.rows
+        reading = {name: options[name] for name in ("responses", "format", "reasoning")}
         run = None
         if self.folder is not None:
-            read = [] if self._reasoning is None else [self._reasoning]
-            options = (responses, format_name, self.scoring, self.seed, None, dict(judge.config))
-            run = self.folder / default_run(cast("Path", data), *options, *read).name
+            read = [] if options["reasoning"] is None else [options["reasoning"]]
+            about = (options["responses"], options["format"], self.scoring, self.seed, None)
+            named = default_run(cast("Path", data), *about, dict(judge.config), *read)
+            run = self.folder / named.name
         return {
             "data": data,
-            "responses": responses if self.source else None,
-            "format": format_name,
-            "reasoning": self._reasoning,
+            **reading,
             "judge": judge,
             "scoring": self.scoring,
             "seed": self.seed,
             "run": run,
-            "retry_failed": self.retry_failed,
-            "prices": self.prices,
-            "executor": self.executor,
-            "on_progress": self.on_progress,
+            **self.run_options(),
         }
 
     def samples(self) -> Iterable[Sample]:

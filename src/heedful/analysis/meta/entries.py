@@ -27,7 +27,7 @@ __all__ = ["collect"]
 
 
 def open_bounds(counted: float, decided: float, of: float) -> list[float] | None:
-    """Compute a share if nothing that wasn't decided counted, and if all of it did."""
+    """Compute a share's bounds: no undecided verdict counted, and all of them."""
     return [counted / of, (counted + of - decided) / of] if of else None
 
 
@@ -47,6 +47,10 @@ class Sums:
     def counted(self) -> Counter[tuple[float, ...]]:
         """Count the instructions by their sums."""
         return Counter(self._sums.values())
+
+    def beside(self, other: Sums) -> Counter[tuple[float, ...]]:
+        """Count the instructions by their sums here and there."""
+        return Counter((*sums, *other._sums[key]) for key, sums in self._sums.items())
 
     def total(self) -> list[float]:
         """Add up over all instructions."""
@@ -75,19 +79,22 @@ class JudgeEntry:
     """One judge, as measured."""
 
     name: str
-    judge: str
+    judge: str  # the judge that it is, or is a member of
     config: Mapping[str, Any] = field(default_factory=dict)
     verdicts: dict[str, list[str]] = field(default_factory=dict)
-    votes: int = 0
+    """By row id, for each sample a letter for each constraint (see :data:`STATES`)."""
+    votes: int = 0  # of how many votes a verdict is the majority, at most; 0 if it isn't one
     confidences: dict[int, Counter[tuple[float, bool]]] = field(default_factory=dict)
+    """By instruction, how often a confidence came with a right or a wrong verdict."""
     cost: Mapping[str, Any] | None = None
-    judged: int = 0
+    judged: int = 0  # decided verdicts, on labelled constraints or others
     disagreements: list[dict[str, Any]] = field(default_factory=list)
     disagreeing: int = 0
     explanations: dict[str, tuple[str, ...]] = field(default_factory=dict)
     run: str | None = None
-    strangers: int = 0
+    strangers: int = 0  # rows of a run whose checklist is not the file's
     shares: dict[str, tuple[float | None, ...]] = field(default_factory=dict)
+    """By row id what each criterion earned, for rows whose criteria have levels."""
     answers: dict[str, tuple[Answer | None, ...]] = field(default_factory=dict)
 
     @property
@@ -123,7 +130,7 @@ def collect(
     cost: Mapping[str, Any] | None = None,
     explain: bool = False,
 ) -> list[JudgeEntry]:
-    """Take in a judge's rows."""
+    """Collect a judge's verdicts."""
     entry = JudgeEntry(name, name, config, cost=cost)
     members: dict[str, JudgeEntry] = {}
     for row in rows:
@@ -158,7 +165,7 @@ def collect(
 
 
 def _complete(member: JudgeEntry, panel: JudgeEntry) -> None:
-    """Give a member the rows on which nobody voted: not requested, or failed with the others."""
+    """Give a member the rows without votes: not requested, or failed for all."""
     samples = member.samples
     for ident, (states,) in panel.verdicts.items():
         unrequested = states.replace(MET, NOT_REQUESTED).replace(UNMET, NOT_REQUESTED)
@@ -168,7 +175,7 @@ def _complete(member: JudgeEntry, panel: JudgeEntry) -> None:
 def _take(
     entry: JudgeEntry, target: Target, critique: Critique, checklist: Sequence[Constraint]
 ) -> None:
-    """Take in a row's verdicts, and where they contradict the labels."""
+    """Add a row's verdicts, and those that contradict the labels."""
     judgments = critique.judgments[: len(target.labels)]
     states = "".join(letter(judgment.status) for judgment in judgments)
     entry.verdicts[target.id] = [states.ljust(len(target.labels), MISSING)]

@@ -60,12 +60,8 @@ async def compare(
     job = ComparisonJob(entries, _pairings(entries, samples, labelled), arbiter)
     return await job.run_async(
         run=None if bench.folder is None else bench.folder / job.name,
-        concurrency=bench.concurrency,
-        retry_failed=bench.retry_failed,
-        max_cost=bench.left(),
-        prices=bench.prices,
-        executor=bench.executor,
-        on_progress=bench.on_progress,
+        **bench.limits(),
+        **bench.run_options(),
     )
 
 

@@ -6,14 +6,12 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
-from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, Unpack, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Unpack, cast
 
-from heedful.analysis.meta.bench import BY, Bench, MetaOptions, MetaSettings, settings
-from heedful.analysis.meta.entries import JudgeEntry, collect, open_bounds
+from heedful.analysis.meta.bench import BY, Bench, MetaOptions
+from heedful.analysis.meta.entries import JudgeEntry, Sums, collect, open_bounds
 from heedful.analysis.meta.labels import (
     Labelled,
     RecordedCritiques,
@@ -91,7 +89,7 @@ def meta(
         scoring: ``strict`` leaves out what was not decided; ``faithful`` takes it as met, as
             IF-RewardBench's code does.
         seed: of the randomization tests, and of the order that a probe shows.
-        options: see :class:`~heedful.analysis.meta.job.MetaOptions`.
+        options: see :class:`~heedful.analysis.meta.bench.MetaOptions`.
 
     Returns:
         The summary, ready for JSON; docs/meta.md describes it.
@@ -114,14 +112,14 @@ async def meta_async(
     **options: Unpack[MetaOptions],
 ) -> dict[str, Any]:
     """Do what :func:`meta` does, inside a running event loop."""
-    chosen = settings(**options)
-    by, probes, correct, arbiter = chosen.by, chosen.probes, chosen.correct, chosen.arbiter
+    bench = Bench(data, options, scoring=scoring, seed=seed)
+    probes, correct = bench.options["probes"], bench.options["correct"]
+    by, arbiter = bench.options["by"], bench.options["arbiter"]
     judges = _judges(judge, scoring, seed, default="" if runs else "recorded")
-    if chosen.truth is None:
+    if bench.options["truth"] is None:
         judges = [without_labels(each) for each in judges]
     _check_options(judges, runs, probes, arbiter)
-    bench = Bench(data, chosen, scoring=scoring, seed=seed)
-    labelled = await known_verdicts(bench, chosen, [each.name for each in judges])
+    labelled = await known_verdicts(bench, [each.name for each in judges])
     choices = recorded_choices(bench.samples(), scoring)
     if choices is not None and not any(target.labels for target in labelled.targets.values()):
         judges = []  # there is no checklist to judge
@@ -235,18 +233,18 @@ def _check_options(
         )
 
 
-async def known_verdicts(bench: Bench, options: MetaSettings, judges: Sequence[str]) -> Labelled:
+async def known_verdicts(bench: Bench, judges: Sequence[str]) -> Labelled:
     """Read the labels of all rows, or have code give them."""
-    if options.truth is None:
-        return Labelled.of(bench.rows, options.by)
+    names, by = bench.options["truth"], bench.options["by"]
+    if names is None:
+        return Labelled.of(bench.rows, by)
     for name in judges:
         if set(CODE) & set(name.split(",")):
             raise UsageError(
                 f"the judge {name} is code, and code's verdicts are the labels",
                 hint="measure a judge that asks a model: --judge checklist",
             )
-    truth = await verdicts_of_code(options.truth, bench.rows)
-    return Labelled.of(bench.rows, options.by, truth)
+    return Labelled.of(bench.rows, by, await verdicts_of_code(names, bench.rows))
 
 
 def check_labels(labelled: Labelled, where: str, judges: Sequence[Judge]) -> None:
@@ -266,7 +264,7 @@ def check_labels(labelled: Labelled, where: str, judges: Sequence[Judge]) -> Non
 
 
 def _reads(judge: Judge) -> bool:
-    """Check whether a judge reads what the file holds."""
+    """Check whether a judge reads recorded verdicts."""
     return isinstance(judge, RecordedCritiques) or any(map(_reads, getattr(judge, "judges", ())))
 
 
@@ -349,7 +347,7 @@ def _notes(groups: Sequence[Sequence[JudgeEntry]], labelled: Labelled) -> list[s
 
 
 def from_run(directory: Path, labelled: Labelled, *, explain: bool = False) -> list[JudgeEntry]:
-    """Take in the verdicts of a saved run."""
+    """Collect the verdicts of a saved run."""
     with SavedRun.open(directory, finished=False) as run:
         config = run.judge
         if labelled.recorded and _reads_labels(config):
@@ -379,20 +377,19 @@ def from_run(directory: Path, labelled: Labelled, *, explain: bool = False) -> l
     return entries
 
 
-@dataclass(frozen=True, slots=True)
-class Apparent:
+class Apparent(NamedTuple):
     """The rate of a run on rows without labels, as judged."""
 
     directory: Path
     config: Mapping[str, Any]
-    counts: Mapping[tuple[float, float], int]
+    sums: Sums  # of (met, decided) verdicts by instruction
     constraints: int
 
 
 def apparent_rate(directory: Path, judges: Sequence[str]) -> Apparent:
     """Read how many constraints of a run are met."""
-    clusters: dict[bytes, tuple[int, int]] = {}
-    constraints = 0
+    sums, constraints = Sums(2), 0
+    clusters: dict[bytes, int] = {}
     with SavedRun.open(directory, finished=False) as run:
         config = run.judge
         if config["judge"] not in judges:
@@ -405,11 +402,10 @@ def apparent_rate(directory: Path, judges: Sequence[str]) -> Apparent:
             if row.sample is not None and row.critique is not None:
                 states = [judgment.status for judgment in row.critique.judgments]
                 constraints += len(states)
-                about = cluster_of(row.sample)
-                met, decided = clusters.get(about, (0, 0))
-                met += states.count(Status.MET)
-                clusters[about] = met, decided + sum(status.decided for status in states)
-    return Apparent(directory, config, Counter(clusters.values()), constraints)
+                cluster = clusters.setdefault(cluster_of(row.sample), len(clusters))
+                decided = sum(status.decided for status in states)
+                sums.add(cluster, (states.count(Status.MET), decided))
+    return Apparent(directory, config, sums, constraints)
 
 
 def corrected(
@@ -419,8 +415,8 @@ def corrected(
     named = [entry for entry in entries if entry.judge == apparent.config["judge"]]
     same = [entry for entry in named if _alike(entry.config, apparent.config)]
     entry = (same or named)[0]
-    decided = sum(pair[1] * count for pair, count in apparent.counts.items())
-    met = sum(pair[0] * count for pair, count in apparent.counts.items())
+    met, decided = apparent.sums.total()
+    counts = {(met, of): count for (met, of), count in apparent.sums.counted().items()}
     return {
         "run": str(apparent.directory),
         "judge": entry.name,
@@ -429,7 +425,7 @@ def corrected(
         "coverage": decided / apparent.constraints if apparent.constraints else 0.0,
         "coverage_of_labelled": coverage(entry, labelled),
         **_bounded(
-            corrected_rate(apparent.counts, by_instruction(entry, labelled)),
+            corrected_rate(counts, by_instruction(entry, labelled)),
             open_bounds(met, decided, apparent.constraints),
             recall_bounds(entry, labelled),
         ),
@@ -456,7 +452,7 @@ def _bounded(
 
 
 def _reads_labels(config: Mapping[str, Any]) -> bool:
-    """Check whether a judge takes a file's recorded critique, as ``evaluate`` does, for its own."""
+    """Check whether a judge read the recorded critiques that may be labels here."""
     if config.get("judge") == "recorded" and "critiques" not in config:
         return True
     return any(map(_reads_labels, config.get("judges", ())))

@@ -1,4 +1,4 @@
-"""Known verdicts: what a judge is measured against, and the critiques that lie beside them.
+"""Known verdicts, and the recorded critiques that are measured against them.
 
 A row's labels are its ``labels``; where it has none, the majority of its ``annotations``; where it
 has neither, the verdicts of the critique that the file holds (an expert's, as in IF-Critic's
@@ -14,9 +14,10 @@ from hashlib import blake2b
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
+from heedful.analysis.calibration import labelled_judgments
 from heedful.core.errors import RowError, UsageError
 from heedful.core.nouns import Critique, Judgment, Recording, Status
-from heedful.core.rubric import judgment_at, value
+from heedful.core.rubric import value
 from heedful.core.scale import LABEL_LEVELS, NOT_APPLICABLE
 from heedful.core.text import amount
 from heedful.judges import Cascade, Judge, Panel, Recorded, make_judge
@@ -43,16 +44,16 @@ class Target:
     """One labelled row."""
 
     id: str
-    cluster: int
-    labels: str
-    group: str | None
+    cluster: int  # of its instruction, which several responses may share
+    labels: str  # a letter for each constraint
+    group: str | None  # its value of the tag that averages per type go by
     types: tuple[str | None, ...]
-    measured: tuple[bool, ...]
-    annotations: Mapping[str, str]
+    measured: tuple[bool, ...]  # whether code can measure a constraint
+    annotations: Mapping[str, str]  # letters by annotator
     print: bytes
-    preferred_to: tuple[str, ...] | None = None
-    weights: tuple[float, ...] = ()
-    answers: tuple[Answer | None, ...] = ()
+    preferred_to: tuple[str, ...] | None = None  # rows known to be worse; None: not ranked
+    weights: tuple[float, ...] = ()  # empty where all are worth the same
+    answers: tuple[Answer | None, ...] = ()  # empty where no label names a level
 
 
 Pair = tuple["Answer", "Answer | None"]
@@ -72,20 +73,10 @@ def labelled_answers(sample: Sample) -> tuple[Answer | None, ...]:
     levels = (sample.model_extra or {}).get(LABEL_LEVELS)
     if not isinstance(levels, list) or len(levels) != len(sample.checklist):
         return ()
-    return tuple(map(_labelled, sample.checklist, sample.labels or (), levels))
-
-
-def _labelled(constraint: Constraint, label: bool | None, level: Any) -> Answer | None:  # noqa: FBT001
-    if level == NOT_APPLICABLE:
-        return NOT_APPLICABLE, None
-    if constraint.scale is not None and isinstance(level, str):
-        try:
-            return answer(constraint, judgment_at(constraint.scale, level))
-        except KeyError:
-            return None
-    if label is None or constraint.scale is not None:
-        return None
-    return answer(constraint, Judgment(status=Status.MET if label else Status.UNMET))
+    return tuple(
+        None if judgment is None else answer(constraint, judgment)
+        for constraint, judgment in zip(sample.checklist, labelled_judgments(sample), strict=True)
+    )
 
 
 def level_agreement(
@@ -191,39 +182,34 @@ class Labelled:
     """The labelled rows of a file."""
 
     targets: dict[str, Target] = field(default_factory=dict)
-    origins: Counter[str] = field(default_factory=Counter)
+    origins: Counter[str] = field(default_factory=Counter)  # where rows have their labels from
     instructions: int = 0
     read: int = 0
     failed: int = 0
     problems: list[dict[str, Any]] = field(default_factory=list)
-    circular: int = 0
+    circular: int = 0  # rows whose only recorded critique is their label
     notes: list[str] = field(default_factory=list)
-    spare: dict[str, Target] = field(default_factory=dict)
+    spare: dict[str, Target] = field(
+        default_factory=dict
+    )  # rows without labels, until all are read
 
     @classmethod
-    def of(
-        cls, rows: Iterable[Row | Sample], by: str, truth: Mapping[str, str] | None = None
-    ) -> Labelled:
+    def of(cls, rows: Iterable[Row], by: str, truth: Mapping[str, str] | None = None) -> Labelled:
         """Take the labels of all rows."""
-        from heedful.core.nouns import Sample
-
         labelled = cls()
         clusters: dict[bytes, int] = {}
-        for number, row in enumerate(rows, start=1):
-            line, problem = number, None
-            sample = row if isinstance(row, Sample) else row.sample
-            if not isinstance(row, Sample):
-                line, problem = row.line, row.problem
-            if sample is not None:
+        for row in rows:
+            problem = row.problem
+            if row.sample is not None:
                 try:
-                    labelled.add(sample, by, clusters, truth)
+                    labelled.add(row.sample, by, clusters, truth)
                 except RowError as error:
                     problem = str(error)
             if problem is not None:
                 labelled.failed += 1
                 if len(labelled.problems) < PROBLEMS_LISTED:
-                    ident = row.id or f"line-{line}"
-                    labelled.problems.append({"line": line, "id": ident, "problem": problem})
+                    ident = row.id or f"line-{row.line}"
+                    labelled.problems.append({"line": row.line, "id": ident, "problem": problem})
         known = len(labelled.targets)
         labelled.notes = checked(labelled.targets, labelled.spare)
         if len(labelled.targets) > known:
@@ -237,9 +223,9 @@ class Labelled:
         sample: Sample,
         by: str,
         clusters: dict[bytes, int],
-        truth: Mapping[str, str] | None = None,
+        truth: Mapping[str, str] | None,
     ) -> None:
-        """Take in a row."""
+        """Add a row."""
         annotations = _annotations(sample)
         if sample.id in self.targets:
             raise RowError(f"duplicate id {sample.id!r}", hint="give each row its own id")
@@ -314,7 +300,7 @@ async def verdicts_of_code(names: str, rows: Iterable[Row]) -> dict[str, str]:
 
 
 class RecordedCritiques:
-    """Read the critiques that a file holds beside its labels, and never the labels themselves.
+    """Read the critiques that a file holds beside its labels, never the labels.
 
     Several critiques of one row are a judge's independent samples: the majority of their verdicts
     decides, and each sample's verdicts are its votes.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from heedful.analysis.meta.entries import MISSING, NOT_APPLICABLE, NOT_REQUESTED, STATES, Sums
 from heedful.analysis.meta.labels import MET, UNKNOWN, UNMET, level_agreement
-from heedful.analysis.meta.rankings import best_ranked, ranked
+from heedful.analysis.meta.rankings import rankings
 from heedful.metrics.agreement import (
     RATES,
     RATIOS,
@@ -44,7 +44,7 @@ def confusion(labels: str, states: str) -> Confusion:
 
 
 def by_instruction(entry: JudgeEntry, labelled: Labelled) -> Counter[Confusion]:
-    """Count the instructions that came to the same counts of verdicts by label."""
+    """Count the instructions by their counts of verdicts by label."""
     sums = Sums(4)
     for target, samples in entry.rows(labelled):
         for states in samples:
@@ -59,7 +59,7 @@ def coverage(entry: JudgeEntry, labelled: Labelled) -> float:
 
 
 def recall_bounds(entry: JudgeEntry, labelled: Labelled) -> list[list[float] | None]:
-    """Compute sensitivity and specificity if the undecided verdicts were wrong, and right."""
+    """Compute the bounds of sensitivity and specificity."""
     pooled = _pooled(entry, entry, labelled)
     return [pooled[name]["bounds"] for name in ("recall_met", "recall_unmet")]
 
@@ -84,12 +84,7 @@ def measures(entry: JudgeEntry, labelled: Labelled, scoring: Scoring, seed: int)
     if types:
         averages = _averaged(mean_over_types, entry, labelled, parts, zero=zero)
         result["per_type"] = {**averages, "types": sorted(types)}
-    ranks = ranked(scored, labelled, zero=zero)
-    if ranks is not None:
-        result["ranking"] = ranks
-    best = best_ranked(scored, labelled)
-    if best is not None:
-        result["best_of"] = best
+    result |= rankings(scored, labelled, zero=zero)
     levels = level_agreement(labelled.targets.values(), entry.answers)
     if levels is not None:
         result["levels"] = levels
@@ -111,49 +106,46 @@ def paired(entries: Sequence[JudgeEntry], labelled: Labelled, seed: int) -> list
 
     Of an entry with several samples only the majority is compared: verdicts are paired one to one.
     """
-    pairs: list[dict[str, Any]] = []
-    for first, second in combinations([entry for entry in entries if entry.samples == 1], 2):
-        sums = Sums(8)
-        ends = Sums(16)
-        only = [0, 0]
-        requested = 0
-        for target, (states,) in first.rows(labelled):
-            other = second.verdicts.get(target.id, [MISSING * len(target.labels)])[0]
-            shared = [{a, b} <= {MET, UNMET} for a, b in zip(states, other, strict=True)]
-            both = [confusion(target.labels, _only(side, shared)) for side in (states, other)]
-            sums.add(target.cluster, (*both[0], *both[1]))
-            ends.add(
-                target.cluster,
-                [
-                    count
-                    for settled in ((False, True), (True, False))
-                    for side, right in zip((states, other), settled, strict=True)
-                    for count in confusion(target.labels, settle(target.labels, side, right=right))
-                ],
-            )
-            for label, a, b in zip(target.labels, states, other, strict=True):
-                requested += label != UNKNOWN and NOT_REQUESTED not in (a, b)
-                if label != UNKNOWN and {a, b} == {MET, UNMET}:
-                    only[b == label] += 1
-        compared = int(sum(sums.total()[:4]))
-        counted = sums.counted()
-        pairs.append(
-            {
-                "first": first.name,
-                "second": second.name,
-                "compared": compared,
-                "coverage": compared / requested if requested else 0.0,
-                "mean_f1": rate_difference(counted, ("f1_met", "f1_unmet"), seed)
-                | {"bounds": _difference_bounds("mean_f1", ends)},
-                "accuracy": rate_difference(counted, ("accuracy",), seed)
-                | {"bounds": _difference_bounds("accuracy", ends)},
-                "only_first_right": only[0],
-                "only_second_right": only[1],
-            }
-        )
+    pairs = [
+        _paired(first, second, labelled, seed)
+        for first, second in combinations([entry for entry in entries if entry.samples == 1], 2)
+    ]
     for rate in ("mean_f1", "accuracy"):
         adjust_p([pair[rate] for pair in pairs])
     return pairs
+
+
+def _paired(first: JudgeEntry, second: JudgeEntry, labelled: Labelled, seed: int) -> dict[str, Any]:
+    sums = BoundedSums(), BoundedSums()
+    only_right = [0, 0]
+    requested = 0
+    for target, (states,) in first.rows(labelled):
+        other = second.verdicts.get(target.id, [MISSING * len(target.labels)])[0]
+        both = list(zip(states, other, strict=True))
+        shared = [{a, b} <= {MET, UNMET} for a, b in both]
+        for own, side in zip(sums, (states, other), strict=True):
+            own.add(target.cluster, target.labels, _only(side, shared), side)
+        for label, (a, b) in zip(target.labels, both, strict=True):
+            requested += label != UNKNOWN and NOT_REQUESTED not in (a, b)
+            if label != UNKNOWN and {a, b} == {MET, UNMET}:
+                only_right[b == label] += 1
+    mine, theirs = sums
+    compared = sum(mine.cells)
+    counted = mine.beside(theirs)
+    rates = {"mean_f1": ("f1_met", "f1_unmet"), "accuracy": ("accuracy",)}
+    return {
+        "first": first.name,
+        "second": second.name,
+        "compared": compared,
+        "coverage": compared / requested if requested else 0.0,
+        **{
+            name: rate_difference(counted, of, seed)
+            | {"bounds": mine.difference_bounds(theirs, name)}
+            for name, of in rates.items()
+        },
+        "only_first_right": only_right[0],
+        "only_second_right": only_right[1],
+    }
 
 
 def rate_difference(
@@ -166,16 +158,6 @@ def rate_difference(
         clusters[tuple(float(number) for part in parts for number in part)] += n
     contrasted = contrast({"": clusters}, seed=seed)
     return {**contrasted["difference"], "p": contrasted["p"]}
-
-
-def _difference_bounds(name: str, ends: Sums) -> list[float] | None:
-    """Compute a difference with the undecided wrong of the first and right of the second judge."""
-    cells = ends.total()
-    values = [number(RATES[name](cells[at : at + 4])) for at in range(0, 16, 4)]
-    low_first, low_second, high_first, high_second = values
-    if None in (low_first, low_second, high_first, high_second):
-        return None
-    return [(low_first or 0) - (low_second or 0), (high_first or 0) - (high_second or 0)]
 
 
 def alpha(rows: Iterable[tuple[Target, Sequence[str]]]) -> dict[str, Any]:
@@ -212,7 +194,7 @@ def _averaged(
     *,
     zero: bool,
 ) -> dict[str, Any]:
-    """Average F1s, and add what they would be if the undecided verdicts were wrong, and right."""
+    """Average F1s, with the bounds that undecided verdicts leave."""
     averages: dict[str, Any] = {**average(parts, zero=zero)}
     ends: list[dict[str, Any]] = [
         {**average(_parts(entry, labelled, right=right), zero=zero)} for right in (False, True)
@@ -229,7 +211,7 @@ class BoundedSums:
         self._sums, self._wrong, self._right = Sums(4), Sums(4), Sums(4)
 
     def add(self, instruction: int, labels: str, scored: str, states: str) -> None:
-        """Add a row's verdicts: as they are scored, and as they are."""
+        """Add a row's verdicts, as scored and as given."""
         self._sums.add(instruction, confusion(labels, scored))
         for sums, right in ((self._wrong, False), (self._right, True)):
             sums.add(instruction, confusion(labels, settle(labels, states, right=right)))
@@ -238,6 +220,20 @@ class BoundedSums:
     def cells(self) -> Confusion:
         """The decided verdicts by label."""
         return Confusion(*map(int, self._sums.total()))
+
+    def beside(self, other: BoundedSums) -> Counter[tuple[float, ...]]:
+        """Count the instructions by their decided verdicts here and there."""
+        return self._sums.beside(other._sums)
+
+    def difference_bounds(self, other: BoundedSums, name: str) -> list[float] | None:
+        """Compute bounds: the undecided wrong here and right there, and vice versa."""
+        ends = []
+        for mine, theirs in ((self._wrong, other._right), (self._right, other._wrong)):
+            first, second = (number(RATES[name](sums.total())) for sums in (mine, theirs))
+            if first is None or second is None:
+                return None
+            ends.append(first - second)
+        return ends
 
     def estimates(self, names: Iterable[str] = RATES) -> dict[str, dict[str, Any]]:
         """Compute rates with their intervals and bounds."""
@@ -265,7 +261,7 @@ def _rows(
 
 
 def _pooled(scored: JudgeEntry, entry: JudgeEntry, labelled: Labelled) -> dict[str, Any]:
-    """Compute the rates over all verdicts, and what they would be if the undecided were decided."""
+    """Compute the rates over all verdicts, with their bounds."""
     sums = BoundedSums()
     for target, padded, states in _rows(scored, entry, labelled):
         sums.add(target.cluster, target.labels, padded, states)
@@ -273,7 +269,7 @@ def _pooled(scored: JudgeEntry, entry: JudgeEntry, labelled: Labelled) -> dict[s
 
 
 def settle(labels: str, states: str, *, right: bool) -> str:
-    """Take what was not decided as right, or as wrong."""
+    """Take undecided verdicts as right, or as wrong."""
     wrong = {MET: UNMET, UNMET: MET}
     return "".join(
         state

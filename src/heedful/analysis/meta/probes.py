@@ -1,4 +1,4 @@
-"""Probes: does a verdict survive what should not matter to it?
+"""Probes: does a verdict survive a change that shouldn't matter?
 
 Each is a judge around a judge, so that a probe is judged by the same durable run as everything
 else, under a configuration of its own.
@@ -46,7 +46,7 @@ FILLERS = {
 
 
 class Probed:
-    """A judge that is shown something else, which should lead to the same verdicts."""
+    """A judge that is shown a changed sample, which should not change its verdicts."""
 
     def __init__(self, judge: Judge, probe: str, seed: int = 0) -> None:
         """Put a probe around a judge."""
@@ -142,7 +142,7 @@ def flips(
 
 
 def _order(n: int, stream: str) -> list[int]:
-    """Choose at random an order that isn't the given one, where there is another."""
+    """Shuffle into another order, where there is one."""
     order = list(range(n))
     random.Random(stream).shuffle(order)
     return order[::-1] if order == sorted(order) else order

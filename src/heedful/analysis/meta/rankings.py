@@ -8,21 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from heedful.analysis.meta.entries import NOT_APPLICABLE
 from heedful.analysis.meta.labels import MET, UNMET
-from heedful.metrics.pairwise import TIE, Choice, choices
-from heedful.metrics.ranking import Edges, best_of, ranking
-from heedful.reporting.notation import (
-    INTERVAL,
-    MEASURED,
-    bounded,
-    cells,
-    decimal,
-    interval,
-    percent,
-)
-from heedful.reporting.table import Table
+from heedful.metrics.ranking import TIE, Choice, Edges, best_of, choices, ranking
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from heedful.analysis.meta.entries import JudgeEntry
     from heedful.analysis.meta.labels import Labelled, Target
@@ -37,38 +26,47 @@ class Score(NamedTuple):
     high: float
 
 
-def ranked(entry: JudgeEntry, labelled: Labelled, *, zero: bool) -> Ranking | None:
-    """Measure how one entry ranks the responses to each instruction.
+Scores = dict[str, list[Score]]
+"""By row id, one for each sample of the judge."""
+
+
+def rankings(entry: JudgeEntry, labelled: Labelled, *, zero: bool) -> dict[str, Any]:
+    """Measure how one entry ranks the responses to each instruction; nothing where none is ranked.
 
     A response's score is the share of its points that it earned (of its constraints that it met,
     where these have no weights): (S - N) / (P - N), see :mod:`heedful.metrics.rubrics`. A pair is
     undecided where the undecided verdicts could turn it.
     """
-    known = {target.id: samples for target, samples in entry.rows(labelled)}
+    if all(target.preferred_to is None for target in labelled.targets.values()):
+        return {}
+    scores = {
+        target.id: [_score(target, states, entry.shares) for states in samples]
+        for target, samples in entry.rows(labelled)
+    }
+    found = {
+        "ranking": _ranked(scores, labelled, zero=zero),
+        "best_of": _best_ranked(scores, labelled),
+    }
+    return {name: measured for name, measured in found.items() if measured is not None}
+
+
+def _ranked(scores: Scores, labelled: Labelled, *, zero: bool) -> Ranking | None:
     edges: dict[tuple[str | None, int], Edges] = defaultdict(Edges)
     for target in labelled.targets.values():
         key = target.group, target.cluster
         if target.preferred_to is not None and zero:
             edges[key] = edges[key].plus(Edges())
         for other in target.preferred_to or ():
-            worse = labelled.targets.get(other)
-            if worse is None:
+            if other not in scores:
                 edges[key] = edges[key].plus(Edges(undecided=1))
                 continue
-            for first, second in zip(known[target.id], known[other], strict=False):
-                pair = _compare(
-                    _score(target, first, entry.shares), _score(worse, second, entry.shares)
-                )
-                edges[key] = edges[key].plus(pair)
+            for better, worse in zip(scores[target.id], scores[other], strict=False):
+                edges[key] = edges[key].plus(_compare(better, worse))
     return ranking([(group, counted) for (group, _), counted in edges.items()], zero=zero)
 
 
-def best_ranked(entry: JudgeEntry, labelled: Labelled) -> BestOf | None:
-    """Measure how often one entry scores the best response to an instruction highest.
-
-    Several samples of a judge count as their mean.
-    """
-    known = {target.id: samples for target, samples in entry.rows(labelled)}
+def _best_ranked(scores: Scores, labelled: Labelled) -> BestOf | None:
+    """Measure how often the best response scores highest; several samples count as their mean."""
     responses: dict[int, list[Target]] = defaultdict(list)
     for target in labelled.targets.values():
         if target.preferred_to is not None:
@@ -79,17 +77,10 @@ def best_ranked(entry: JudgeEntry, labelled: Labelled) -> BestOf | None:
             others = {other.id for other in together} - {best.id}
             worse = set(best.preferred_to or ())
             if worse and others <= worse:
+                unread = [Score(0.0, 1.0)] * len(worse - others)
                 shares = [
-                    _share_of_first(
-                        _score(best, states, entry.shares),
-                        [
-                            _score(labelled.targets[name], known[name][place], entry.shares)
-                            if name in others
-                            else Score(0.0, 1.0)  # a row that could not be read
-                            for name in worse
-                        ],
-                    )
-                    for place, states in enumerate(known[best.id])
+                    _share_of_first(own, [*(scores[name][place] for name in others), *unread])
+                    for place, own in enumerate(scores[best.id])
                 ]
                 lows, highs = zip(*shares, strict=True)
                 ends.append((sum(lows) / len(lows), sum(highs) / len(highs)))
@@ -156,92 +147,3 @@ def recorded_choices(samples: Iterable[Sample], scoring: Scoring) -> dict[str, A
         unswapped, swapped = (side if side in _SIDES else None for side in sides)
         given.append(Choice(choice["label"], unswapped, swapped))
     return choices(given, scoring) if given else None
-
-
-CHOICES = {
-    "accuracy": "accuracy, both orders",
-    "accuracy_unswapped": "accuracy, as in the file",
-    "accuracy_swapped": "accuracy, swapped",
-    "correct_both": "right in both orders",
-    "positional_agreement": "same choice in both orders",
-    "first_shown": "chose the first one shown",
-}
-
-
-def ranking_tables(judges: Sequence[Mapping[str, Any]], by: str) -> Iterator[Table]:
-    """Lay out how judges rank; nothing where none ranks."""
-    rows = []
-    for judge in judges:
-        ranking = judge.get("ranking")
-        if ranking is None:
-            continue
-        averaged = [("per instruction", ranking)]
-        if ranking["mean_of_types"]:
-            averaged.append((f"per {by}", ranking["mean_of_types"]))
-        for name, measures in averaged:
-            accuracy, tau = measures["pair_accuracy"], measures["tau_b"]
-            rows.append(
-                (
-                    f"{judge['name']}: {name}",
-                    _with_bounds(percent(accuracy["value"], 1), accuracy, ranking, percent, 1),
-                    interval(accuracy["interval"]),
-                    _with_bounds(decimal(tau["value"]), tau, ranking, decimal, 2),
-                    interval(tau["interval"], decimal, 2),
-                    "/".join(f"{count:,}" for count in ranking["pairs"].values()),
-                    percent(ranking["coverage"], 1),
-                )
-            )
-    if rows:
-        yield Table(
-            "Ranking",
-            ("judge: averaged", "pair acc.", INTERVAL, "τ-b", INTERVAL, "+/−/tie/?", "coverage"),
-            rows,
-            "Of pairs of responses of which one is known to be better: how often its score is "
-            "higher; ties are wrong. +/−/tie/?: concordant, discordant, tied, undecided. In "
-            "brackets: the bounds, where pairs are undecided.",
-        )
-
-    yield from _best_of(judges)
-
-
-def _with_bounds(
-    shown: str, measure: Mapping[str, Any], ranking: Mapping[str, Any], write: Any, digits: int
-) -> str:
-    return bounded(shown, {**measure, "coverage": ranking["coverage"]}, write, digits)
-
-
-def _best_of(judges: Sequence[Mapping[str, Any]]) -> Iterator[Table]:
-    rows = [
-        (
-            judge["name"],
-            percent(best["value"], 1),
-            interval(best["interval"]),
-            f"{best['instructions']:,}",
-            percent(best["coverage"], 1),
-            interval(best["bounds"]) if best["coverage"] < 1 else "",
-        )
-        for judge in judges
-        if (best := judge.get("best_of")) is not None
-    ]
-    if rows:
-        yield Table(
-            "Best response first",
-            ("judge", "%", INTERVAL, "instructions", "coverage", "bounds"),
-            rows,
-            "Of instructions with one response that is known to be the best: how often it scores "
-            "highest; 1/k where it shares the highest score with k − 1 others (RewardBench 2).",
-        ).filled()
-
-
-def choice_tables(measured: Mapping[str, Any] | None) -> Iterator[Table]:
-    """Lay out a pairwise judge's choices; nothing where there are none."""
-    if measured is None:
-        return
-    rows = [(words, *cells(measured[name])) for name, words in CHOICES.items()]
-    kappas = measured["kappa"]
-    note = (
-        f"{measured['pairs']:,} pairs. Answers that tie, which are wrong: {measured['ties']:,}. "
-        "Cohen's κ with the labels: "
-        f"{decimal(kappas['unswapped'])} as in the file, {decimal(kappas['swapped'])} swapped."
-    )
-    yield Table("Recorded choices", ("rate", *MEASURED), rows, note).filled()

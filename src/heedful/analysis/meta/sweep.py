@@ -1,10 +1,6 @@
 """Sweep: judge labelled rows under several protocols, and set accuracy against cost.
 
-``labelled file → arms (runs) → cascades of them (replayed) → frontier → chosen``
-
-A cascade needs no call: both judges have judged all rows. Its threshold is chosen on one half of
-the instructions and used on the other, and the other way round, so no row is judged with a
-threshold that it had a part in.
+``labelled file → arms (runs) → accuracy and cost → frontier → chosen``
 """
 
 from __future__ import annotations
@@ -14,17 +10,10 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from heedful.analysis.cascade import (
-    NEVER,
-    ReplayedRow,
-    ReplayedVerdict,
-    choose_threshold,
-    halves,
-)
-from heedful.analysis.meta.bench import Bench, settings
-from heedful.analysis.meta.entries import MISSING, JudgeEntry, Sums, collect
+from heedful.analysis.meta.bench import Bench
+from heedful.analysis.meta.entries import Sums, collect
 from heedful.analysis.meta.job import check_labels, known_verdicts
-from heedful.analysis.meta.labels import MET, UNKNOWN, UNMET, without_labels
+from heedful.analysis.meta.labels import MET, UNMET, without_labels
 from heedful.analysis.meta.measures import confusion, coverage, rate_difference, settle
 from heedful.core.errors import UsageError
 from heedful.core.text import amount
@@ -44,15 +33,14 @@ from heedful.reporting.xy_charts import Axis, Line, Point, bounds_of, line_chart
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from typing import Unpack
 
-    from heedful.analysis.meta.bench import MetaOptions, MetaSettings
-    from heedful.analysis.meta.labels import Labelled, Target
+    from heedful.analysis.meta.bench import MetaOptions
+    from heedful.analysis.meta.entries import JudgeEntry
+    from heedful.analysis.meta.labels import Labelled
     from heedful.engine.inputs import Data
-    from heedful.jobs.results import Scored
     from heedful.judges import Judge, JudgeOptions
-    from heedful.metrics.agreement import Confusion
 
     Name = str | os.PathLike[str]
 
@@ -77,7 +65,7 @@ LIKELIHOOD = "likelihood"
 _OF_LIKELIHOOD = ("judge", "model")
 
 MOST = 64
-"""Protocols of a sweep: more are a mistake, or would make the best of them a matter of luck."""
+"""Protocols of a sweep; the best of more would be a matter of luck."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,89 +126,21 @@ UNITS = ("dollars", "tokens", "calls")
 """Units of cost, in order of preference."""
 
 
-@dataclass
-class JudgedArm:
+class JudgedArm(NamedTuple):
     """A protocol, as judged."""
 
     name: str
-    entry: JudgeEntry = field(default_factory=lambda: JudgeEntry("", ""))
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    confidences: dict[str, tuple[float, ...]] = field(default_factory=dict)
-    tokens: dict[str, int] = field(default_factory=dict)
-    constraints: int = 0
-    cost: dict[str, float | None] = field(default_factory=dict)
-    cascade: dict[str, Any] | None = None
+    settings: Mapping[str, Any]
+    entry: JudgeEntry
+    costs: Mapping[str, float | None]  # of a constraint, by unit
 
-    def watched(self, rows: Iterable[Scored]) -> Iterator[Scored]:
-        """Pass rows on, and note what an entry doesn't hold."""
-        for row in rows:
-            if row.sample is not None and row.critique is not None:
-                judgments, expenses = row.critique.judgments, row.critique.expenses
-                self.confidences[row.sample.id] = tuple(
-                    1.0 if each.confidence is None else each.confidence for each in judgments
-                )
-                spent = sum(each.prompt_tokens + each.completion_tokens for each in expenses)
-                self.tokens[row.sample.id] = spent
-                self.constraints += len(judgments)
-            yield row
-
-    def verdicts(self, target: Target) -> list[tuple[str, float]]:
-        """Return the verdicts on a row's constraints, each with its confidence."""
-        number = len(target.labels)
-        states = self.entry.verdicts.get(target.id, [""])[0].ljust(number, MISSING)
-        known = self.confidences.get(target.id, ())[:number]
-        return list(zip(states, (*known, *[0.0] * (number - len(known))), strict=True))
-
-    def take(self, judge: str, rows: Iterable[Scored], labelled: Labelled, summary: Any) -> None:
-        """Take in what came of a run."""
-        self.entry = collect(judge, self.watched(rows), labelled, {})[0]
-        cost = summary.get("cost") or dict.fromkeys(
-            ("dollars", "prompt_tokens", "completion_tokens", "calls"), 0
-        )
-        parts = (cost["prompt_tokens"], cost["completion_tokens"])
-        tokens = None if None in parts else sum(parts)
-        amounts = {"dollars": cost["dollars"], "tokens": tokens, "calls": cost["calls"]}
-        self.cost = {
-            unit: None if value is None else value / max(1, self.constraints)
-            for unit, value in amounts.items()
-        }
-
-
-class SweepMeasure(NamedTuple):
-    """How protocols are measured: the same for all of them."""
-
-    labelled: Labelled
-    rate: str
-    unit: str
-    margin: float
-    seed: int
-
-    def accuracy(self, candidate: JudgedArm) -> dict[str, Any]:
-        """Compute the share of labels that it got right; what is undecided isn't."""
+    def cells(self, labelled: Labelled) -> Sums:
+        """Count verdicts by label and instruction; what is undecided isn't right."""
         sums = Sums(4)
-        for cluster, cells in self._cells(candidate):
-            sums.add(cluster, cells)
-        return {**rate_estimates(sums.counted(), [self.rate])[self.rate]}
-
-    def cost(self, candidate: JudgedArm) -> float:
-        """Return what a constraint costs."""
-        return candidate.cost[self.unit] or 0.0
-
-    def difference(self, first: JudgedArm, second: JudgedArm) -> dict[str, Any]:
-        """Compare the accuracy of two protocols: first minus second."""
-        sums = Sums(8)
-        for (cluster, mine), (_, theirs) in zip(
-            self._cells(first), self._cells(second), strict=True
-        ):
-            sums.add(cluster, (*mine, *theirs))
-        balanced = ("recall_met", "recall_unmet")
-        rates = balanced if self.rate == "balanced_accuracy" else (self.rate,)
-        return rate_difference(sums.counted(), rates, self.seed)
-
-    def _cells(self, candidate: JudgedArm) -> Iterator[tuple[int, Confusion]]:
-        for target, (states, *_) in candidate.entry.rows(self.labelled):
+        for target, (states, *_) in self.entry.rows(labelled):
             right = settle(target.labels, states, right=False)
-            yield target.cluster, confusion(target.labels, right)
+            sums.add(target.cluster, confusion(target.labels, right))
+        return sums
 
 
 def sweep(
@@ -233,16 +153,15 @@ def sweep(
     **options: Unpack[MetaOptions],
 ) -> dict[str, Any]:
     """Judge labelled rows under several protocols, and choose one by accuracy and cost."""
-    chosen = settings(**options)
-    _check(chosen, margin, [*arms, *runs])
-    if chosen.truth is None:
+    _check(options, margin, [*arms, *runs])
+    if options.get("truth") is None:
         arms = [replace(arm, judge=without_labels(arm.judge)) for arm in arms]
 
     async def work() -> dict[str, Any]:
-        bench = Bench(data, chosen, scoring="strict", seed=seed)
-        labelled = await known_verdicts(bench, chosen, [arm.judge.name for arm in arms])
+        bench = Bench(data, options, scoring="strict", seed=seed)
+        labelled = await known_verdicts(bench, [arm.judge.name for arm in arms])
         check_labels(labelled, bench.where, [arm.judge for arm in arms])
-        saved = [_replayed(Path(run), labelled) for run in runs]
+        saved = [_saved(Path(run), labelled) for run in runs]
         if is_dry_run():
             end_dry_run([_planned(arm, bench) for arm in arms])
         judged = [await _judged(arm, labelled, bench) for arm in arms]
@@ -251,11 +170,11 @@ def sweep(
     return finish(work())
 
 
-def _check(chosen: MetaSettings, margin: float, swept: Sequence[object]) -> None:
+def _check(options: MetaOptions, margin: float, swept: Sequence[object]) -> None:
     """Refuse what makes no sense before anything is paid for."""
     if not 0 <= margin < 1:
         raise UsageError(f"the margin is {margin}", hint="give a share, such as 0.01 for a point")
-    if chosen.probes or chosen.correct or chosen.arbiter is not None:
+    if options.get("probes") or options.get("correct") or options.get("arbiter") is not None:
         raise UsageError("a sweep has no probes, corrections or arbiter", hint="leave them out")
     if not swept:
         raise UsageError("there is nothing to sweep", hint="give protocols, or runs")
@@ -268,50 +187,52 @@ def _planned(arm: SweepArm, bench: Bench) -> dict[str, Any]:
 
 
 async def _judged(arm: SweepArm, labelled: Labelled, bench: Bench) -> JudgedArm:
-    candidate = JudgedArm(arm.name, settings=arm.settings)
     result = await bench.judged(arm.judge)
-    candidate.take(arm.judge.name, result, labelled, result.summary)
-    candidate.entry.run = None if result.directory is None else str(result.directory)
-    return candidate
+    entry = collect(arm.judge.name, result, labelled, {})[0]
+    entry.run = None if result.directory is None else str(result.directory)
+    return JudgedArm(arm.name, arm.settings, entry, _costs(result.summary))
 
 
-def _replayed(directory: Path, labelled: Labelled) -> JudgedArm:
-    candidate = JudgedArm(str(directory))
+def _saved(directory: Path, labelled: Labelled) -> JudgedArm:
     with SavedRun.open(directory) as run:
-        candidate.take(str(run.judge["judge"]), run.rows(scored_entry), labelled, run.summary)
-    candidate.entry.run = str(directory)
-    return candidate
+        entry = collect(str(run.judge["judge"]), run.rows(scored_entry), labelled, {})[0]
+        costs = _costs(run.summary)
+    entry.run = str(directory)
+    return JudgedArm(str(directory), {}, entry, costs)
+
+
+def _costs(summary: Mapping[str, Any]) -> dict[str, float | None]:
+    """Compute what a constraint cost in a run, by unit; ``None`` where that isn't known."""
+    cost = summary.get("cost")
+    if cost is None:
+        return dict.fromkeys(UNITS, 0.0)
+    tokens = (cost["prompt_tokens"], cost["completion_tokens"])
+    paid = {
+        "dollars": cost["dollars"],
+        "tokens": None if None in tokens else sum(tokens),
+        "calls": cost["calls"],
+    }
+    constraints = max(1, sum(summary["verdicts"].values()))
+    return {unit: None if sum_ is None else sum_ / constraints for unit, sum_ in paid.items()}
 
 
 def _summary(
     judged: Sequence[JudgedArm], labelled: Labelled, bench: Bench, margin: float
 ) -> dict[str, Any]:
     both = labelled.count(MET) and labelled.count(UNMET)
-    measure = SweepMeasure(
-        labelled,
-        "balanced_accuracy" if both else "accuracy",
-        _unit(judged),
-        margin,
-        bench.seed,
-    )
-    values = {each.name: measure.accuracy(each)["value"] or 0.0 for each in judged}
-    candidates = sorted(
-        [*judged, *_cascades(judged, values, measure)],
-        key=lambda each: (measure.cost(each), -(measure.accuracy(each)["value"] or 0.0)),
-    )
-    protocols, best = _protocols(candidates, measure)
-    near = (
+    rate, unit = "balanced_accuracy" if both else "accuracy", _unit(judged)
+    protocols, best = _protocols(judged, labelled, rate, unit, bench.seed)
+    chosen = next(
         each["name"]
         for each in protocols
         if each["name"] == best
         or ((between := each["difference"]["interval"]) and between[0] >= -margin)
     )
-    chosen = next(near)
     return {
         "heedful": __version__,
         "input": bench.where or None,
-        "rate": measure.rate,
-        "unit": measure.unit,
+        "rate": rate,
+        "unit": unit,
         "per": PER,
         "margin": margin,
         "seed": bench.seed,
@@ -325,29 +246,32 @@ def _summary(
 
 
 def _protocols(
-    candidates: Sequence[JudgedArm], measure: SweepMeasure
+    judged: Sequence[JudgedArm], labelled: Labelled, rate: str, unit: str, seed: int
 ) -> tuple[list[dict[str, Any]], str]:
     """Measure protocols, cheapest first, and name the best; of equals that is the cheapest."""
-    accuracies = {each.name: measure.accuracy(each) for each in candidates}
+    cells = {arm.name: arm.cells(labelled) for arm in judged}
+    accuracies = {name: rate_estimates(of.counted(), [rate])[rate] for name, of in cells.items()}
     values = {name: accuracy["value"] or 0.0 for name, accuracy in accuracies.items()}
-    best = max(candidates, key=lambda each: values[each.name])
+    arms = sorted(judged, key=lambda arm: (arm.costs[unit] or 0.0, -values[arm.name]))
+    best = max(arms, key=lambda arm: values[arm.name]).name
+    compared = ("recall_met", "recall_unmet") if rate == "balanced_accuracy" else (rate,)
     top, protocols = -1.0, []
-    for each in candidates:
-        frontier, top = values[each.name] > top, max(top, values[each.name])
+    for arm in arms:
+        frontier, top = values[arm.name] > top, max(top, values[arm.name])
+        against_best = cells[arm.name].beside(cells[best])
         protocols.append(
             {
-                "name": each.name,
-                "settings": {key: _plain(value) for key, value in each.settings.items()},
-                "run": each.entry.run,
-                "cascade": each.cascade,
-                "accuracy": accuracies[each.name],
-                "coverage": coverage(each.entry, measure.labelled),
-                "cost": measure.cost(each) * PER,
-                "difference": measure.difference(each, best),
+                "name": arm.name,
+                "settings": {key: _plain(value) for key, value in arm.settings.items()},
+                "run": arm.entry.run,
+                "accuracy": accuracies[arm.name],
+                "coverage": coverage(arm.entry, labelled),
+                "cost": (arm.costs[unit] or 0.0) * PER,
+                "difference": rate_difference(against_best, compared, seed),
                 "frontier": frontier,
             }
         )
-    return protocols, best.name
+    return protocols, best
 
 
 def _plain(value: Any) -> Any:
@@ -356,77 +280,10 @@ def _plain(value: Any) -> Any:
 
 def _unit(judged: Sequence[JudgedArm]) -> str:
     for unit in UNITS:
-        costs = [each.cost[unit] for each in judged]
+        costs = [arm.costs[unit] for arm in judged]
         if None not in costs and any(costs):
             return unit
     return UNITS[-1]
-
-
-def _cascades(
-    judged: Sequence[JudgedArm], values: Mapping[str, float], measure: SweepMeasure
-) -> Iterator[JudgedArm]:
-    """Replay each protocol that knows how sure it is before each that is dearer and better."""
-    for small in judged:
-        # A protocol that is equally sure of everything has nothing to go by.
-        if len({sure for row in small.confidences.values() for sure in row}) < 2:  # noqa: PLR2004
-            continue
-        for large in judged:
-            better = values[large.name] > values[small.name]
-            if better and measure.cost(large) > measure.cost(small):
-                cascade = _cascade(small, large, measure)
-                if measure.cost(cascade) < measure.cost(large):
-                    yield cascade
-
-
-def _cascade(small: JudgedArm, large: JudgedArm, measure: SweepMeasure) -> JudgedArm:
-    """Replay a cascade, each half of the instructions under the threshold of the other."""
-    targets = measure.labelled.targets.values()
-    cases = [
-        ReplayedRow(
-            bytes([target.cluster % 2]) + target.cluster.to_bytes(8, "big"),
-            tuple(
-                ReplayedVerdict(label == MET, _met(a), sure, _met(b))
-                for label, (a, sure), (b, _) in zip(
-                    target.labels, small.verdicts(target), large.verdicts(target), strict=True
-                )
-                if label != UNKNOWN
-            ),
-            None,
-        )
-        for target in targets
-    ]
-    thresholds = [choose_threshold(half, measure.margin) for half in halves(cases)]
-    name = f"{small.name} → {large.name}"
-    whole = JudgedArm(name, JudgeEntry(name, name))
-    going = asked = paid = total = 0
-    for target in targets:
-        threshold = thresholds[1 - target.cluster % 2]
-        first = small.verdicts(target)
-        on = [_met(verdict) is None or sure < threshold for verdict, sure in first]
-        both = zip(on, first, large.verdicts(target), strict=True)
-        states = "".join((b if goes else a)[0] for goes, a, b in both)
-        whole.entry.verdicts[target.id] = [states]
-        # A row is paid for whole, as its constraints share calls.
-        tokens = large.tokens.get(target.id) or len(first)
-        paid, total = paid + tokens * any(on), total + tokens
-        going, asked = going + sum(on), asked + len(on)
-    for unit in UNITS:
-        mine, theirs = small.cost[unit], large.cost[unit]
-        known = mine is not None and theirs is not None
-        share = paid / max(1, total)
-        whole.cost[unit] = (mine or 0.0) + share * (theirs or 0.0) if known else None
-    threshold = choose_threshold(cases, measure.margin)
-    whole.cascade = {
-        "small": small.name,
-        "large": large.name,
-        "threshold": None if threshold == NEVER else threshold,
-        "goes_on": going / max(1, asked),
-    }
-    return whole
-
-
-def _met(letter: str) -> bool | None:
-    return letter == MET if letter in (MET, UNMET) else None
 
 
 RATES = {"balanced_accuracy": "balanced accuracy", "accuracy": "accuracy"}
@@ -489,9 +346,8 @@ def _table(summary: Mapping[str, Any]) -> Table:
     note = (
         f"{unit.capitalize()} for {summary['per']:,} constraints. *: on the frontier, nothing is "
         "at least as accurate for less. What stays undecided isn't right. Δ best: paired, with "
-        "instructions whole. A → B: a cascade, replayed, whose threshold is chosen on the other "
-        "half of the instructions. The best of many is in part lucky: measure it again on rows "
-        "that it wasn't chosen on."
+        "instructions whole. The best of many is in part lucky: measure it again on rows that it "
+        "wasn't chosen on."
     )
     return Table("Accuracy against cost", columns, rows, note).filled()
 

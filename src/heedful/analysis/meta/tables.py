@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from heedful.analysis.meta.rankings import choice_tables, ranking_tables
 from heedful.core import taxonomy
 from heedful.core.text import amount
 from heedful.reporting.document import Document
@@ -30,15 +29,22 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
+    Measure = Mapping[str, Any]
 
 __all__ = ["document", "view"]
 
 TITLE = "How good are the judges?"
 
+UNDECIDED = ("unparsed", "failed", "unsupported", "not_applicable", "missing")
+
+BRACKETS = "In brackets: bounds, if the undecided were wrong, and if they were right."
+
 BRACKETS_OPEN = "In brackets: bounds, if none of the undecided flipped, and if all did."
 
 PAIRS_SHOWN = 15
 """More pairs than this are left to the file."""
+
+F1S = ("mean_f1", "f1_met", "f1_unmet")
 
 
 def view(summary: Mapping[str, Any]) -> RenderableType:
@@ -52,7 +58,7 @@ def document(summary: Mapping[str, Any]) -> Document:
 
 
 def headline(summary: Mapping[str, Any]) -> str:
-    """Say what was measured on what."""
+    """Summarize what was measured, and on which labels."""
     labels = summary["labels"]
     total = labels["met"] + labels["unmet"]
     origins = ", ".join(
@@ -74,13 +80,14 @@ def tables(summary: Mapping[str, Any]) -> Iterator[Table]:
     judges = summary["judges"]
     labels = summary["labels"]
     if labels["met"] + labels["unmet"]:
-        yield leaderboard(judges, faithful=summary["scoring"] == "faithful")
-        yield errors(judges)
-        yield averages(judges, summary["by"])
-    yield from levels(judges)
-    yield from ranking_tables(judges, summary["by"])
-    yield from choice_tables(summary.get("choices"))
-    yield from constraint_types(judges)
+        yield _leaderboard(judges, faithful=summary["scoring"] == "faithful")
+        yield _errors(judges)
+        yield _averages(judges, summary["by"])
+    yield from _levels(judges)
+    yield from _rankings(judges, summary["by"])
+    yield from _best_of(judges)
+    yield from _choices(summary.get("choices"))
+    yield from _constraint_types(judges)
     yield from _annotators(summary)
     yield from _alphas(summary)
     for judge in judges:
@@ -91,6 +98,223 @@ def tables(summary: Mapping[str, Any]) -> Iterator[Table]:
     yield from _corrections(summary.get("corrected", ()))
     if "explanations" in summary:
         yield _explanations(summary["explanations"])
+
+
+def _rate(measure: Measure, of: Measure, write: Any = percent, digits: int = 1) -> str:
+    """Write a rate, with its bounds below it if not all of what it is ``of`` was decided."""
+    shown = write(measure["value"], digits)
+    return bounded(shown, {**measure, "coverage": of["coverage"]}, write, digits)
+
+
+def _estimated(
+    measure: Measure, of: Measure, write: Any = percent, digits: int = 1
+) -> tuple[str, str]:
+    """Write a rate as :func:`_rate` does, and its interval."""
+    return _rate(measure, of, write, digits), interval(measure["interval"], write, digits)
+
+
+def _covered(of: Measure) -> str:
+    """Write a coverage, unless all is decided."""
+    return percent(of["coverage"], 1) if of["coverage"] < 1 else ""
+
+
+def _brackets(measured: Iterable[Measure], said: str = BRACKETS) -> str:
+    """Say what stands in brackets, if anything does."""
+    return f" {said}" if any(each["coverage"] < 1 for each in measured) else ""
+
+
+def _leaderboard(judges: Sequence[Measure], *, faithful: bool) -> Table:
+    """Lay out the judges' rates over all verdicts, the best judge first."""
+    note = "In per cent, pooled over the verdicts that were decided: compare first how many were."
+    if faithful:
+        note = "In per cent, pooled over all verdicts: what was not decided is taken as met."
+    rows = [
+        (
+            judge["name"],
+            percent(judge["coverage"], 1),
+            *_estimated(judge["pooled"]["mean_f1"], judge),
+            _rate(judge["pooled"]["f1_met"], judge),
+            _rate(judge["pooled"]["f1_unmet"], judge),
+            _rate(judge["pooled"]["balanced_accuracy"], judge),
+            _rate(judge["pooled"]["kappa"], judge, decimal, 3),
+        )
+        for judge in judges
+    ]
+    columns = ("judge", COVERAGE, "mean F1", INTERVAL, "F1 met", "F1 unmet", "bal.acc", "κ")
+    # The averages have these too, and a terminal has no room for both.
+    details = ("F1 met", "F1 unmet") if any(judge["coverage"] < 1 for judge in judges) else ()
+    return Table("Leaderboard", columns, rows, note + _brackets(judges), details=details)
+
+
+def _errors(judges: Sequence[Measure]) -> Table:
+    """Lay out the verdicts by label, and why others weren't reached."""
+    rows = []
+    for judge in judges:
+        cells, verdicts = judge["pooled"]["cells"], judge["verdicts"]
+        reasons = [f"{verdicts[name]:,} {name}" for name in UNDECIDED if verdicts.get(name)]
+        counts = [f"{cells[name]:,}" for name in ("tp", "fn", "tn", "fp")]
+        rows.append((judge["name"], *counts, ", ".join(reasons) or "0"))
+    note = "By label: met ✗ is a constraint that is met and was called unmet."
+    if any(judge["votes"] for judge in judges):
+        note += " A vote that ends in a tie is unparsed."
+    columns = ("judge", "met ✓", "met ✗", "unmet ✓", "unmet ✗", "undecided")
+    return Table("Verdicts", columns, rows, note)
+
+
+def _averages(judges: Sequence[Measure], by: str) -> Table:
+    """Lay out F1 averaged over verdicts, instructions and the values of a tag."""
+    names = {"pooled": "pooled", "per_instruction": "per instruction", "per_type": f"per {by}"}
+    rows = [
+        (
+            f"{judge['name']}: {name}",
+            *(cell for rate in F1S for cell in _estimated(judge[key][rate], judge)),
+            _covered(judge),
+        )
+        for judge in judges
+        for key, name in names.items()
+        if key in judge
+    ]
+    note = (
+        "Pooled: over verdicts. Per instruction: F1 of each instruction, then the mean. "
+        f"Per {by}: the mean of those means, one for each {by}.{_brackets(judges)}"
+    )
+    heads = ("mean F1", INTERVAL, "F1 met", INTERVAL, "F1 unmet", INTERVAL)
+    return Table("Averages", ("judge: averaged", *heads, COVERAGE), rows, note).filled()
+
+
+def _levels(judges: Sequence[Measure]) -> Iterator[Table]:
+    """Lay out how judges agree with labels that name levels; nothing where none does."""
+    kappas = ("weighted_kappa", "not_applicable_kappa")
+    rows = [
+        (
+            judge["name"],
+            *cells(found["exact"]),
+            *(
+                cell
+                for name in kappas
+                for cell in (
+                    decimal(found[name]["value"]),
+                    interval(found[name]["interval"], decimal, 3),
+                )
+            ),
+        )
+        for judge in judges
+        if (found := judge.get("levels")) is not None
+    ]
+    if rows:
+        yield Table(
+            "Levels",
+            ("judge", *MEASURED, "weighted κ", INTERVAL, "κ of n/a", INTERVAL),
+            rows,
+            "The same answer as the label, of rows whose labels name levels. Weighted κ: quadratic "
+            "in the levels' values. κ of n/a: whether a criterion applies.",
+        ).filled()
+
+
+def _rankings(judges: Sequence[Measure], by: str) -> Iterator[Table]:
+    """Lay out how judges rank; nothing where none ranks."""
+    rows = []
+    for judge in judges:
+        ranking = judge.get("ranking")
+        if ranking is None:
+            continue
+        averaged = [("per instruction", ranking)]
+        if ranking["mean_of_types"]:
+            averaged.append((f"per {by}", ranking["mean_of_types"]))
+        rows += [
+            (
+                f"{judge['name']}: {name}",
+                percent(ranking["coverage"], 1),
+                *_estimated(measures["pair_accuracy"], ranking),
+                _rate(measures["tau_b"], ranking, decimal, 3),
+                interval(measures["tau_b"]["interval"], decimal, 2),
+                "/".join(f"{count:,}" for count in ranking["pairs"].values()),
+            )
+            for name, measures in averaged
+        ]
+    if rows:
+        yield Table(
+            "Ranking",
+            ("judge: averaged", COVERAGE, "pair acc.", INTERVAL, "τ-b", INTERVAL, "+/−/tie/?"),
+            rows,
+            "Of pairs of responses of which one is known to be better: how often its score is "
+            "higher; ties are wrong. +/−/tie/?: concordant, discordant, tied, undecided. In "
+            "brackets: the bounds, where pairs are undecided.",
+        )
+
+
+def _best_of(judges: Sequence[Measure]) -> Iterator[Table]:
+    rows = [
+        (
+            judge["name"],
+            percent(best["coverage"], 1),
+            *_estimated(best, best),
+            f"{best['instructions']:,}",
+        )
+        for judge in judges
+        if (best := judge.get("best_of")) is not None
+    ]
+    if rows:
+        yield Table(
+            "Best response first",
+            ("judge", COVERAGE, "%", INTERVAL, "instructions"),
+            rows,
+            "Of instructions with one response that is known to be the best: how often it scores "
+            "highest; 1/k where it shares the highest score with k − 1 others (RewardBench 2).",
+        )
+
+
+CHOICES = {
+    "accuracy": "accuracy, both orders",
+    "accuracy_unswapped": "accuracy, as in the file",
+    "accuracy_swapped": "accuracy, swapped",
+    "correct_both": "right in both orders",
+    "positional_agreement": "same choice in both orders",
+    "first_shown": "chose the first one shown",
+}
+
+
+def _choices(measured: Measure | None) -> Iterator[Table]:
+    """Lay out a pairwise judge's choices; nothing where there are none."""
+    if measured is not None:
+        rows = [(words, *cells(measured[name])) for name, words in CHOICES.items()]
+        kappas = measured["kappa"]
+        note = (
+            f"{measured['pairs']:,} pairs. Answers that tie, which are wrong: "
+            f"{measured['ties']:,}. Cohen's κ with the labels: {decimal(kappas['unswapped'])} as "
+            f"in the file, {decimal(kappas['swapped'])} swapped."
+        )
+        yield Table("Recorded choices", ("rate", *MEASURED), rows, note).filled()
+
+
+def _constraint_types(judges: Sequence[Measure]) -> Iterator[Table]:
+    """Break the judges down by constraint type, the types that each finds hardest on top."""
+
+    def hardness(item: tuple[str, Measure]) -> tuple[bool, float, str]:
+        kind, rates = item
+        value = rates["mean_f1"]["value"]
+        return value is None, value or 0.0, kind
+
+    for judge in judges:
+        rows = [
+            (
+                taxonomy.name(kind, "en"),
+                f"{rates['verdicts']:,}",
+                percent(rates["coverage"], 1),
+                *_estimated(rates["mean_f1"], rates),
+                _rate(rates["f1_met"], rates),
+                _rate(rates["f1_unmet"], rates),
+                _rate(rates["kappa"], rates, decimal, 3),
+            )
+            for kind, rates in sorted(judge["by_constraint_type"].items(), key=hardness)
+        ]
+        if rows:
+            yield Table(
+                f"By constraint type: {judge['name']}",
+                ("type", "verdicts", COVERAGE, "mean F1", INTERVAL, "F1 met", "F1 unmet", "κ"),
+                rows,
+                _brackets(judge["by_constraint_type"].values()).lstrip(),
+            )
 
 
 def _annotators(summary: Mapping[str, Any]) -> Iterator[Table]:
@@ -142,7 +366,7 @@ def _alphas(summary: Mapping[str, Any]) -> Iterator[Table]:
         )
 
 
-def _calibration(judge: Mapping[str, Any]) -> Iterator[Table]:
+def _calibration(judge: Measure) -> Iterator[Table]:
     calibrated = judge.get("calibration")
     if calibrated:
         rows = [
@@ -164,58 +388,47 @@ def _calibration(judge: Mapping[str, Any]) -> Iterator[Table]:
         )
 
 
-def _by_chance(score: Mapping[str, Any]) -> str:
+def _by_chance(score: Measure) -> str:
     """Write a score of calibration beside the one of a judge that is calibrated."""
     shown = estimate(score["value"], score["interval"])
     return f"{shown} %, by chance {percent(score['by_chance'], 1)} %"
 
 
-def _p_value(p: float | None) -> str:
-    return NOTHING if p is None else p_value(p)
-
-
-def _pairs(pairs: Sequence[Mapping[str, Any]]) -> Iterator[Table]:
+def _pairs(pairs: Sequence[Measure]) -> Iterator[Table]:
     if not pairs:
         return
     rows = [
         (
             f"{pair['first']} − {pair['second']}",
             f"{pair['compared']:,}",
-            bounded_rate(pair["mean_f1"], pair, signed),
-            interval(pair["mean_f1"]["interval"], signed),
-            _p_value(pair["mean_f1"]["p_holm"]),
-            bounded_rate(pair["accuracy"], pair, signed),
-            interval(pair["accuracy"]["interval"], signed),
-            _p_value(pair["accuracy"]["p_holm"]),
-            percent(pair["coverage"], 1) if pair["coverage"] < 1 else "",
+            _covered(pair),
+            *(
+                cell
+                for rate in ("mean_f1", "accuracy")
+                for cell in (
+                    *_estimated(pair[rate], pair, signed),
+                    NOTHING if pair[rate]["p_holm"] is None else p_value(pair[rate]["p_holm"]),
+                )
+            ),
         )
         for pair in pairs[:PAIRS_SHOWN]
     ]
     more = len(pairs) - len(rows)
     adjusted = "p (Holm)" if len(pairs) > 1 else "p"
+    heads = ("judges", "both", COVERAGE, "Δ mean F1", INTERVAL, adjusted)
     yield Table(
         "Paired differences",
-        (
-            "judges",
-            "both",
-            "Δ mean F1",
-            INTERVAL,
-            adjusted,
-            "Δ right",
-            INTERVAL,
-            adjusted,
-            COVERAGE,
-        ),
+        (*heads, "Δ right", INTERVAL, adjusted),
         rows,
         "On the verdicts that both decided, first minus second; right: verdicts equal to the "
         "label. p: the paired randomization test, which swaps the judges on whole instructions; "
         "below 0.05 it shows a difference."
         + (f" {more} more pairs in the JSON file." if more else "")
-        + brackets(pairs),
+        + _brackets(pairs),
     ).filled()
 
 
-def _costs(judges: Sequence[Mapping[str, Any]]) -> Iterator[Table]:
+def _costs(judges: Sequence[Measure]) -> Iterator[Table]:
     rows = []
     for judge in judges:
         if "cost" in judge:
@@ -240,33 +453,29 @@ def _costs(judges: Sequence[Mapping[str, Any]]) -> Iterator[Table]:
         )
 
 
-def _probes(probes: Sequence[Mapping[str, Any]]) -> Iterator[Table]:
+def _probes(probes: Sequence[Measure]) -> Iterator[Table]:
     if not probes:
         return
     yield Table(
         "Probes",
-        ("probe: judge", "both", "flipped", INTERVAL, "→ met", "→ unmet", "✓→✗", "✗→✓", COVERAGE),
+        ("probe: judge", "both", COVERAGE, "flipped", INTERVAL, "→ met", "→ unmet", "✓→✗", "✗→✓"),
         [
             (
                 f"{probe['probe']}: {probe['judge']}",
                 f"{probe['compared']:,}",
-                bounded_rate(probe["flipped"], probe),
-                interval(probe["flipped"]["interval"]),
-                f"{probe['to_met']:,}",
-                f"{probe['to_unmet']:,}",
-                f"{probe['broken']:,}",
-                f"{probe['corrected']:,}",
-                percent(probe["coverage"], 1) if probe["coverage"] < 1 else "",
+                _covered(probe),
+                *_estimated(probe["flipped"], probe),
+                *(f"{probe[name]:,}" for name in ("to_met", "to_unmet", "broken", "corrected")),
             )
             for probe in probes
         ],
         "Verdicts that changed when the same was judged again (repeat), with the checklist in "
         "another order (order), with a closing paragraph below the response (length)."
-        + (f" {BRACKETS_OPEN}" if any(probe["coverage"] < 1 for probe in probes) else ""),
+        + _brackets(probes, BRACKETS_OPEN),
     ).filled()
 
 
-def _corrections(corrected: Sequence[Mapping[str, Any]]) -> Iterator[Table]:
+def _corrections(corrected: Sequence[Measure]) -> Iterator[Table]:
     names = {
         "apparent": "met, as judged",
         "corrected": "met, corrected",
@@ -331,160 +540,3 @@ def _explanations(comparison: Mapping[str, Any]) -> Table:
 
 def _dollars(value: float | None, digits: int) -> str:
     return "unknown" if value is None else f"${value:,.{digits}f}"
-
-
-UNDECIDED = ("unparsed", "failed", "unsupported", "not_applicable", "missing")
-
-BRACKETS = "In brackets: bounds, if the undecided were wrong, and if they were right."
-
-
-def leaderboard(judges: Sequence[Mapping[str, Any]], *, faithful: bool) -> Table:
-    """Lay out the judges' rates over all verdicts, the best judge first."""
-    note = "In per cent, pooled over the verdicts that were decided: compare first how many were."
-    if faithful:
-        note = "In per cent, pooled over all verdicts: what was not decided is taken as met."
-    return Table(
-        "Leaderboard",
-        ("judge", "mean F1", INTERVAL, "F1 met", "F1 unmet", "bal.acc", "κ", COVERAGE),
-        [
-            (
-                judge["name"],
-                bounded_rate(judge["pooled"]["mean_f1"], judge),
-                interval(judge["pooled"]["mean_f1"]["interval"]),
-                bounded_rate(judge["pooled"]["f1_met"], judge),
-                bounded_rate(judge["pooled"]["f1_unmet"], judge),
-                bounded_rate(judge["pooled"]["balanced_accuracy"], judge),
-                bounded_rate(judge["pooled"]["kappa"], judge, decimal, 3),
-                percent(judge["coverage"], 1),
-            )
-            for judge in judges
-        ],
-        note + brackets(judges),
-        # The averages have these too, and a terminal has no room for both.
-        details=("F1 met", "F1 unmet") if any(judge["coverage"] < 1 for judge in judges) else (),
-    )
-
-
-def bounded_rate(
-    measure: Mapping[str, Any], of: Mapping[str, Any], write: Any = percent, digits: int = 1
-) -> str:
-    """Write a rate, with its bounds below it if not all of what it is of was decided."""
-    shown = write(measure["value"], digits)
-    return bounded(shown, {**measure, "coverage": of["coverage"]}, write, digits)
-
-
-def brackets(measured: Iterable[Mapping[str, Any]]) -> str:
-    """Say what stands in brackets, if anything does."""
-    below = any(each["coverage"] < 1 for each in measured)
-    return f" {BRACKETS}" if below else ""
-
-
-def errors(judges: Sequence[Mapping[str, Any]]) -> Table:
-    """Lay out the verdicts by label, and why others weren't reached."""
-    rows = []
-    for judge in judges:
-        cells, verdicts = judge["pooled"]["cells"], judge["verdicts"]
-        reasons = [f"{verdicts[name]:,} {name}" for name in UNDECIDED if verdicts.get(name)]
-        counts = [f"{cells[name]:,}" for name in ("tp", "fn", "tn", "fp")]
-        rows.append((judge["name"], *counts, ", ".join(reasons) or "0"))
-    return Table(
-        "Verdicts",
-        ("judge", "met ✓", "met ✗", "unmet ✓", "unmet ✗", "undecided"),
-        rows,
-        "By label: met ✗ is a constraint that is met and was called unmet."
-        + (
-            " A vote that ends in a tie is unparsed."
-            if any(judge["votes"] for judge in judges)
-            else ""
-        ),
-    )
-
-
-def levels(judges: Sequence[Mapping[str, Any]]) -> Iterator[Table]:
-    """Lay out how judges agree with labels that name levels; nothing where none does."""
-    rows = [
-        (
-            judge["name"],
-            *cells(found["exact"]),
-            *_kappa(found["weighted_kappa"]),
-            *_kappa(found["not_applicable_kappa"]),
-        )
-        for judge in judges
-        if (found := judge.get("levels")) is not None
-    ]
-    if rows:
-        yield Table(
-            "Levels",
-            ("judge", *MEASURED, "weighted κ", INTERVAL, "κ of n/a", INTERVAL),
-            rows,
-            "The same answer as the label, of rows whose labels name levels. Weighted κ: quadratic "
-            "in the levels' values. κ of n/a: whether a criterion applies.",
-        ).filled()
-
-
-def _kappa(measured: Mapping[str, Any]) -> tuple[str, str]:
-    return decimal(measured["value"]), interval(measured["interval"], decimal, 3)
-
-
-def averages(judges: Sequence[Mapping[str, Any]], by: str) -> Table:
-    """Lay out F1 averaged over verdicts, instructions and the values of a tag."""
-    names = {"pooled": "pooled", "per_instruction": "per instruction", "per_type": f"per {by}"}
-    rows = []
-    for judge in judges:
-        for key, name in names.items():
-            if key in judge:
-                shown = [judge[key][rate] for rate in ("mean_f1", "f1_met", "f1_unmet")]
-                cells = (
-                    cell
-                    for rate in shown
-                    for cell in (bounded_rate(rate, judge), interval(rate["interval"]))
-                )
-                covered = percent(judge["coverage"], 1) if judge["coverage"] < 1 else ""
-                rows.append((f"{judge['name']}: {name}", *cells, covered))
-    return Table(
-        "Averages",
-        (
-            "judge: averaged",
-            "mean F1",
-            INTERVAL,
-            "F1 met",
-            INTERVAL,
-            "F1 unmet",
-            INTERVAL,
-            COVERAGE,
-        ),
-        rows,
-        "Pooled: over verdicts. Per instruction: F1 of each instruction, then the mean. "
-        f"Per {by}: the mean of those means, one for each {by}.{brackets(judges)}",
-    ).filled()
-
-
-def constraint_types(judges: Sequence[Mapping[str, Any]]) -> Iterator[Table]:
-    """Break the judges down by constraint type, the types that each finds hardest on top."""
-
-    def hardness(item: tuple[str, Mapping[str, Any]]) -> tuple[bool, float, str]:
-        kind, rates = item
-        value = rates["mean_f1"]["value"]
-        return value is None, value or 0.0, kind
-
-    for judge in judges:
-        rows = [
-            (
-                taxonomy.name(kind, "en"),
-                f"{rates['verdicts']:,}",
-                bounded_rate(rates["mean_f1"], rates),
-                interval(rates["mean_f1"]["interval"]),
-                bounded_rate(rates["f1_met"], rates),
-                bounded_rate(rates["f1_unmet"], rates),
-                bounded_rate(rates["kappa"], rates, decimal, 3),
-                percent(rates["coverage"], 1),
-            )
-            for kind, rates in sorted(judge["by_constraint_type"].items(), key=hardness)
-        ]
-        if rows:
-            yield Table(
-                f"By constraint type: {judge['name']}",
-                ("type", "verdicts", "mean F1", INTERVAL, "F1 met", "F1 unmet", "κ", COVERAGE),
-                rows,
-                brackets(judge["by_constraint_type"].values()).lstrip(),
-            )

@@ -204,7 +204,24 @@ def build(
     output: str | os.PathLike[str] | None = None,
     **options: Unpack[RunOptions],
 ) -> Built:
-    """Build a benchmark."""
+    """Build a benchmark.
+
+    Args:
+        plan: the questions and generators.
+        certainty: How certain a generator is, from how often it gave each answer: log_ratio or
+            majority_share.
+        ranking: Which questions are kept first: separating (strong generators from weak), certain
+            or uncertain.
+        queries: Questions selected of each task. Default: all but those that are too easy.
+        output: where else to write the triplets.
+        options: how the job is run; progress counts a question once for each generator.
+
+    Raises:
+        InputError: a file is missing, or holds no problem.
+        RunError: the directory holds a run of another plan.
+        StopRunError: no further call can succeed, or fits into the budget.
+        UsageError: an option makes no sense, or programs are to be run without a sandbox.
+    """
     job = BuildJob(plan, certainty=certainty, ranking=ranking, queries=queries, output=output)
     return job.run(**options)
 

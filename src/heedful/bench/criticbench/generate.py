@@ -179,7 +179,20 @@ async def _same_answers(
 
 @dataclass(frozen=True, slots=True)
 class BuildPlan:
-    """Questions, generators and settings of a build."""
+    """Questions, generators and settings of a build.
+
+    Attributes:
+        files: of questions, each in a format that
+            :func:`~heedful.bench.grading.problems.read_problems` knows; or ``hf:OWNER/NAME``.
+        generators: who answers.
+        code_generators: who answers questions for programs only, as the paper's code model does.
+        samples: Answers to each question from each generator. Default: 64, and 100 programs.
+        sampling: temperature and so on; the paper has temperature 0.6.
+        limit: Read only the first so many questions of each file.
+        seed: Shuffles the choices of TruthfulQA.
+        sandbox: What programs run in: auto, bubblewrap, docker or unsafe.
+        timeout_s: Seconds that comparing two answers may take.
+    """
 
     files: Sequence[str | os.PathLike[str]]
     generators: Sequence[Model]

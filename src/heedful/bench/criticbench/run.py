@@ -177,7 +177,18 @@ _VERDICTS = TypeAdapter(tuple[Verdict, ...])
 
 @dataclass(frozen=True, slots=True)
 class Examination:
-    """Critics, a benchmark, and how they are examined."""
+    """Critics, a benchmark, and how they are examined.
+
+    Attributes:
+        benchmark: a file of triplets, or the directory of a build.
+        critics: who judges.
+        repeats: Critiques of each response by each critic.
+        sampling: temperature and so on.
+        checks: Self-consistency with self-check: each critic checks its own answers (own) or those
+            of all generators (all) where these were unsure. The benchmark is then a build's
+            directory.
+        thresholds: Check where certainty is below this; several are compared. Default: 1 and 2.
+    """
 
     benchmark: str | os.PathLike[str]
     critics: Sequence[Model]

@@ -175,7 +175,16 @@ CAP = 300
 
 @dataclass(frozen=True)
 class Pool:
-    """Sources, models and settings of a build."""
+    """Sources, models and settings of a build.
+
+    Attributes:
+        sources: files of problems, or ``hf:OWNER/NAME``, one a set.
+        models: the pool.
+        cap: Questions of a set at most; a set with more is sampled.
+        seed: Seed of the random choices.
+        sampling: temperature and so on of the solutions, one from each model.
+        grading: how answers are compared.
+    """
 
     sources: Sequence[str]
     models: Sequence[Model]

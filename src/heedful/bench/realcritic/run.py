@@ -289,7 +289,13 @@ MODES: tuple[Mode, ...] = get_args(Mode)
 
 @dataclass(frozen=True, slots=True)
 class Grading:
-    """How answers are compared."""
+    """How answers are compared.
+
+    Attributes:
+        timeout_s: Seconds that comparing one answer may take; longer is undecided.
+        workers: Processes that compare answers. Default: one per core.
+        accept_choice_text: Take a choice in words for its letter.
+    """
 
     timeout_s: float = 5.0
     workers: int | None = None
@@ -302,7 +308,18 @@ class Grading:
 
 @dataclass(frozen=True)
 class RealCriticPlan:
-    """Files, critics and settings of a run."""
+    """Files, critics and settings of a run.
+
+    Attributes:
+        files: RealCritic's files, one a set.
+        critics: the models, each under its own name.
+        modes: of :data:`MODES`; ``self`` includes ``direct``.
+        rounds: Critiques of each solution, the history kept; from 2 on, iterative critique.
+        checker: a model that marks critiques which took a shortcut.
+        sampling: temperature and so on; by default temperature 0.
+        grading: how answers are compared.
+        prompts: ours, or a user's own.
+    """
 
     files: Sequence[Path]
     critics: Sequence[Model]

@@ -36,13 +36,13 @@ class ExportSettings:
     """How critiques are put to a critic, and which verdicts of code become critiques.
 
     Attributes:
-        prompt: of critiques that are made of code's verdicts.
-        prompt_file: a file whose text replaces that of the prompt.
-        per_call: constraints in one example that is made of code's verdicts; ``None`` for all.
-        measure: put what code counts beside each constraint as a fact.
-        balance: of each constraint type, as many met as unmet; a type with one verdict is left out.
-        cross: constraints of other rows that are checked on each response.
-        seed: of the choice.
+        prompt: The prompt for critiques made of code's verdicts.
+        prompt_file: A file whose text replaces that of the prompt.
+        per_call: Constraints in one example made of code's verdicts. Default: all.
+        measure: Put what code counts beside each constraint, as heedful evaluate --measure does.
+        balance: Take as many met as unmet of code's verdicts of each type.
+        cross: Constraints of other rows that code checks on each response.
+        seed: Seed of the choice.
     """
 
     prompt: str = "plain"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from heedful.core.errors import ModelError, RowError, UsageError
 from heedful.core.text import amount
 from heedful.engine.call_cache import attempt, attempts
-from heedful.engine.inputs import split_options
+from heedful.engine.options import split_options
 from heedful.engine.purpose import EXPLAINED_TOKENS, Purpose
 from heedful.engine.runner import together
 from heedful.jobs.generate import Recipe, RowsJob, Task, keep, refuse_uninstructed
@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from heedful.core.nouns import Expense, Sample
-    from heedful.engine.inputs import Data, DataOptions
+    from heedful.engine.inputs import Data
+    from heedful.engine.options import DataOptions
     from heedful.jobs.rows import Generation
     from heedful.judges.base import Measure
     from heedful.judges.prompts import JudgePrompt
@@ -159,7 +160,7 @@ def sample_critiques(
         overwrite: sample also where there are sampled critiques; otherwise such a row stays.
         output: where to write the rows, as JSON lines.
         options: how the data is read and the job is run, see
-            :class:`~heedful.engine.inputs.DataOptions` and
+            :class:`~heedful.engine.options.DataOptions` and
             :class:`~heedful.engine.options.RunOptions`.
 
     Returns:

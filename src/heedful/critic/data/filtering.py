@@ -21,7 +21,7 @@ from heedful.critic.data.items import READ, WRITE, Drop, FilterItem
 from heedful.critic.data.replies import own_prompts
 from heedful.data.formats import native
 from heedful.data.formats.base import atomically, write_json
-from heedful.engine.inputs import split_options
+from heedful.engine.options import split_options
 from heedful.jobs.generate import Recipe, RowsJob, Task, check_rows_output, read_and_written
 from heedful.jobs.rows import Addition
 from heedful.judges import prompts
@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 
     from heedful.critic.data.stages import Stage
-    from heedful.engine.inputs import Data, DataOptions
+    from heedful.engine.inputs import Data
+    from heedful.engine.options import DataOptions
     from heedful.jobs.rows import Generated, Generation
     from heedful.models.base import Model
 
@@ -109,22 +110,24 @@ class FilterSettings:
     """How critiques are filtered; a run resumes with other ones, and only new requests are made.
 
     Attributes:
-        skip: stages that are left out.
-        order: all stages, in the order in which they are gone through.
-        threshold: the least confidence that decides (stage ``judgment``).
-        min_votes: the fewest votes that decide.
-        confidence_over: whether confidence is the majority's share of all ``samples``, as in
-            IF-Critic, or of the ``survivors`` of the stages before.
-        similarity: by which the explanation is chosen (stage ``explanation``).
-        partial: keep a row that lost some of its constraints, with the others as its checklist;
-            by default it is dropped.
-        per_call: judgments of a critique that are verified in one call; all by default.
+        skip: Stages to leave out.
+        order: All stages, in the order in which they are gone through.
+        threshold: The least confidence that decides (judgment), 0 to 1.
+        min_votes: The fewest votes that decide (judgment).
+        confidence_over: Confidence is the majority's share of all samples (as in IF-Critic), or of
+            the survivors of the stages before (judgment).
+        similarity: By which explanations are alike (explanation): difflib's ratio or quick_ratio,
+            or another that heedful.critic.data.mbr has.
+        partial: Keep a row that lost some of its constraints, with the others as its checklist.
+        per_call: Judgments of a critique that are verified in one call. Default: all.
         sampling: how models answer.
-        prompts: a folder with texts of the user's for the prompts of ``cross`` and ``rules``.
-        blind_consistency: whether a verdict follows from its explanation is asked in a request of
-            its own for each judgment, without the conversation and the response (stage ``cross``).
-        fresh_revision: the expert judges what was counted again without seeing its earlier
-            judgment (stage ``rules``).
+        prompts: A folder with prompts of yours: verification.txt and consistency.txt (cross),
+            extraction.txt and revision.txt (rules), or some of them. Replies are read as those to
+            ours.
+        blind_consistency: Ask whether a verdict follows from its explanation in a request of its
+            own for each judgment, which doesn't show the response (cross).
+        fresh_revision: The expert judges what was counted again without seeing its earlier judgment
+            (rules).
     """
 
     skip: Sequence[str] = ()
@@ -167,7 +170,7 @@ def filter_critiques(
         settings: of the stages.
         output: where to write the kept rows, as JSON lines.
         options: how the data is read and the job is run, see
-            :class:`~heedful.engine.inputs.DataOptions` and
+            :class:`~heedful.engine.options.DataOptions` and
             :class:`~heedful.engine.options.RunOptions`.
 
     Returns:

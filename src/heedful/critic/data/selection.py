@@ -19,7 +19,7 @@ from heedful.critic.data import replies
 from heedful.data.formats import native
 from heedful.data.formats.base import atomically
 from heedful.engine.call_cache import attempt, attempts
-from heedful.engine.inputs import split_options
+from heedful.engine.options import split_options
 from heedful.engine.purpose import Purpose
 from heedful.jobs.generate import (
     Recipe,
@@ -42,7 +42,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from heedful.core.nouns import Expense, Sample
-    from heedful.engine.inputs import Data, DataOptions
+    from heedful.engine.inputs import Data
+    from heedful.engine.options import DataOptions
     from heedful.jobs.rows import Generated, Generation
     from heedful.models.base import Model
 

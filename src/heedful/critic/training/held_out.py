@@ -9,6 +9,7 @@ from heedful.analysis.meta.labels import MET, UNMET, Labelled
 from heedful.analysis.meta.measures import measures
 from heedful.core.errors import InputError, ModelError, RowError
 from heedful.core.nouns import Critique, Judgment, Sample, Status
+from heedful.data.formats import memory
 from heedful.engine.inputs import encode, items, open_data
 from heedful.jobs.results import Scored
 from heedful.judges import Measurement, prompts
@@ -48,7 +49,7 @@ class HeldOut:
                 self.problems.append({"line": item.line, "id": item.id, "problem": problem})
             else:
                 self.samples.append(item.value)
-        self.labelled = Labelled.of(self.samples, "task")  # their labels
+        self.labelled = Labelled.of(memory.rows(self.samples), "task")  # their labels
         self.samples = [sample for sample in self.samples if sample.id in self.labelled.targets]
         self._check()
 

@@ -60,6 +60,12 @@ def turns(message: Mapping[str, Any], where: str) -> list[Message]:
     return made
 
 
+def text_of(parts: list[dict[str, Any]], where: str) -> str:
+    """Return the text of a message's parts, which must be text; reasoning isn't."""
+    read = _parts(parts, where)
+    return "".join(_text(part, at) for part, at in read if part.get("type") not in THOUGHTS)
+
+
 def is_message(value: Any) -> TypeGuard[dict[str, Any] | list[Any]]:
     """Tell whether a value is a message, or its parts."""
     if isinstance(value, dict):

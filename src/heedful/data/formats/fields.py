@@ -15,7 +15,6 @@ from pydantic import ValidationError
 from heedful.core.errors import RowError
 from heedful.core.log import logger
 from heedful.core.nouns import Constraint, Recording
-from heedful.core.reasoning import THOUGHTS
 from heedful.core.text import amount
 from heedful.core.turns import Message
 from heedful.data.formats import chat
@@ -129,22 +128,12 @@ def _text(value: Any, name: str) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, list) and value and all(isinstance(part, dict) for part in value):
-        return "".join(_part(part, f"{name}[{place}]") for place, part in enumerate(value))
+        return chat.text_of(value, name)
     if isinstance(value, bool | int | float):
         raise RowError(
             f"{name} is {shown(value)}; write it as text: {json.dumps(json.dumps(value))}"
         )
     raise wrong(name, value, "text")
-
-
-def _part(part: dict[str, Any], name: str) -> str:
-    """Return the text of a part of a message, as chat APIs have them."""
-    kind = part.get("type", "text")
-    if kind in THOUGHTS:
-        return ""
-    if isinstance(part.get("text"), str) and kind in {"text", "input_text", "output_text"}:
-        return str(part["text"])
-    raise RowError(f"{name} is of type {kind!r:.40}; heedful reads parts that are text")
 
 
 # --- conversations ------------------------------------------------------------------------------

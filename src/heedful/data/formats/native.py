@@ -38,7 +38,7 @@ from heedful.data.formats.fields import explain, messages, response_text, row_id
 from heedful.data.formats.files import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
 __all__ = [
     "CHECKLIST_KEYS",
@@ -80,7 +80,7 @@ RESULT_FIELDS = frozenset({"judgments", "scores", "declared", "problem", JUDGE_R
 def sample(record: dict[str, Any], number: int) -> Sample:
     """Read one record."""
     fields = dict(record)
-    _refuse_misspelled(record)
+    _refuse_misspelled(record, "the row", _KNOWN | RESULT_FIELDS, Sample)
     fields["conversation"] = _conversation(fields)
     if fields.get("judgments") is not None:
         fields["recording"] = _recording(fields)
@@ -98,9 +98,10 @@ def sample(record: dict[str, Any], number: int) -> Sample:
             del fields[key]
     if "checklist" in fields:
         fields["checklist"] = _checklist(fields["checklist"])
-    named = isinstance(fields.get("source"), str | int | float)  # where the row comes from
-    if named or "tags" in fields:
-        fields["tags"] = _tags(fields, ["source"] if named else [])
+    if "tags" in fields:
+        fields["tags"] = _tags(fields["tags"])
+    if isinstance(fields.get("source"), str | int | float):  # where the row comes from
+        fields["tags"] = {"source": fields.pop("source"), **fields.get("tags", {})}
     read = _validated(fields)
     if read.labels is not None and len(read.labels) != len(read.checklist):
         raise RowError(
@@ -196,35 +197,23 @@ def _reasoning(record: Mapping[str, Any]) -> dict[str, str]:
     return {"reasoning": given} if given else {}
 
 
-def _refuse_misspelled(record: Mapping[str, Any]) -> None:
-    """Refuse a field that reads like one of a sample's, where that one is missing."""
-    for name in record.keys() - _KNOWN - RESULT_FIELDS:
-        field = _meant(name)
+def _refuse_misspelled(
+    item: Mapping[str, Any], where: str, known: Collection[str], of: type[Sample | Constraint]
+) -> None:
+    """Refuse a field that reads like a known one that is missing: a penalty could be a credit."""
+    for name in item.keys() - known:
+        field = _meant(of, name)
         if field is None:
             continue
         same = next((group for group in _SAME if field in group), (field,))
-        if not any(record.get(key) is not None for key in same):
-            what = f"the row has {shown(record[name])} as {name!r}, and no {field}"
-            raise RowError(what, hint=f"did you mean {field!r}?")
-
-
-@lru_cache(maxsize=1024)  # the rows of a file have the same fields
-def _meant(name: str) -> str | None:
-    return meant(Sample, name)
-
-
-def _refuse_misspelled_constraint(item: Mapping[str, Any], where: str) -> None:
-    """Refuse a misspelled field: without it, a penalty could become a credit."""
-    for name in item.keys() - _CONSTRAINT_FIELDS:
-        field = _meant_of_constraint(name)
-        if field is not None and item.get(field) is None:
+        if not any(item.get(key) is not None for key in same):
             what = f"{where} has {shown(item[name])} as {name!r}, and no {field}"
             raise RowError(what, hint=f"did you mean {field!r}?")
 
 
-@lru_cache(maxsize=1024)
-def _meant_of_constraint(name: str) -> str | None:
-    return _OTHER_WORDS.get(name) or meant(Constraint, name)
+@lru_cache(maxsize=2048)  # the rows of a file have the same fields
+def _meant(of: type[Sample | Constraint], name: str) -> str | None:
+    return (_OTHER_WORDS.get(name) if of is Constraint else None) or meant(of, name)
 
 
 def _checklist(items: Any) -> list[Any]:
@@ -242,7 +231,7 @@ def _constraint(item: Any, place: int) -> dict[str, Any]:
         raise RowError(f"checklist[{place}] is {shown(item)}, not text or an object with text")
     if len(item) == 1 and "text" in item:  # the usual case
         return item
-    _refuse_misspelled_constraint(item, f"checklist[{place}]")
+    _refuse_misspelled(item, f"checklist[{place}]", _CONSTRAINT_FIELDS, Constraint)
     constraint = dict(item)
     for key in ("type", "subtype"):
         if isinstance(constraint.get(key), str):
@@ -318,16 +307,13 @@ _RUBRIC: dict[str, Callable[[Any, str], Any]] = {
 }
 
 
-def _tags(fields: dict[str, Any], others: list[str]) -> dict[str, Any]:
-    """Read the tags, and take further fields among them."""
-    tags = fields.get("tags", {})
+def _tags(tags: Any) -> dict[str, Any]:
     if not isinstance(tags, dict):
         raise RowError(f"tags is {shown(tags)}, not an object")
     for key, value in tags.items():
         if isinstance(value, list | dict):
             raise RowError(f"tags.{key} is {shown(value)}; a tag is text, a number or a boolean")
-    own = {key: value for key, value in tags.items() if value is not None}
-    return {key: fields.pop(key) for key in others} | own
+    return {key: value for key, value in tags.items() if value is not None}
 
 
 def _recording(fields: Mapping[str, Any]) -> dict[str, Any]:

@@ -54,14 +54,8 @@ _PEEKED = 10
 class Source:
     """An input file, ready to be read; iterate it again for each pass.
 
-    Attributes:
-        path: the file.
-        format: the format it is in.
-        responses: the file that the responses come from, where it is not the same.
-        task: only rows of this task are given.
-        exclude_failures: leave out rows that say that no response was generated.
-        filtered: rows of another task that the last pass left out.
-        excluded: rows without a generated response that the last pass left out.
+    Rows of another task than the one asked for are left out, and with ``exclude_failures`` those
+    that say that no response was generated: the last pass counted them.
     """
 
     path: Path
@@ -131,7 +125,9 @@ def record_rows(
     before: Sample | None = None
     for turn in turns:
         ident = f"row-{number}"
-        wanted = task is None or _may_be_of(turn, task)
+        # A row that cannot be read may be of any task, unless it names one.
+        name = turn.get("benchmark_name")
+        wanted = not isinstance(name, str) or _is_task(name.strip(), task)
         try:
             ident = row_id(turn, number, "id", "key", "idx")
             sample = made(reading.sample, turn, number)
@@ -139,7 +135,7 @@ def record_rows(
             senseless = rubric.problem(sample.checklist)
             if senseless is not None:
                 raise RowError(senseless)  # noqa: TRY301 - as the format raises
-            wanted = task is None or _is_of(sample, task)
+            wanted = _is_task(sample.tags.get("task"), task)
             if before is not None and reading.follows:
                 conversation = with_response(before) + sample.conversation
                 sample = sample.model_copy(update={"conversation": conversation})
@@ -327,16 +323,10 @@ def _generation_failed(record: Mapping[str, Any]) -> bool:
     return failed or bool(record.get("_generation_error"))
 
 
-def _is_of(sample: Sample, task: str) -> bool:
-    return sample.tags.get("task") in {task, advancedif.TASKS.get(task, task)}
-
-
-def _may_be_of(record: Mapping[str, Any], task: str) -> bool:
-    """Check whether a row that may turn out to be unreadable belongs to a task, or does not say."""
-    name = record.get("benchmark_name")
-    if not isinstance(name, str):
-        return True
-    return advancedif.TASKS.get(name.strip(), name) in {task, advancedif.TASKS.get(task, task)}
+def _is_task(name: object, task: str | None) -> bool:
+    """Tell whether a row's task is the one asked for, by any of its names."""
+    names = advancedif.TASKS
+    return task is None or names.get(str(name), name) == names.get(task, task)
 
 
 def _check_task(source: Source, task: str) -> None:
@@ -355,10 +345,7 @@ FILE_TAG = "file"
 class Sources:
     """Several files, ready to be read one after the other; iterate again for each pass.
 
-    Attributes:
-        parts: the files, each as it is opened alone.
-        path: the first of them.
-        format: the format that all are in; ``None`` where they differ.
+    The path is that of the first; the format is ``None`` where they differ.
     """
 
     def __init__(self, parts: Sequence[Source]) -> None:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from heedful.jobs.checklists.decomposer import Decomposer, Decomposition
-from heedful.jobs.checklists.making import checklist
-from heedful.jobs.checklists.prompt import NAMES, make
+from typing import TYPE_CHECKING
+
+from heedful.core.lazy import exports
+
+if TYPE_CHECKING:
+    from heedful.jobs.checklists.decomposer import Decomposer, Decomposition
+    from heedful.jobs.checklists.making import checklist
+    from heedful.jobs.checklists.prompt import NAMES, make
 
 __all__ = [
     "NAMES",
@@ -13,3 +18,14 @@ __all__ = [
     "checklist",
     "make",
 ]
+
+__getattr__ = exports(
+    __name__,
+    {
+        "NAMES": "prompt",
+        "Decomposer": "decomposer",
+        "Decomposition": "decomposer",
+        "checklist": "making",
+        "make": "prompt",
+    },
+)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
-from heedful.engine.inputs import split_options
+from heedful.engine.options import refuse_unknown, split_options
 from heedful.engine.purpose import CHECKLIST_TOKENS
 from heedful.jobs.checklists.decomposer import Decomposer
+from heedful.jobs.checklists.options import ChecklistOptions
+from heedful.jobs.checklists.prompt import make
 from heedful.jobs.generate import Recipe, RowsJob, Task, called, keep
 from heedful.jobs.rows import Addition
 
@@ -17,8 +20,6 @@ if TYPE_CHECKING:
     from heedful.core.nouns import Sample
     from heedful.engine.inputs import Data
     from heedful.jobs.checklists.decomposer import Decomposition
-    from heedful.jobs.checklists.prompt import ChecklistPrompt
-    from heedful.jobs.generate import GenerationOptions
     from heedful.jobs.rows import Generation
     from heedful.models.base import Model, Sampling
 
@@ -29,11 +30,9 @@ def checklist(
     data: Data,
     *,
     model: str | Model,
-    prompt: ChecklistPrompt | str = "plain",
     sampling: Sampling | None = None,
-    overwrite: bool = False,
     output: str | os.PathLike[str] | None = None,
-    **options: Unpack[GenerationOptions],
+    **options: Unpack[ChecklistOptions],
 ) -> Generation:
     """Make a checklist for every sample that has none.
 
@@ -45,14 +44,11 @@ def checklist(
     Args:
         data: a file in any format that heedful reads, or samples.
         model: lists the constraints: a model, or its name.
-        prompt: ``plain`` (types and priorities; English or Chinese), ``if_critic`` (IF-Critic's
-            published format), or a prompt that :func:`heedful.jobs.checklists.make` makes with a
-            text of your own.
         sampling: temperature and so on; by default temperature 0.
-        overwrite: also replace checklists; otherwise such a row stays as it is.
         output: where to write the rows, as JSON lines.
-        options: how the data is read and the job is run, see
-            :class:`~heedful.engine.inputs.DataOptions` and
+        options: ``prompt``, ``prompt_file`` and ``overwrite``, see
+            :class:`~heedful.jobs.checklists.options.ChecklistOptions`; how the data is read and the
+            job is run, see :class:`~heedful.engine.options.DataOptions` and
             :class:`~heedful.engine.options.RunOptions`; for a model given by name, how it is
             called, see :class:`~heedful.models.options.CallOptions`: ``base_url``, ….
 
@@ -66,6 +62,11 @@ def checklist(
             than is left; the same call goes on from there.
         UsageError: an option makes no sense.
     """
+    refuse_unknown(options, ChecklistOptions)
+    prompt, file = options.pop("prompt", "plain"), options.pop("prompt_file", None)
+    overwrite = options.pop("overwrite", False)
+    if isinstance(prompt, str):
+        prompt = make(prompt, prompt_file=None if file is None else Path(file))
     (writer,), sampling, rest = called([model], sampling, options)
     reading, running = split_options(rest)
     recipe = _recipe(Decomposer(writer, prompt, sampling), overwrite=overwrite)

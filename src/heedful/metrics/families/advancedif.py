@@ -16,13 +16,9 @@ if TYPE_CHECKING:
 
 
 class AdvancedIFReply(NamedTuple):
-    """Verdicts that an AdvancedIF judge declared.
+    """Verdicts that a judge declared: ``YES`` or ``NO`` for all, and how many answers hold "yes".
 
-    Attributes:
-        satisfied_all: ``YES``, ``NO``, or ``None`` where it said neither.
-        yes: answers that contain "yes".
-        answers: all answers.
-        passes: those of ``yes`` whose numbers the checklist has.
+    ``passes`` are those of these whose numbers the checklist has.
     """
 
     satisfied_all: str | None
@@ -43,8 +39,6 @@ def rates(row: RowOutcome, scoring: Scoring) -> dict[str, Share]:
     and counts as met each answer that contains "yes", out of the answers that the judge gave.
     """
     verdicts = row.verdicts
-    if row.benchmark != FAMILY.name or not verdicts.total:
-        return {}
     reply = row.said(FAMILY.name)
     usable = int(
         verdicts.decided > 0

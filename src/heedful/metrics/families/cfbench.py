@@ -19,12 +19,9 @@ if TYPE_CHECKING:
 
 
 class CFBenchReply(NamedTuple):
-    """Reading of a judge's reply by CFBench's own parser.
+    """Reading of a judge's reply by CFBench's own parser, and the points that it gave.
 
-    Attributes:
-        parsing: ``1`` strict parse, ``0`` fallback parse, ``-1`` nothing found.
-        primary: points of primary criteria, after a strict parse.
-        other: all other points.
+    ``parsing``: ``1`` strict, ``0`` the fallback, without priorities, ``-1`` nothing found.
     """
 
     parsing: str
@@ -42,7 +39,7 @@ def rates(row: RowOutcome, scoring: Scoring) -> dict[str, Share]:
     that has priorities counts as secondary.
     """
     verdicts = row.verdicts
-    if not verdicts.total or row.penalised:
+    if row.penalised:
         return {}
     reply = row.said(FAMILY.name)
     if reply is not None:
@@ -132,6 +129,7 @@ FAMILY = Family(
     "CFBench",
     rates,
     labels={"csr": "CSR", "isr": "ISR", "psr": "PSR"},
+    every_row=True,
     order=20,
     own=False,
     over_rows=frozenset({"isr", "psr"}),

@@ -23,8 +23,6 @@ CSL = Steps("FollowBench's CSL", "conversation_id", "level", "example", "level")
 
 def rates(row: RowOutcome, _scoring: Scoring) -> dict[str, Share]:
     """Compute a response's part of HSR and SSR."""
-    if row.benchmark != FAMILY.name or not row.verdicts.total:
-        return {}
     return {"hsr": all_met(row.verdicts), "ssr": csr_share(row.verdicts)}
 
 

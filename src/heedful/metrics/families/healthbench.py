@@ -12,6 +12,7 @@ FAMILY = Family(
     "HealthBench",
     scored("healthbench", SCORE),
     labels={"score": "weighted score"},
+    every_row=True,
     order=11,
     score=SCORE,
 )

@@ -48,6 +48,7 @@ FAMILY = Family(
     "ifeval",
     "IFEval",
     rates,
+    every_row=True,
     order=1,
     own=False,
     over_rows=frozenset({"prompt_strict", "prompt_loose"}),

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def rates(row: RowOutcome, scoring: Scoring) -> dict[str, Share]:
     """Compute a row's part."""
     verdicts = row.verdicts
-    if not verdicts.total or row.penalised:
+    if row.penalised:
         return {}
     asked = row.said(FAMILY.name)
     if scoring == "faithful" and asked is not None:
@@ -38,5 +38,11 @@ def declared(said: Mapping[str, Any], _sample: Sample, _scoring: Scoring) -> int
 
 
 FAMILY = Family(
-    "infobench", "InFoBench", rates, labels={"drfr": "DRFR"}, order=21, declared=declared
+    "infobench",
+    "InFoBench",
+    rates,
+    labels={"drfr": "DRFR"},
+    every_row=True,
+    order=21,
+    declared=declared,
 )

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
 def rates(row: RowOutcome, _scoring: Scoring) -> dict[str, Share]:
     """Compute an attempt's part of the pass rate."""
-    if row.benchmark != FAMILY.name or not row.verdicts.total:
-        return {}
     return {"passed": all_met(row.verdicts)}
 
 

@@ -12,6 +12,7 @@ FAMILY = Family(
     "PRBench",
     scored("prbench", SCORE),
     labels={"score": "weighted score"},
+    every_row=True,
     order=15,
     score=SCORE,
 )

@@ -6,8 +6,8 @@ each domain first.
 
 from __future__ import annotations
 
-from heedful.metrics.criterion_rows import CriterionRows
 from heedful.metrics.family import Family, Mean, scored
+from heedful.metrics.gathering import CriterionRows
 from heedful.metrics.rubrics import RubricScore, positive_only
 
 SCORE = RubricScore("score", positive_only)
@@ -18,6 +18,7 @@ FAMILY = Family(
     "ProfBench",
     scored("profbench", SCORE, penalties=False),
     labels={"score": "weighted score", "overall": "overall pass rate"},
+    every_row=True,
     order=13,
     score=SCORE,
     units=lambda scoring: CriterionRows(scoring, SCORE, OVERALL),

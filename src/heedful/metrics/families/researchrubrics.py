@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from heedful.metrics.criterion_rows import CriterionRows
 from heedful.metrics.family import Family, scored
+from heedful.metrics.gathering import CriterionRows
 from heedful.metrics.rubrics import RubricScore, ratio_or_zero
 
 SCORE = RubricScore("score", ratio_or_zero)
@@ -13,6 +13,7 @@ FAMILY = Family(
     "ResearchRubrics",
     scored("researchrubrics", SCORE),
     labels={"score": "weighted score"},
+    every_row=True,
     order=12,
     score=SCORE,
     units=lambda scoring: CriterionRows(scoring, SCORE),

@@ -32,6 +32,7 @@ FAMILY = Family(
     "Rubric",
     rates,
     labels={"score": "weighted score", "gates": "must-haves all met"},
+    every_row=True,
     order=10,
     score=OWN_SCORE,
 )

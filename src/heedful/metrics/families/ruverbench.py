@@ -31,7 +31,7 @@ def notes(rows: Sequence[tuple[RowOutcome, int]]) -> Iterator[str]:
 FAMILY = Family(
     "ruverbench",
     "RuVerBench",
-    scored("ruverbench", SCORE, others=False),
+    scored("ruverbench", SCORE),
     order=14,
     score=SCORE,
     notes=notes,

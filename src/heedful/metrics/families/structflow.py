@@ -24,8 +24,6 @@ WEIGHTED = RubricScore("wcsr", positive_only)
 def rates(row: RowOutcome, scoring: Scoring) -> dict[str, Share]:
     """Compute a turn's part of the rates."""
     verdicts = row.verdicts
-    if row.benchmark != FAMILY.name or not verdicts.total:
-        return {}
     weighted = score_share(WEIGHTED, row.rubric, scoring)
     if scoring == "faithful":
         return {

@@ -33,8 +33,6 @@ def rates(row: RowOutcome, scoring: Scoring) -> dict[str, Share]:
     one.
     """
     verdicts = row.verdicts
-    if row.benchmark != NAME or not verdicts.total:
-        return {}
     if scoring == "strict":
         return {"csr": pooled(verdicts), "isr": all_met(verdicts)}
     all_ok = row.said(NAME)

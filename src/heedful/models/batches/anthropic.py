@@ -16,9 +16,9 @@ from heedful.models.base import Completion, Usage
 from heedful.models.batches.base import (
     SKEW_S,
     UNCLEAR,
+    BatchService,
     BatchStatus,
     Connection,
-    KeyedService,
     count,
     items,
     name,
@@ -40,8 +40,6 @@ ADDRESS = "https://api.anthropic.com"
 MAX_TOKENS = 8192
 """Tokens that an answer may have where nobody says; the API wants a number."""
 
-_PAGE = 1000
-_PAGES = 20
 _COUNTS = ("processing", "succeeded", "errored", "canceled", "expired")
 _STATUSES = {
     "invalid_request_error": 400,
@@ -56,8 +54,8 @@ _STATUSES = {
 }
 
 
-class AnthropicBatches(KeyedService):
-    """The batches of one model; see :class:`heedful.models.batches.base.BatchService`."""
+class AnthropicBatches(BatchService):
+    """The batches of one model."""
 
     provider = "anthropic"
     requests = 100_000
@@ -66,7 +64,6 @@ class AnthropicBatches(KeyedService):
     def __init__(
         self, model: str, *, api_key: str, base_url: str | None = None, backoff_s: float = 1.0
     ) -> None:
-        """Describe the endpoint."""
         headers = {"x-api-key": api_key, "anthropic-version": "2023-06-01"}
         address = (base_url or ADDRESS).rstrip("/").removesuffix("/v1")
         http = Connection(f"{address}/v1/messages", headers, backoff_s=backoff_s)
@@ -78,9 +75,7 @@ class AnthropicBatches(KeyedService):
         """Write a request; system turns become the system prompt."""
         del sample
         if sampling.response_format is not None:
-            what = (
-                "this prompt needs a JSON schema for its reply, which a batch here has no field for"
-            )
+            what = "this prompt needs a JSON schema for its reply; a batch here has no field for it"
             raise UsageError(what, where=f"model {self._model}", hint="use another --prompt")
         system, turns = split_system(messages)
         params = {
@@ -115,24 +110,17 @@ class AnthropicBatches(KeyedService):
 
         Batches carry no tag but there, so while one that may be ours is worked on, nobody can tell.
         """
-        after = ""
         unclear = False
-        for _ in range(_PAGES):
-            page = await self._http.get(f"/batches?limit={_PAGE}{after}")
-            batches = items(page.get("data"))
-            for batch in batches:
-                if _began(batch) < since - SKEW_S:
-                    return UNCLEAR if unclear else None
-                if batch.get("id") in taken or _requests(batch) != count:
-                    continue
-                ident = name(batch.get("id"), "the batch")
-                if batch.get("processing_status") != "ended":
-                    unclear = True
-                elif await self._has_tag(ident, tag):
-                    return ident
-            if not batches or not page.get("has_more"):
+        async for batch in self._http.pages("/batches?limit=1000", "data", "after_id"):
+            if _began(batch) < since - SKEW_S:
                 break
-            after = f"&after_id={name(batches[-1].get('id'), 'the batch')}"
+            if batch.get("id") in taken or _requests(batch) != count:
+                continue
+            ident = name(batch.get("id"), "the batch")
+            if batch.get("processing_status") != "ended":
+                unclear = True
+            elif await self._has_tag(ident, tag):
+                return ident
         return UNCLEAR if unclear else None
 
     async def _has_tag(self, batch: str, tag: str) -> bool:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import re
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import quote
 
 from heedful.models.attempts import backoff, failure
 from heedful.models.faults import OK, Fault, FaultError, FaultKind, fault_of
@@ -33,106 +34,83 @@ SKEW_S = 3600
 
 ATTEMPTS = 6
 LONGEST_PAUSE_S = 30.0
+_PAGES = 50
 TIMEOUT_S = 600.0
 """Seconds without a byte after which a transfer is given up."""
 
 
 class BatchStatus(NamedTuple):
-    """How far a batch is.
+    """How far a batch is."""
 
-    Attributes:
-        ended: nothing more will be answered.
-        answered: requests that came to an answer or an error so far.
-        refused: why the batch as a whole came to nothing; its requests may be made again.
-        crowded: it was refused because too much of the user's is in the provider's queue.
-    """
-
-    ended: bool
-    answered: int = 0
+    ended: bool  # nothing more will be answered
+    answered: int = 0  # requests that came to an answer or an error so far
     refused: str | None = None
+    """Why the batch as a whole came to nothing; its requests may be made again."""
+
     crowded: bool = False
+    """Whether it was refused because too much of the user's is in the provider's queue."""
 
 
-class BatchService(Protocol):
+class BatchService:
     """A provider's batch endpoint, for the requests of one model.
 
+    A new provider's is a module here with a subclass, and a line in ``PROVIDERS``.
+
     Attributes:
+        provider: its name, as in ``any:PROVIDER/NAME``.
         requests: how many requests a batch may have.
         size: how many bytes they may have together.
     """
 
+    provider: str
     requests: int
     size: int
+
+    def __init__(self, model: str, http: Connection) -> None:
+        self._model = model
+        self._http = http
 
     def request(
         self, number: str, messages: Sequence[Message], sampling: Sampling, sample: int
     ) -> bytes:
         """Write a request as one line of JSON, without the line's end."""
-        ...
+        raise NotImplementedError
 
     async def submit(self, requests: BinaryIO, tag: str) -> str:
         """Submit requests, one a line, under a tag; return the batch's name."""
-        ...
+        raise NotImplementedError
 
     async def find(self, tag: str, count: int, since: float, taken: Collection[str]) -> str | None:
         """Find a batch that may have been submitted: its name, or ``None`` where there is none.
 
         :data:`UNCLEAR` where that can be told only later.
         """
-        ...
+        raise NotImplementedError
 
     async def status(self, batch: str) -> BatchStatus:
         """Say how far a batch is."""
-        ...
+        raise NotImplementedError
 
     def answers(self, batch: str) -> AsyncIterator[tuple[str, Completion | Fault]]:
         """Yield the answers of a batch that has ended, by the requests' numbers, in any order.
 
         Requests may be missing.
         """
-        ...
+        raise NotImplementedError
 
     def adapt(self, fault: Fault) -> bool:
         """Change later requests after a fault; return whether that may help."""
-        ...
-
-    def failure(self, fault: Fault) -> HeedfulError:
-        """Make the error that the user sees of a fault."""
-        ...
-
-    async def close(self) -> None:
-        """Close the connections."""
-        ...
-
-
-class KeyedService:
-    """Base class of batch endpoints that have a key and a protocol of their own.
-
-    Attributes:
-        provider: its name, as in ``any:PROVIDER/NAME``.
-    """
-
-    provider: str
-
-    def __init__(self, model: str, http: Connection) -> None:
-        """Take the model's name at the provider, and the connection."""
-        self._model = model
-        self._redact = http.redact
-        self._http = http
-
-    def adapt(self, fault: Fault) -> bool:
-        """Change nothing."""
         del fault
         return False
 
     def failure(self, fault: Fault) -> HeedfulError:
-        """Make the error that the user sees."""
+        """Make the error that the user sees of a fault."""
         return failure(
             fault,
             where=f"model {self._model} of {self.provider}",
             key_hint=f"check {self.provider.upper()}_API_KEY, and what the key is allowed to do",
             name_hint="check the model's name",
-            redact=self._redact,
+            redact=self._http.redact,
         )
 
     async def close(self) -> None:
@@ -158,7 +136,6 @@ class Connection:
         redact: Redactor | None = None,
         backoff_s: float = 1.0,
     ) -> None:
-        """Describe it; nothing is connected before the first request."""
         self.address = address
         self.redact = Redactor([], headers.items()) if redact is None else redact
         self._headers = dict(headers)
@@ -179,6 +156,23 @@ class Connection:
                 )
                 await asyncio.sleep(min(pause, LONGEST_PAUSE_S))
         raise AssertionError  # the last attempt raises or returns
+
+    async def pages(self, path: str, key: str, cursor: str) -> AsyncIterator[dict[str, Any]]:
+        """Yield the objects that stand under a key of a list, page by page.
+
+        The parameter ``cursor`` takes the token of the next page, or the last object's id.
+        """
+        after = ""
+        for _ in range(_PAGES):
+            page = await self.get(f"{path}{after}")
+            objects = items(page.get(key))
+            for each in objects:
+                yield each
+            last = objects[-1].get("id") if objects and page.get("has_more") else None
+            token = page.get("nextPageToken") or last
+            if not token:
+                return
+            after = f"&{cursor}={quote(str(token), safe='')}"
 
     async def send(
         self, method: str, path: str, **content: Any

@@ -7,15 +7,14 @@ from __future__ import annotations
 
 import os
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
 
 from pydantic_core import to_json
 
 from heedful.models.base import Completion, Usage
 from heedful.models.batches.base import (
+    BatchService,
     BatchStatus,
     Connection,
-    KeyedService,
     count,
     items,
     name,
@@ -37,8 +36,6 @@ ADDRESS = "https://generativelanguage.googleapis.com"
 INLINE_BYTES = 18 * 10**6
 """Requests of so many bytes go into the body that makes the batch, which may have 20 MB."""
 
-_PAGE = 100
-_PAGES = 50
 _REFUSED = ("FAILED",)
 _ENDED = ("SUCCEEDED", "EXPIRED", "CANCELLED")
 _FINISHED = {"STOP": "stop", "MAX_TOKENS": "length"}
@@ -47,8 +44,8 @@ _HTTP = {3: 400, 5: 404, 7: 403, 8: 429, 14: 503, 16: 401}
 """HTTP statuses of the codes of google.rpc.Code."""
 
 
-class GeminiBatches(KeyedService):
-    """The batches of one model; see :class:`heedful.models.batches.base.BatchService`."""
+class GeminiBatches(BatchService):
+    """The batches of one model."""
 
     provider = "gemini"
     requests = 100_000
@@ -57,7 +54,6 @@ class GeminiBatches(KeyedService):
     def __init__(
         self, model: str, *, api_key: str, base_url: str | None = None, backoff_s: float = 1.0
     ) -> None:
-        """Describe the endpoint."""
         address = (base_url or ADDRESS).rstrip("/").removesuffix("/v1beta")
         http = Connection(address, {"x-goog-api-key": api_key}, backoff_s=backoff_s)
         super().__init__(model.removeprefix("models/"), http)
@@ -126,15 +122,10 @@ class GeminiBatches(KeyedService):
     async def find(self, tag: str, count: int, since: float, taken: Collection[str]) -> str | None:
         """Find the batch with our tag for a name among the latest."""
         del count, since, taken
-        after = ""
-        for _ in range(_PAGES):
-            page = await self._http.get(f"/v1beta/batches?pageSize={_PAGE}{after}")
-            for operation in items(page.get("operations")):
-                if within(operation.get("metadata")).get("displayName") == tag:
-                    return name(operation.get("name"), "the batch")
-            if not page.get("nextPageToken"):
-                return None
-            after = f"&pageToken={quote(str(page['nextPageToken']), safe='')}"
+        path = "/v1beta/batches?pageSize=100"
+        async for operation in self._http.pages(path, "operations", "pageToken"):
+            if within(operation.get("metadata")).get("displayName") == tag:
+                return name(operation.get("name"), "the batch")
         return None
 
     async def status(self, batch: str) -> BatchStatus:

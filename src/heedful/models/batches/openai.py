@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic_core import to_json
 
-from heedful.models.batches.base import SKEW_S, BatchStatus, Connection, count, items, name, within
+from heedful.models.batches.base import (
+    SKEW_S,
+    BatchService,
+    BatchStatus,
+    Connection,
+    count,
+    items,
+    name,
+    within,
+)
 from heedful.models.faults import OK, Fault, FaultError, FaultKind, fault_of
 from heedful.models.replies import read_completion
 
@@ -24,8 +33,6 @@ if TYPE_CHECKING:
     from heedful.models.openai import OpenAIModel
 
 _ENDED = frozenset({"completed", "expired", "cancelled"})
-_PAGE = 100
-_PAGES = 50
 _AGAIN = frozenset({"batch_expired", "batch_cancelled"})
 """Codes of requests that were never worked on."""
 
@@ -38,24 +45,24 @@ ADAPTABLE = ("temperature", "top_p", "max_tokens", "max_completion_tokens")
 """Parameters that a batch of an earlier session may have had."""
 
 
-class OpenAIBatches:
-    """The batches of one model; see :class:`heedful.models.batches.base.BatchService`."""
+class OpenAIBatches(BatchService):
+    """The batches of one model."""
 
     requests = 50_000
     size = 200 * 10**6
 
     def __init__(self, model: OpenAIModel, *, backoff_s: float = 1.0) -> None:
-        """Take the address and the key of a model."""
-        self._model = model
         headers = {key: value for key, value in model.headers.items() if key != "Content-Type"}
-        self._http = Connection(model.address, headers, redact=model.redact, backoff_s=backoff_s)
+        http = Connection(model.address, headers, redact=model.redact, backoff_s=backoff_s)
+        super().__init__(model.name, http)
+        self._asked = model
         self._fields: dict[str, Any] = dict.fromkeys(ADAPTABLE)
 
     def request(
         self, number: str, messages: Sequence[Message], sampling: Sampling, sample: int
     ) -> bytes:
         """Write a request as a line of the input file."""
-        body = self._fields = self._model.body(messages, sampling, sample)
+        body = self._fields = self._asked.body(messages, sampling, sample)
         url = "/v1/chat/completions"
         return to_json({"custom_id": number, "method": "POST", "url": url, "body": body})
 
@@ -80,19 +87,13 @@ class OpenAIBatches:
     async def find(self, tag: str, count: int, since: float, taken: Collection[str]) -> str | None:
         """Find the batch with our tag among the latest."""
         del count, taken
-        after = ""
-        for _ in range(_PAGES):
-            with _no_endpoint():
-                page = await self._http.get(f"/batches?limit={_PAGE}{after}")
-            batches = items(page.get("data"))
-            for batch in batches:
+        with _no_endpoint():
+            async for batch in self._http.pages("/batches?limit=100", "data", "after"):
                 if within(batch.get("metadata")).get("heedful") == tag:
                     return name(batch.get("id"), "the batch")
-            begun = batches[-1].get("created_at") if batches else None
-            old = isinstance(begun, int) and begun < since - SKEW_S
-            if not batches or not page.get("has_more") or old:
-                return None
-            after = f"&after={name(batches[-1].get('id'), 'the batch')}"
+                begun = batch.get("created_at")
+                if isinstance(begun, int) and begun < since - SKEW_S:
+                    return None
         return None
 
     async def status(self, batch: str) -> BatchStatus:
@@ -119,15 +120,11 @@ class OpenAIBatches:
 
     def adapt(self, fault: Fault) -> bool:
         """Leave out a parameter that the model refuses."""
-        return self._model.adapt(fault, self._fields)
+        return self._asked.adapt(fault, self._fields)
 
     def failure(self, fault: Fault) -> HeedfulError:
         """Make the error that the user sees."""
-        return self._model.failure(fault)
-
-    async def close(self) -> None:
-        """Close the connections."""
-        await self._http.close()
+        return self._asked.failure(fault)
 
 
 @contextmanager

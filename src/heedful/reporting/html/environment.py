@@ -32,7 +32,7 @@ LICENSED = ("vega", "vega-lite", "vega-embed", "bundled")
 TEMPLATES = Path(__file__).parent / "templates"
 
 MARKS_KEPT = 8
-"""Marks on one letter that are shown; no script of the world stacks as many."""
+"""Marks shown on one letter; no script stacks as many."""
 
 _MARKS = r"[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]"
 _STACKED = re.compile(f"({_MARKS}{{{MARKS_KEPT}}}){_MARKS}+")
@@ -42,7 +42,7 @@ _CONTROLS = re.compile(
     "\u200b\u2028\u2029\u202a-\u202e\u2060\u2066-\u2069\ufeff\ufff9-\ufffb"
     "\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]"
 )
-"""Characters that show nothing, or turn round what follows, or may not stand in HTML."""
+"""Characters that are invisible, change the text direction, or aren't allowed in HTML."""
 
 
 def asset(name: str) -> str:

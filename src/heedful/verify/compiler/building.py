@@ -18,7 +18,7 @@ from heedful.verify.compiler.makers import (
     of_letters,
     plain,
 )
-from heedful.verify.custom.verse import LONGEST
+from heedful.verify.text.chinese import LONGEST
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -304,13 +304,7 @@ def _merged(checks: Iterable[Check]) -> list[Check]:
 
 @lru_cache(maxsize=_CACHE_SIZE)
 def build(grammar: Grammar, rule: str, values: Values) -> Check | None:
-    """Make the check of one clause; ``None`` where what was bound does not go together.
-
-    Args:
-        grammar: says which verifier a rule names.
-        rule: that matched.
-        values: that it bound.
-    """
+    """Make the check of one clause; ``None`` where what was bound does not go together."""
     bound = {key: value for key, value in values if key not in _PASSED_OVER}
     id_ = grammar.rules[rule]
     conflict = any(bound.get(key, value) != value for key, value in values)

@@ -43,14 +43,10 @@ _INSIDE_WORD = re.compile("(?:(?<=[a-z0-9])[a-z0-9]+)?")
 
 @dataclass(frozen=True, slots=True)
 class CompiledConstraint:
-    """Result of compiling a constraint's text.
+    """A constraint's text and its check, or the reason why there is none.
 
-    Attributes:
-        text: the constraint's text.
-        check: decides the whole constraint; ``None`` where code cannot.
-        measures: checks of what is measurable in a text that has no check; their verdicts mean
-            nothing, what they find are facts (:func:`heedful.verify.compiler.measuring.facts`).
-        reason: why there is no check; empty where there is one.
+    ``measures`` are checks of what is measurable in a text that has no check: their verdicts mean
+    nothing, what they find are facts (:func:`heedful.verify.compiler.measuring.facts`).
     """
 
     text: str
@@ -78,10 +74,6 @@ def compile_constraint(text: str, grammar: Grammar | None = None) -> CompiledCon
     {'unit': 'bullet_points', 'at_least': 3, 'at_most': 3}
     >>> compile_constraint("At most 200 words, if possible.").reason
     "not covered: 'if possible'"
-
-    Args:
-        text: a statement, an order or a question, in English or Chinese.
-        grammar: another than heedful's own.
     """
     return _compile(text, grammar or shipped())
 

@@ -64,12 +64,7 @@ class _Node:
 
 
 class Grammar:
-    """A grammar, read and checked.
-
-    Attributes:
-        rules: names of phrases whose match is a whole check, with the verifier's id.
-        digest: names its content, so that what was compiled by another is not mixed with it.
-    """
+    """A grammar, read and checked; ``rules`` name the phrases that are checks, with their ids."""
 
     def __init__(self, text: str, slots: dict[str, Slot], where: str = "grammar") -> None:
         """Read a grammar."""
@@ -263,14 +258,7 @@ class Grammar:
 
 
 class NormalizedText:
-    """A text to match, and its matches so far.
-
-    Attributes:
-        written: as it is.
-        form: sign by sign as the grammar matches it.
-        matches: by part of the grammar and position.
-        words: those of the grammar that it holds anywhere; ``None`` until it is matched.
-    """
+    """A text to match, as written and sign by sign as the grammar matches it, and its matches."""
 
     def __init__(self, written: str) -> None:
         self.written = written

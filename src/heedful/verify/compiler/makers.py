@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from heedful.core.nouns import Check
 from heedful.verify.custom.counting import Unit
-from heedful.verify.custom.verse import LONGEST as _LONGEST_VERSE
+from heedful.verify.text.chinese import LONGEST as _LONGEST_VERSE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

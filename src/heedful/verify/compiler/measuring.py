@@ -40,13 +40,6 @@ def measure(compiled: CompiledConstraint, response: Response) -> str | None:
     >>> from heedful.verify.compiler.compile import compile_constraint
     >>> measure(compile_constraint("At most 5 words, if possible."), Response("One two."))
     'the response has 2 words'
-
-    Args:
-        compiled: what the constraint's text became.
-        response: the response.
-
-    Returns:
-        One line, or ``None`` where there is nothing to count.
     """
     checks = (compiled.check,) if compiled.check is not None else compiled.measures
     return facts(checks, response, "zh" if compiled.language == "zh" else "en")

@@ -129,15 +129,11 @@ Reader = Callable[[str, str, int], list[tuple[int, Any]]]
 
 
 class Slot(NamedTuple):
-    """Reader of values that no list of words can hold, such as numbers.
-
-    Attributes:
-        read: the function.
-        starts: the signs, in matching form, that it can start with; ``None``: any.
-    """
+    """Reader of values that no list of words can hold, such as numbers."""
 
     read: Reader
     starts: frozenset[str] | None = None
+    """The signs, in matching form, that it can start with; ``None``: any."""
 
 
 _LONGEST_PHRASE = 200

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from heedful.core import scripts
 from heedful.verify import markup
-from heedful.verify.custom.verse import classical, verse_readings
 from heedful.verify.text import characters as signs
 from heedful.verify.text.characters import numbers
+from heedful.verify.text.chinese import classical, verse_readings
 from heedful.verify.text.lines import FENCES
 from heedful.verify.text.words import without_marks
 
@@ -26,64 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from heedful.verify.text.layout import Layout
-
-Unit = Literal[
-    "words",
-    "zi",
-    "zi_without_punctuation",
-    "zi_with_punctuation",
-    "han_characters",
-    "characters",
-    "characters_with_spaces",
-    "characters_without_spaces",
-    "letters",
-    "sentences",
-    "verses",
-    "sentences_or_verses",
-    "paragraphs",
-    "lines",
-    "bullet_points",
-    "markdown_bullet_points",
-    "numbered_items",
-    "list_items",
-    "headings",
-    "subheadings",
-    "tables",
-    "markdown_tables",
-    "code_blocks",
-    "emojis",
-    "bold_passages",
-    "links",
-    "hashtags",
-    "questions",
-    "points",
-    "stanzas",
-    "placeholders",
-    "highlighted_passages",
-    "capital_words",
-    "english_words",
-    "digits",
-    "markdown_marks",
-    "punctuation_marks",
-    "commas",
-    "full_stops",
-    "colons",
-    "semicolons",
-    "question_marks",
-    "exclamation_marks",
-    "quotation_marks",
-    "brackets",
-    "dashes",
-    "ellipses",
-    "numbers",
-    "numbers_or_digits",
-    "contractions",
-    "different_emojis",
-    "italic_passages",
-    "level_1_headings",
-    "level_2_headings",
-    "level_3_headings",
-]
 
 
 class CountRange(NamedTuple):
@@ -405,13 +347,10 @@ def letters(layout: Layout) -> list[int]:
 
 
 class CountedUnit(NamedTuple):
-    """A unit: its name in English and in Chinese, and how it is counted.
+    """A unit: its name in English, in Chinese after a number, and how it is counted.
 
-    Attributes:
-        one: the name of one, in English.
-        chinese: the name after a number, in Chinese.
-        readings: counts it in a text, under each reading; none where the text has no such unit.
-        several: the name of several, where it isn't that of the key.
+    Where a text has no such unit, ``readings`` is empty; ``several`` is the plural where it isn't
+    the key.
     """
 
     one: str
@@ -420,7 +359,7 @@ class CountedUnit(NamedTuple):
     several: str = ""
 
 
-UNITS: dict[Unit, CountedUnit] = {
+UNITS: dict[str, CountedUnit] = {
     "words": CountedUnit("word", "个单词", words),
     "zi": CountedUnit("字", "字", zi, "字"),
     "zi_without_punctuation": CountedUnit(
@@ -520,6 +459,12 @@ UNITS: dict[Unit, CountedUnit] = {
     ),
 }
 """The units that can be counted."""
+
+if TYPE_CHECKING:
+    Unit = str
+else:
+    Unit = Literal[tuple(UNITS)]
+    """A key of ``UNITS``; any other is refused where a check's arguments are validated."""
 
 
 def plural(unit: Unit) -> str:

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Literal
 
 from heedful.core.errors import VerifierError
 from heedful.verify.base import Finding, amount, quoted, verifier
-from heedful.verify.custom.parts import Outcome, Which, decide, judged, named
+from heedful.verify.custom.parts import Outcome, Which, bounds, decide, judged, named
 from heedful.verify.custom.phrases import folded
-from heedful.verify.custom.structure import bounds
 from heedful.verify.text.layout import Layout, unmarked
 from heedful.verify.text.prepared import Response
 

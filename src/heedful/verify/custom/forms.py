@@ -16,7 +16,7 @@ from heedful.verify.markup import (
     has_tag,
     xml_fault,
 )
-from heedful.verify.text.tokens import word_list
+from heedful.verify.text.words import word_list
 
 if TYPE_CHECKING:
     from collections.abc import Callable

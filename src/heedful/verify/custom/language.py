@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Literal
 
 from heedful.core import scripts
 from heedful.verify.base import Finding, quoted, verifier
-from heedful.verify.custom.parts import Outcome, Part, Which, decide, judged, named
-from heedful.verify.text.tokens import word_list
+from heedful.verify.custom.parts import Decision, decide, of_part
+from heedful.verify.text.words import word_list
 
 if TYPE_CHECKING:
     from heedful.verify.text.layout import Layout
@@ -28,16 +28,17 @@ _LETTERS_TO_TELL = 40
 _LETTERS_TO_REFUSE = 200
 
 
-@verifier("heedful:language", describe="Respond in the language '{language}'.")
+@verifier("heedful:language")
 def language(response: Response, *, language: str) -> Finding:
-    """The response is in a language, given as ISO 639-1 code.
+    """Respond in the language '{language}'.
 
-    Detects Chinese by its characters, and other languages by langdetect and their script.
+    Given as ISO 639-1 code. Chinese is told by its characters, other languages by langdetect and
+    their script.
     """
     return decide(*_in_language(response, language))
 
 
-def _in_language(response: Response, language: str) -> tuple[Outcome, str]:
+def _in_language(response: Response, language: str) -> Decision:
     text = response.layout.plain
     han, latin = len(scripts.HAN_CHARACTER.findall(text)), len(_LATIN_WORD.findall(text))
     other = len(_OTHER_LETTER.findall(text)) // 4  # words of four letters, for a fair comparison
@@ -99,7 +100,6 @@ def chinese_script(response: Response, *, script: ChineseScript) -> Finding:
     return decide(own > other if sure else None, found)
 
 
-Case = Literal["upper", "lower", "title"]
 _SMALL_WORDS = 4
 _MINOR_WORDS = frozenset(
     word_list(
@@ -116,7 +116,7 @@ _CASED = re.compile("[^\\W\\d_ßªº]")
 _CASELESS = re.compile(f"[{scripts.HAN}{scripts.KANA}{scripts.HANGUL}{scripts.THAI}]")
 
 
-def _in_title_case(text: str) -> tuple[Outcome, str]:
+def _in_title_case(text: str) -> Decision:
     """Say whether all words start with a capital; small ones, and names like iPhone, need not."""
     small = [match for match in _TITLE_WORD.finditer(text) if match[0][0].islower()]
     if not small:
@@ -128,35 +128,25 @@ def _in_title_case(text: str) -> tuple[Outcome, str]:
         and text[match.start() - 1 : match.start()] != "-"  # a small letter is usual there
         for match in small
     )
-    return (
-        False if surely else None
-    ), f"not capitalised: {quoted([match[0] for match in small[:5]])}"
+    found = f"not capitalised: {quoted([match[0] for match in small[:5]])}"
+    return (False if surely else None), found
 
 
-@verifier(
-    "heedful:case",
-    describe=lambda case, part, which: f"Write {named(part, which)} in {case} case.",
-)
-def case(
-    response: Response, *, case: Case, part: Part = "response", which: Which = "each"
-) -> Finding:
-    """All letters are capitals, or none is, or each word but small ones starts with one."""
-
-    def test(layout: Layout) -> tuple[Outcome, str]:
-        upper = sum(map(str.isupper, layout.plain))
-        lower = sum(map(str.islower, layout.plain))
-        if len(layout.plain.upper()) > len(layout.plain):  # "ß" has no capital that is in use
-            lower -= sum(sign.islower() and len(sign.upper()) > 1 for sign in layout.plain)
-        reason = f"{upper} capital and {lower} lower-case letters"
-        if not upper + lower:
-            return None, "no letters that have a case"
-        if case == "title":
-            return _in_title_case(layout.plain)
-        wrong = lower if case == "upper" else upper
-        if not wrong:
-            # Chinese has no cases, and isn't all in capitals for that.
-            return (True if not _CASELESS.search(layout.plain) else None), reason
-        stray = wrong < _STRAY * (upper + lower) or not _CASED.search(layout.plain)
-        return (None if stray else False), reason
-
-    return decide(*judged(response.layout, part, which, test))
+@of_part("heedful:case")
+def case(layout: Layout, *, case: Literal["upper", "lower", "title"]) -> Decision:
+    """Write {what} in {case} case."""
+    upper = sum(map(str.isupper, layout.plain))
+    lower = sum(map(str.islower, layout.plain))
+    if len(layout.plain.upper()) > len(layout.plain):  # "ß" has no capital that is in use
+        lower -= sum(sign.islower() and len(sign.upper()) > 1 for sign in layout.plain)
+    reason = f"{upper} capital and {lower} lower-case letters"
+    if not upper + lower:
+        return None, "no letters that have a case"
+    if case == "title":
+        return _in_title_case(layout.plain)
+    wrong = lower if case == "upper" else upper
+    if not wrong:
+        # Chinese has no cases, and isn't all in capitals for that.
+        return (True if not _CASELESS.search(layout.plain) else None), reason
+    stray = wrong < _STRAY * (upper + lower) or not _CASED.search(layout.plain)
+    return (None if stray else False), reason

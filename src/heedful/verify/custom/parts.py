@@ -6,41 +6,25 @@ out the same under all of them.
 
 from __future__ import annotations
 
+import functools
+import inspect
 from functools import lru_cache
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from heedful.core.errors import UndecidedError
-from heedful.verify.custom.verse import verse_readings
+from heedful.core.errors import UndecidedError, VerifierError
+from heedful.verify.base import Finding, Wording, quoted, verifier
+from heedful.verify.text.chinese import verse_readings
 from heedful.verify.text.layout import Layout
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
-    from heedful.verify.base import Finding
-
-Part = Literal[
-    "response",
-    "passage",
-    "paragraph",
-    "stanza",
-    "sentence",
-    "verse",
-    "line",
-    "list_item",
-    "heading",
-    "title",
-    "body",
-    "section",
-    "copy",
-]
-"""``passage``: something inside of the response that code cannot find, such as "the summary";
-``verse``: a 句 of a poem; ``body``: the response without its title; ``section``: what stands under
-a heading; ``copy``: the response, where it is one text of a kind of which it might hold several."""
+    from heedful.verify.text.prepared import Response
 
 Which = Literal["each", "some"] | int
 """``each``, ``some`` (at least one), or a number from 1; -1 is the last, -2 the one before it."""
 
-NAMES: dict[Part, tuple[str, str]] = {
+NAMES = {
     "response": ("the response", "回复"),
     "passage": ("the response", "回复"),
     "paragraph": ("paragraph", "段"),
@@ -55,6 +39,15 @@ NAMES: dict[Part, tuple[str, str]] = {
     "section": ("section", "部分"),
     "copy": ("the response", "回复"),
 }
+"""The parts, in English and Chinese. ``passage``: something inside of the response that code cannot
+find, such as "the summary"; ``verse``: a 句 of a poem; ``body``: the response without its title;
+``section``: what stands under a heading; ``copy``: the response, where it is one text of a kind of
+which it might hold several."""
+
+if TYPE_CHECKING:
+    Part = str
+else:
+    Part = Literal[tuple(NAMES)]
 
 _ORDINALS = {1: "first", 2: "second", 3: "third", -1: "last", -2: "second to last"}
 
@@ -73,6 +66,34 @@ def named(part: Part, which: Which) -> str:
     if which == "some":
         return f"at least one {name}"
     return f"the {_ORDINALS[which]} {name}" if which in _ORDINALS else f"{name} {which}"
+
+
+def in_part(part: Part, which: Which) -> str:
+    """Word where something is asked for; nothing for the whole response.
+
+    >>> in_part("sentence", 1), in_part("response", "each")
+    (' in the first sentence', '')
+    """
+    if part == "passage":
+        return " in a passage of the response"
+    return "" if part == "response" else f" in {named(part, which)}"
+
+
+def bounds(at_least: int | None, at_most: int | None) -> str:
+    """Word a range of numbers.
+
+    >>> bounds(3, 3), bounds(None, 5), bounds(2, 4)
+    ('exactly 3', 'at most 5', '2 to 4')
+    """
+    if at_least is None and at_most is None:
+        raise VerifierError("no bound is given", hint="give at_least, at_most or both")
+    if at_least is None:
+        return f"at most {at_most}"
+    if at_most is None:
+        return f"at least {at_least}"
+    if at_least > at_most:
+        raise VerifierError(f"at_least is {at_least} and at_most {at_most}", hint="swap them")
+    return f"exactly {at_least}" if at_least == at_most else f"{at_least} to {at_most}"
 
 
 def readings(layout: Layout, part: Part) -> list[list[str]]:
@@ -111,7 +132,7 @@ def _bodies(layout: Layout) -> list[list[str]]:
 
 
 _MARKED = frozenset({"bullet", "number"})
-_FINDERS: dict[Part, Callable[[Layout], list[list[str]]]] = {
+_FINDERS: dict[str, Callable[[Layout], list[list[str]]]] = {
     "response": lambda layout: [[layout.text]],
     "passage": lambda layout: [[layout.text]],
     "paragraph": lambda layout: layout.paragraph_readings,
@@ -129,11 +150,53 @@ _FINDERS: dict[Part, Callable[[Layout], list[list[str]]]] = {
 
 Outcome = bool | None
 """Whether a text meets the requirement; ``None`` where readings disagree."""
+Decision = tuple[Outcome, str]
+"""An outcome, and what was found."""
+
+
+def all_outcomes(outcomes: Iterable[Outcome]) -> Outcome:
+    """Say whether all requirements are met: surely not where one surely isn't."""
+    distinct = set(outcomes)
+    return False if False in distinct else None if None in distinct else True
+
+
+def of_part(id_: str, *, describe: Wording = "") -> Callable[[Callable[..., Decision]], Any]:
+    """Register a test of a text as a verifier of the response, or of a part of it.
+
+    The verifier takes the test's arguments, ``part`` and ``which``. Its wording has ``{what}`` for
+    the part ("the title"), or ``{where}`` (" in the title", nothing for the response).
+    """
+
+    def register(test: Callable[..., Decision]) -> Callable[..., Decision]:
+        @functools.wraps(test)
+        def verify(response: Response, *, part: Part, which: Which, **args: Any) -> Finding:
+            return decide(*judged(response.layout, part, which, functools.partial(test, **args)))
+
+        def worded(part: Part, which: Which, **args: Any) -> str:
+            places = {"what": named(part, which), "where": in_part(part, which)}
+            if callable(describe):
+                return describe(**args, **places)
+            wording = describe or (test.__doc__ or "").partition("\n")[0]
+            lists = {name: quoted(value) for name, value in args.items() if isinstance(value, list)}
+            return wording.format_map(args | lists | places)
+
+        own = inspect.signature(test)
+        added = [
+            inspect.Parameter(
+                name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hint
+            )
+            for name, default, hint in (("part", "response", Part), ("which", "each", Which))
+        ]
+        verify.__signature__ = own.replace(parameters=[*own.parameters.values(), *added])  # type: ignore[attr-defined]
+        verifier(id_, describe=worded)(verify)
+        return test
+
+    return register
 
 
 def judged(
-    layout: Layout, part: Part, which: Which, test: Callable[[Layout], tuple[Outcome, str]]
-) -> tuple[Outcome, str]:
+    layout: Layout, part: Part, which: Which, test: Callable[[Layout], Decision]
+) -> Decision:
     """Test a part, under each reading of where it lies."""
     texts_by_reading = readings(layout, part)
     if part == "line" and isinstance(which, int) and layout.has_lines_alone:
@@ -152,9 +215,9 @@ def _reading(
     texts: Sequence[str],
     part: Part,
     which: Which,
-    test: Callable[[Layout], tuple[Outcome, str]],
+    test: Callable[[Layout], Decision],
     whole: Layout,
-) -> tuple[Outcome, str]:
+) -> Decision:
     if part in {"response", "passage"}:
         return test(whole)
     if not texts and part == "copy":
@@ -172,9 +235,7 @@ def _reading(
     return _all(texts, part, test) if which == "each" else _some(texts, part, test)
 
 
-def _all(
-    texts: Sequence[str], part: Part, test: Callable[[Layout], tuple[Outcome, str]]
-) -> tuple[Outcome, str]:
+def _all(texts: Sequence[str], part: Part, test: Callable[[Layout], Decision]) -> Decision:
     undecided: str | None = None
     for number, text in enumerate(texts, start=1):
         outcome, reason = test(_layout(text, part))
@@ -188,9 +249,7 @@ def _all(
     return True, f"all {len(texts)} {noun}s, the last: {reason}" if len(texts) > 1 else reason
 
 
-def _some(
-    texts: Sequence[str], part: Part, test: Callable[[Layout], tuple[Outcome, str]]
-) -> tuple[Outcome, str]:
+def _some(texts: Sequence[str], part: Part, test: Callable[[Layout], Decision]) -> Decision:
     outcomes = [test(_layout(text, part)) for text in texts]
     best = max(outcomes, key=lambda each: (each[0] is True, each[0] is None))
     noun = NAMES[part][0]
@@ -206,8 +265,6 @@ def _layout(text: str, part: Part) -> Layout:
 
 def decide(outcome: Outcome, reason: str) -> Finding:
     """Turn an outcome into a finding."""
-    from heedful.verify.base import Finding
-
     if outcome is None:
         raise UndecidedError(f"cannot be decided by code: {reason}")
     return Finding(met=outcome, found=reason)

@@ -13,19 +13,16 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from heedful.verify.base import Finding, quoted, verifier
 from heedful.verify.custom.counting import CountRange
-from heedful.verify.custom.parts import Outcome, Part, Which, decide, judged
-from heedful.verify.custom.structure import bounds, in_part, within
+from heedful.verify.custom.parts import Decision, all_outcomes, bounds, decide, of_part
+from heedful.verify.custom.structure import within
 from heedful.verify.text.chinese import LETTERS, stands_alone
-from heedful.verify.text.layout import Layout
-from heedful.verify.text.tokens import UNSPACED
+from heedful.verify.text.words import UNSPACED
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from heedful.verify.text.layout import Layout
     from heedful.verify.text.prepared import Response
-
-    _Test = Callable[[Layout], tuple[Outcome, str]]
 
 _FOLD = str.maketrans(
     dict.fromkeys("“”„‟「」『』", '"')
@@ -131,103 +128,58 @@ def occurrences(
 
 
 def _describe_contains(
-    phrases: list[str],
-    at_least: int | None,
-    at_most: int | None,
-    part: Part,
-    which: Which,
+    phrases: list[str], at_least: int | None, at_most: int | None, where: str, **_: str
 ) -> str:
     times = "" if (at_least, at_most) == (1, None) else f" {bounds(at_least, at_most)} times"
-    return f"Use {quoted(phrases)}{times}{in_part(part, which)}."
+    return f"Use {quoted(phrases)}{times}{where}."
 
 
-@verifier("heedful:contains", describe=_describe_contains)
+@of_part("heedful:contains", describe=_describe_contains)
 def contains(
-    response: Response,
-    *,
-    phrases: list[str],
-    at_least: int | None = 1,
-    at_most: int | None = None,
-    part: Part = "response",
-    which: Which = "each",
-) -> Finding:
+    layout: Layout, *, phrases: list[str], at_least: int | None = 1, at_most: int | None = None
+) -> Decision:
     """Each of the phrases occurs often enough, and not too often, as a whole word."""
     required = bounds(at_least, at_most)
-
-    def test(layout: Layout) -> tuple[Outcome, str]:
-        outcome: Outcome = True
-        lacking = []
-        for phrase in phrases:
-            count = occurrences(layout, phrase)
-            kept = within(count, at_least, at_most)
-            if kept:
-                continue
-            if kept is False:
-                outcome = False
-            elif outcome:
-                outcome = None
-            lacking.append(f"'{phrase}' occurs {count} times, asked for {required}")
-        return outcome, "; ".join(
-            lacking
-        ) or f"{quoted(phrases)} as often as asked for ({required})"
-
-    return decide(*judged(response.layout, part, which, test))
+    counts = {phrase: occurrences(layout, phrase) for phrase in phrases}
+    outcomes = [within(count, at_least, at_most) for count in counts.values()]
+    lacking = [
+        f"'{phrase}' occurs {count} times"
+        for (phrase, count), outcome in zip(counts.items(), outcomes, strict=True)
+        if not outcome
+    ]
+    found = "; ".join(lacking) or f"{quoted(phrases)} often enough"
+    return all_outcomes(outcomes), f"{found}, asked for {required}"
 
 
-@verifier(
-    "heedful:excludes",
-    describe=lambda phrases, part, which: f"Do not use {quoted(phrases)}{in_part(part, which)}.",
-)
-def excludes(
-    response: Response,
-    *,
-    phrases: list[str],
-    part: Part = "response",
-    which: Which = "each",
-) -> Finding:
-    """None of the phrases occurs as a whole word."""
-
-    def test(layout: Layout) -> tuple[Outcome, str]:
-        counts = {phrase: occurrences(layout, phrase, _ABSENT) for phrase in phrases}
-        used = [phrase for phrase, count in counts.items() if count.low]
-        maybe = [phrase for phrase, count in counts.items() if count.high]
-        if used or maybe:
-            form = "" if used else " in another form"
-            return (False if used else None), f"used{form}: {quoted(used or maybe)}"
-        return True, f"{quoted(phrases)} not used"
-
-    return decide(*judged(response.layout, part, which, test))
+@of_part("heedful:excludes")
+def excludes(layout: Layout, *, phrases: list[str]) -> Decision:
+    """Do not use {phrases}{where}."""
+    counts = {phrase: occurrences(layout, phrase, _ABSENT) for phrase in phrases}
+    used = [phrase for phrase, count in counts.items() if count.low]
+    maybe = [phrase for phrase, count in counts.items() if count.high]
+    if used or maybe:
+        form = "" if used else " in another form"
+        return (False if used else None), f"used{form}: {quoted(used or maybe)}"
+    return True, f"{quoted(phrases)} not used"
 
 
-def _number(at_least: int, at_most: int | None) -> str:
-    return "at least one" if (at_least, at_most) == (1, None) else bounds(at_least, at_most)
+def _describe_any(
+    phrases: list[str], at_least: int, at_most: int | None, where: str, **_: str
+) -> str:
+    number = "at least one" if (at_least, at_most) == (1, None) else bounds(at_least, at_most)
+    return f"Use {number} of {quoted(phrases)}{where}."
 
 
-@verifier(
-    "heedful:contains_any",
-    describe=lambda phrases, at_least, at_most, part, which: (
-        f"Use {_number(at_least, at_most)} of {quoted(phrases)}{in_part(part, which)}."
-    ),
-)
+@of_part("heedful:contains_any", describe=_describe_any)
 def contains_any(
-    response: Response,
-    *,
-    phrases: list[str],
-    at_least: int = 1,
-    at_most: int | None = None,
-    part: Part = "response",
-    which: Which = "each",
-) -> Finding:
+    layout: Layout, *, phrases: list[str], at_least: int = 1, at_most: int | None = None
+) -> Decision:
     """At least one of the phrases occurs, or so many of them."""
-
-    def test(layout: Layout) -> tuple[Outcome, str]:
-        counts = [occurrences(layout, phrase) for phrase in phrases]
-        used = [phrase for phrase, count in zip(phrases, counts, strict=True) if count.low]
-        maybe = sum(1 for count in counts if count.high)
-        reason = f"used: {quoted(used)}" if used else f"none of {quoted(phrases)} surely used"
-        return within(CountRange(len(used), maybe), at_least, at_most), reason
-
-    return decide(*judged(response.layout, part, which, test))
+    counts = [occurrences(layout, phrase) for phrase in phrases]
+    used = [phrase for phrase, count in zip(phrases, counts, strict=True) if count.low]
+    maybe = sum(1 for count in counts if count.high)
+    reason = f"used: {quoted(used)}" if used else f"none of {quoted(phrases)} surely used"
+    return within(CountRange(len(used), maybe), at_least, at_most), reason
 
 
 @verifier(
@@ -266,7 +218,7 @@ def each_word(response: Response, *, capitals: Literal[True] = True) -> Finding:
     if UNSPACED.search(response.text):
         return decide(None, "its script does not part words by spaces")
 
-    def test(text: str) -> tuple[Outcome, str]:
+    def test(text: str) -> Decision:
         words = dict.fromkeys(_FIRST_WORDS.findall(text))
         small = [word for word in words if word[0].islower()]
         open_ = [word for word in words if not all(part[:1].isupper() for part in word.split("-"))]
@@ -284,44 +236,30 @@ def each_word(response: Response, *, capitals: Literal[True] = True) -> Finding:
 
 
 def _describe_letters(
-    letters: list[str], at_least: int | None, at_most: int | None, part: Part, which: Which
+    letters: list[str], at_least: int | None, at_most: int | None, where: str, **_: str
 ) -> str:
     noun = "letter" if len(letters) == 1 else "letters"
-    where = in_part(part, which)
     if at_most == 0:
         return f"Do not use the {noun} {quoted(letters)}{where}."
     return f"Use the {noun} {quoted(letters)} {bounds(at_least, at_most)} times{where}."
 
 
-@verifier("heedful:letters", describe=_describe_letters)
+@of_part("heedful:letters", describe=_describe_letters)
 def letters(
-    response: Response,
-    *,
-    letters: list[str],
-    at_least: int | None = None,
-    at_most: int | None = None,
-    part: Part = "response",
-    which: Which = "each",
-) -> Finding:
+    layout: Layout, *, letters: list[str], at_least: int | None = None, at_most: int | None = None
+) -> Decision:
     """Each of the letters occurs often enough, and not too often, large or small, in any word."""
-    required = bounds(at_least, at_most)
-    most = float("inf") if at_most is None else at_most
-
-    def test(layout: Layout) -> tuple[Outcome, str]:
-        outcomes: set[Outcome] = set()
-        reasons = []
-        for letter in letters:
-            # With an accent it may be another letter: decomposed, it is the letter and a mark.
-            counts = [
-                unicodedata.normalize(form, text).lower().count(letter.lower())
-                for text in (layout.text, layout.body)
-                for form in ("NFC", "NFD")
-            ]
-            fits = {(at_least or 0) <= number <= most for number in counts}
-            outcomes.add(fits.pop() if len(fits) == 1 else None)
-            span = dict.fromkeys(map(str, sorted(counts)))
-            reasons.append(f"the letter '{letter}' occurs {' to '.join(span)} times")
-        outcome = False if False in outcomes else None if None in outcomes else True
-        return outcome, f"{'; '.join(reasons)}, asked for {required}"
-
-    return decide(*judged(response.layout, part, which, test))
+    ranges = []
+    for letter in letters:
+        # With an accent it may be another letter: decomposed, it is the letter and a mark.
+        counts = [
+            unicodedata.normalize(form, text).lower().count(letter.lower())
+            for text in (layout.text, layout.body)
+            for form in ("NFC", "NFD")
+        ]
+        ranges.append(CountRange(min(counts), max(counts)))
+    found = (
+        f"'{letter}' occurs {each} times" for letter, each in zip(letters, ranges, strict=True)
+    )
+    outcome = all_outcomes(within(each, at_least, at_most) for each in ranges)
+    return outcome, f"{'; '.join(found)}, asked for {bounds(at_least, at_most)}"

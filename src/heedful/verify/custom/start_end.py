@@ -12,19 +12,27 @@ from typing import TYPE_CHECKING, Literal
 from heedful.core import scripts
 from heedful.verify.base import Finding, quoted, verifier
 from heedful.verify.custom.counting import UNITS, CountRange, count_units, plural
-from heedful.verify.custom.parts import Outcome, Part, Which, decide, judged, named, readings
+from heedful.verify.custom.parts import (
+    Decision,
+    Part,
+    Which,
+    bounds,
+    decide,
+    judged,
+    named,
+    of_part,
+    readings,
+)
 from heedful.verify.custom.phrases import folded, written_for
-from heedful.verify.custom.structure import amounts, bounds, within
+from heedful.verify.custom.structure import amounts, within
 from heedful.verify.text.characters import emoji_at_end
 from heedful.verify.text.layout import Layout, unmarked
-from heedful.verify.text.prepared import Response
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Sequence
 
+    from heedful.verify.base import Wording
     from heedful.verify.text.prepared import Response
-
-    _Test = Callable[[Layout], tuple[Outcome, str]]
 
 _PICTURE = rf"\s{scripts.PICTOGRAPHS}"
 _PICTURES = re.compile(f"(?<![{_PICTURE}])[{_PICTURE}]++$")
@@ -32,100 +40,57 @@ _STOPS = "。！？…～.!?~\"'”’」)） "
 _TOKEN = re.compile(r"[a-z0-9]+|[^\W_]")
 
 
-def _describe_edge(
-    edge: str, phrases: list[str], part: Part, which: Which, *, words: bool = False
-) -> str:
-    what = named(part, which)
-    word = "the word " if words else ""
-    return f"{edge} {what} with {word}{' or '.join(quoted([phrase]) for phrase in phrases)}."
+def _any_of(phrases: list[str], *, words: bool = False) -> str:
+    return ("the word " if words else "") + " or ".join(quoted([phrase]) for phrase in phrases)
 
 
-@verifier(
-    "heedful:starts_with",
-    describe=lambda phrases, part, which, words: _describe_edge(
-        "Start", phrases, part, which, words=words
-    ),
-)
-def starts_with(
-    response: Response,
-    *,
-    phrases: list[str],
-    part: Part = "response",
-    which: Which = "each",
-    words: bool = False,
-) -> Finding:
-    """The response, or a part of it, starts with one of the phrases."""
-    test = _of_words(_starting(phrases), phrases, 0) if words else _starting(phrases)
-    return decide(*judged(response.layout, part, which, test))
+def _edge(verb: str) -> Wording:
+    return lambda phrases, what, words=False, **_: (
+        f"{verb} {what} with {_any_of(phrases, words=words)}."
+    )
 
 
-@verifier(
-    "heedful:does_not_start_with",
-    describe=lambda phrases, part, which: _describe_edge("Do not start", phrases, part, which),
-)
-def does_not_start_with(
-    response: Response, *, phrases: list[str], part: Part = "response", which: Which = "each"
-) -> Finding:
-    """The response, or a part of it, starts with none of the phrases."""
-    return decide(*judged(response.layout, part, which, _not(_starting(phrases))))
+@of_part("heedful:starts_with", describe=_edge("Start"))
+def starts_with(layout: Layout, *, phrases: list[str], words: bool = False) -> Decision:
+    """The text starts with one of the phrases."""
+    decision = _starting(layout, phrases)
+    return _with_words(layout, phrases, 0, decision) if words else decision
 
 
-@verifier(
-    "heedful:ends_with",
-    describe=lambda phrases, part, which, words: _describe_edge(
-        "End", phrases, part, which, words=words
-    ),
-)
-def ends_with(
-    response: Response,
-    *,
-    phrases: list[str],
-    part: Part = "response",
-    which: Which = "each",
-    words: bool = False,
-) -> Finding:
-    """The response, or a part of it, ends with one of the phrases; quotes after it do not count."""
-    test = _of_words(_ending(phrases), phrases, -1) if words else _ending(phrases)
-    return decide(*judged(response.layout, part, which, test))
+@of_part("heedful:does_not_start_with", describe=_edge("Do not start"))
+def does_not_start_with(layout: Layout, *, phrases: list[str]) -> Decision:
+    """The text starts with none of the phrases."""
+    return _not(_starting(layout, phrases))
 
 
-@verifier(
-    "heedful:does_not_end_with",
-    describe=lambda phrases, part, which: _describe_edge("Do not end", phrases, part, which),
-)
-def does_not_end_with(
-    response: Response, *, phrases: list[str], part: Part = "response", which: Which = "each"
-) -> Finding:
-    """The response, or a part of it, ends with none of the phrases."""
-    return decide(*judged(response.layout, part, which, _not(_ending(phrases))))
+@of_part("heedful:ends_with", describe=_edge("End"))
+def ends_with(layout: Layout, *, phrases: list[str], words: bool = False) -> Decision:
+    """The text ends with one of the phrases; quotes after it do not count."""
+    decision = _ending(layout, phrases)
+    return _with_words(layout, phrases, -1, decision) if words else decision
 
 
-def _describe_emoji_end(part: Part, which: Which) -> str:
-    return f"End {named(part, which)} with an emoji."
+@of_part("heedful:does_not_end_with", describe=_edge("Do not end"))
+def does_not_end_with(layout: Layout, *, phrases: list[str]) -> Decision:
+    """The text ends with none of the phrases."""
+    return _not(_ending(layout, phrases))
 
 
-@verifier("heedful:ends_with_emoji", describe=_describe_emoji_end)
-def ends_with_emoji(
-    response: Response, *, part: Part = "response", which: Which = "each"
-) -> Finding:
-    """The response, or a part of it, ends with an emoji, whichever."""
-
-    def test(layout: Layout) -> tuple[Outcome, str]:
-        text = layout.plain.strip()
-        end = f"it ends with '{text[-20:]}'"
-        outcome = emoji_at_end(text)
-        if outcome is False and emoji_at_end(text.rstrip(_STOPS)) is not False:
-            return None, end
-        return outcome, end
-
-    return decide(*judged(response.layout, part, which, test))
+@of_part("heedful:ends_with_emoji")
+def ends_with_emoji(layout: Layout) -> Decision:
+    """End {what} with an emoji."""
+    text = layout.plain.strip()
+    end = f"it ends with '{text[-20:]}'"
+    outcome = emoji_at_end(text)
+    if outcome is False and emoji_at_end(text.rstrip(_STOPS)) is not False:
+        return None, end
+    return outcome, end
 
 
 @verifier(
     "heedful:equals",
     describe=lambda phrases, part, which, words: (
-        f"Let {named(part, which)} be {'the word ' if words else ''}"
-        f"{' or '.join(quoted([phrase]) for phrase in phrases)}, and nothing else."
+        f"Let {named(part, which)} be {_any_of(phrases, words=words)}, and nothing else."
     ),
 )
 def equals(
@@ -138,14 +103,13 @@ def equals(
 ) -> Finding:
     """The response, or a part of it, is one of the phrases; quotes around it do not count."""
 
-    def test(layout: Layout) -> tuple[Outcome, str]:
+    def test(layout: Layout) -> Decision:
         text = layout.text.strip()
         reason = f"it is '{text[:40]}{'…' if len(text) > 40 else ''}'"  # noqa: PLR2004 - a glimpse
         for phrase in phrases:
             write = written_for(phrase)
-            if write(phrase).strip("\"' ") in {
-                write(each).strip("\"' ") for each in (text, layout.plain)
-            }:
+            forms = {write(each).strip("\"' ") for each in (text, layout.plain)}
+            if write(phrase).strip("\"' ") in forms:
                 return True, reason
         alike = any(_tokens(text) == _tokens(phrase) for phrase in phrases if _tokens(phrase))
         # The line taken for the title may not be a title.
@@ -163,120 +127,84 @@ def equals(
     return decide(outcome, reason)
 
 
-@verifier(
-    "heedful:question",
-    describe=lambda part, which: f"Let {named(part, which)} be a question.",
-)
-def question(response: Response, *, part: Part = "response", which: Which = "each") -> Finding:
-    """The response, or a part of it, is a question, or several."""
-
-    def test(layout: Layout) -> tuple[Outcome, str]:
-        number = count_units(layout, "questions")
-        marked = [re.search("[?？؟]", each[-3:]) for each in layout.sentence_readings[-1]]
-        end = f"it ends with '{layout.text.strip()[-20:]}'"
-        if not number or number.high == 0:
-            return False, f"{end}, without a question"
-        return (True if marked and all(marked) else None), end
-
-    return decide(*judged(response.layout, part, which, test))
+@of_part("heedful:question")
+def question(layout: Layout) -> Decision:
+    """Let {what} be a question."""
+    number = count_units(layout, "questions")
+    marked = [re.search("[?？؟]", each[-3:]) for each in layout.sentence_readings[-1]]
+    end = f"it ends with '{layout.text.strip()[-20:]}'"
+    if not number or number.high == 0:
+        return False, f"{end}, without a question"
+    return (True if marked and all(marked) else None), end
 
 
 # --- tests of an edge ---------------------------------------------------------------------------
 
 
-def _not(test: _Test) -> _Test:
-    def negated(layout: Layout) -> tuple[Outcome, str]:
-        outcome, reason = test(layout)
-        return (None if outcome is None else not outcome), reason
-
-    return negated
+def _not(decision: Decision) -> Decision:
+    outcome, reason = decision
+    return (None if outcome is None else not outcome), reason
 
 
 _WORD = re.compile(r"[^\W_]+(?:['’.&@-][^\W_]+)*")
 
 
-def _of_words(test: _Test, phrases: list[str], edge: int) -> _Test:
-    """Test phrases that are words: decided where the word at the edge is one or another."""
-    enough = _enough(phrases)
-
-    def words(layout: Layout) -> tuple[Outcome, str]:
-        outcome, reason = test(layout)
-        if outcome is False:
-            return outcome, reason
-        text = layout.plain.strip()
-        for phrase in phrases:
-            write = written_for(phrase)
-            written = _WORD.findall(write(text[:enough] if edge == 0 else text[-enough:]))
-            sought = _WORD.findall(write(phrase))
-            if (
-                sought
-                and (written[: len(sought)] if edge == 0 else written[-len(sought) :]) == sought
-            ):
-                return True, reason
-            # A run of Chinese letters is more than a word; what stands at its edge decides.
-            if scripts.HAN_CHARACTER.search(phrase) and (
-                outcome or _at_edge(written, sought, edge)
-            ):
-                return True, reason
-        return None, reason
-
-    return words
-
-
-def _at_edge(written: list[str], sought: list[str], edge: int) -> bool:
-    if not written or len(sought) != 1:
-        return False
-    return written[0].startswith(sought[0]) if edge == 0 else written[-1].endswith(sought[0])
-
-
-def _starting(phrases: list[str]) -> _Test:
-    enough, wanted = _enough(phrases), list(map(folded, phrases))
-
-    def test(layout: Layout) -> tuple[Outcome, str]:
-        start = f"it starts with '{layout.text.strip()[:20]}'"
-        core = layout.core
-        texts = (layout.text, layout.plain, core, unmarked(core))
-        starts = [text.lstrip()[:enough] for text in texts]
-        if any(
-            _at_start(write(text), write(phrase))
-            for phrase in phrases
-            for write in (written_for(phrase),)
-            for text in starts[:2]
+def _with_words(layout: Layout, phrases: list[str], edge: int, decision: Decision) -> Decision:
+    """Decide on phrases that are words: by the word at the edge, where it may be one of them."""
+    outcome, reason = decision
+    if outcome is False:
+        return decision
+    text, enough = layout.plain.strip(), _enough(phrases)
+    text = text[-enough:] if edge else text[:enough]
+    for phrase in phrases:
+        write = written_for(phrase)
+        written, sought = _WORD.findall(write(text)), _WORD.findall(write(phrase))
+        if sought and _at_edge(written, sought, edge):
+            return True, reason
+        # A run of Chinese letters is more than a word; what stands at its edge decides.
+        if scripts.HAN_CHARACTER.search(phrase) and (
+            outcome or (len(sought) == 1 and _at_edge("".join(written), sought[0], edge))
         ):
+            return True, reason
+    return None, reason
+
+
+def _at_edge(items: Sequence[str], sought: Sequence[str], edge: int) -> bool:
+    return items[-len(sought) :] == sought if edge else items[: len(sought)] == sought
+
+
+def _starting(layout: Layout, phrases: list[str]) -> Decision:
+    start = f"it starts with '{layout.text.strip()[:20]}'"
+    enough, core = _enough(phrases), layout.core
+    texts = (layout.text, layout.plain, core, unmarked(core))
+    starts = [text.lstrip()[:enough] for text in texts]
+    for phrase in phrases:
+        write = written_for(phrase)
+        if any(_at_start(write(text), write(phrase)) for text in starts[:2]):
             return True, start
-        forms = list(map(folded, starts))
-        near = any(
-            _at_start(text, phrase) or _same_words(text, phrase, 0)
-            for text in forms
-            for phrase in wanted
-        )
-        return (None, f"{start}, then or nearly so with it") if near else (False, start)
-
-    return test
+    near = any(
+        _at_start(text, phrase) or _same_words(text, phrase, 0)
+        for text in map(folded, starts)
+        for phrase in map(folded, phrases)
+    )
+    return (None, f"{start}, then or nearly so with it") if near else (False, start)
 
 
-def _ending(phrases: list[str]) -> _Test:
-    enough, wanted = _enough(phrases), list(map(folded, phrases))
-
-    def test(layout: Layout) -> tuple[Outcome, str]:
-        end = f"it ends with '{layout.text.strip()[-20:]}'"
-        ends = [text.rstrip()[-enough:] for text in (layout.text, layout.plain)]
-        if any(
-            _at_end(text, write(phrase))
-            for phrase in phrases
-            for write in (written_for(phrase),)
-            for written in map(write, ends)
-            for text in (written, written.rstrip("\"') "))
-        ):
+def _ending(layout: Layout, phrases: list[str]) -> Decision:
+    end = f"it ends with '{layout.text.strip()[-20:]}'"
+    enough = _enough(phrases)
+    ends = [text.rstrip()[-enough:] for text in (layout.text, layout.plain)]
+    for phrase in phrases:
+        write = written_for(phrase)
+        texts = [text for each in map(write, ends) for text in (each, each.rstrip("\"') "))]
+        if any(_at_end(text, write(phrase)) for text in texts):
             return True, end
-        forms = list(map(folded, ends))
-        others = (_PICTURES.sub("", forms[0]), forms[0].rstrip(_STOPS))
-        near = any(_at_end(text, phrase) for text in others for phrase in wanted) or any(
-            _same_words(text, phrase, -1) for text in forms for phrase in wanted
-        )
-        return (None, f"{end}, nearly so") if near else (False, end)
-
-    return test
+    forms, wanted = list(map(folded, ends)), list(map(folded, phrases))
+    others = (_PICTURES.sub("", forms[0]), forms[0].rstrip(_STOPS))
+    near = any(_at_end(text, phrase) for text in others for phrase in wanted) or any(
+        _same_words(text, phrase, -1) for text in forms for phrase in wanted
+    )
+    return (None, f"{end}, nearly so") if near else (False, end)
 
 
 def _enough(phrases: list[str]) -> int:
@@ -292,8 +220,8 @@ def _tokens(text: str) -> list[str]:
 
 def _same_words(text: str, phrase: str, edge: int) -> bool:
     """Check whether a text has the words of a phrase at an edge, whatever signs are among them."""
-    sought, words = _tokens(phrase), _tokens(text)
-    return bool(sought) and (words[-len(sought) :] if edge else words[: len(sought)]) == sought
+    sought = _tokens(phrase)
+    return bool(sought) and _at_edge(_tokens(text), sought, edge)
 
 
 def _at_start(text: str, phrase: str) -> bool:

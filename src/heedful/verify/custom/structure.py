@@ -11,44 +11,25 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from heedful.core import scripts
-from heedful.core.errors import UndecidedError, VerifierError
+from heedful.core.errors import UndecidedError
 from heedful.core.nouns import Check  # noqa: TC001 - pydantic reads annotations at run time
 from heedful.verify import base
 from heedful.verify.base import Finding, verifier
 from heedful.verify.custom.counting import UNITS, CountRange, Unit, count_units, plural
-from heedful.verify.custom.parts import Outcome, Part, Which, decide, judged, named
+from heedful.verify.custom.parts import (
+    Decision,
+    Outcome,
+    Part,
+    Which,
+    bounds,
+    decide,
+    in_part,
+    judged,
+)
 
 if TYPE_CHECKING:
     from heedful.verify.text.layout import Layout
     from heedful.verify.text.prepared import Response
-
-
-def bounds(at_least: int | None, at_most: int | None) -> str:
-    """Word a range of numbers.
-
-    >>> bounds(3, 3), bounds(None, 5), bounds(2, 4)
-    ('exactly 3', 'at most 5', '2 to 4')
-    """
-    if at_least is None and at_most is None:
-        raise VerifierError("no bound is given", hint="give at_least, at_most or both")
-    if at_least is None:
-        return f"at most {at_most}"
-    if at_most is None:
-        return f"at least {at_least}"
-    if at_least > at_most:
-        raise VerifierError(f"at_least is {at_least} and at_most {at_most}", hint="swap them")
-    return f"exactly {at_least}" if at_least == at_most else f"{at_least} to {at_most}"
-
-
-def in_part(part: Part, which: Which) -> str:
-    """Word where something is asked for; nothing for the whole response.
-
-    >>> in_part("sentence", 1), in_part("response", "each")
-    (' in the first sentence', '')
-    """
-    if part == "passage":
-        return " in a passage of the response"
-    return "" if part == "response" else f" in {named(part, which)}"
 
 
 # --- counts -------------------------------------------------------------------------------------
@@ -82,7 +63,7 @@ def count(
     """
     required = bounds(at_least, at_most)
 
-    def test(layout: Layout) -> tuple[Outcome, str]:
+    def test(layout: Layout) -> Decision:
         count = count_units(layout, unit)
         if count is None:
             return None, "its script does not part words by spaces"
@@ -149,9 +130,6 @@ def classical_poem(response: Response, *, verses: int, length: int) -> Finding:
     return decide(None if fits else False, found)
 
 
-# --- repetition ---------------------------------------------------------------------------------
-
-
 # --- several checks as one ----------------------------------------------------------------------
 
 
@@ -185,7 +163,7 @@ def either_reading(response: Response, *, checks: list[Check]) -> Finding:
     return decide(first, reason)
 
 
-def _outcome(response: Response, check: Check) -> tuple[Outcome, str]:
+def _outcome(response: Response, check: Check) -> Decision:
     try:
         finding = base.check(check, response)
     except UndecidedError as error:

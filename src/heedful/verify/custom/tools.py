@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from heedful.core.errors import UndecidedError, VerifierError
 from heedful.verify.base import Finding, amount, quoted, verifier
 from heedful.verify.custom.json_format import fault
-from heedful.verify.custom.parts import decide
-from heedful.verify.custom.structure import bounds
+from heedful.verify.custom.parts import bounds, decide
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pydantic import NonNegativeInt  # noqa: TC002 - read at run time
 
 from heedful.core.errors import VerifierError
-from heedful.verify.base import Finding, amount, compare, quoted, verifier
-from heedful.verify.extras import imported
-from heedful.verify.text.english import splitter
-from heedful.verify.text.tokens import (
+from heedful.verify.base import Finding, amount, compare, none, quoted, unless, verifier
+from heedful.verify.ifbench.words import imported
+from heedful.verify.text.sentences import splitter
+from heedful.verify.text.words import (
     ASCII_EDGES,
     bare_words,
     unclosed,
@@ -27,8 +27,6 @@ from heedful.verify.text.tokens import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from heedful.verify.text.prepared import Response
 
 # --- answers and templates ----------------------------------------------------------------------
@@ -37,12 +35,12 @@ _OR = re.compile(r"(?<!\s)\s++or\s+|,(?:\s*or\b)?")
 _LETTERED = re.compile(r"\W*a\W*b\W*c\W*", re.IGNORECASE)
 
 
-@verifier("format:options", describe="Answer with nothing but one of these: {options}.")
+@verifier("format:options")
 def options(response: Response, *, options: str) -> Finding:
-    """The response is one of the options, in any case and whatever ASCII marks are around it.
+    """Answer with nothing but one of these: {options}.
 
-    Options are parted by ``/``, else by commas and the word "or". Of lettered ones, such as
-    ``a), b), c)``, the marks and the case count.
+    In any case and whatever ASCII marks are around it. Options are parted by ``/``, else by commas
+    and the word "or". Of lettered ones, such as ``a), b), c)``, the marks and the case count.
 
     Faithful: around a lettered one there may be no white space either; options are parted by
     ``or``, inside of words too, or else by commas.
@@ -75,23 +73,19 @@ def output_template(response: Response) -> Finding:
     Faithful: the labels occur, anywhere and in any order.
     """
     missing = [label for label in _TEMPLATE if label not in response.text]
-    if missing:
-        return Finding(met=False, found=f"missing: {quoted(missing)}")
-    if response.faithful is None:
+    if response.faithful is None and not missing:
         start, answer, rest = response.text.partition(_TEMPLATE[0])
         answer, _, rest = rest.partition(_TEMPLATE[1])
         conclusion, _, outlook = rest.partition(_TEMPLATE[2])
         if start.strip() or not all(map(str.strip, (answer, conclusion, outlook))):
             return Finding(met=False, found="the labels are there, but not in the template's form")
-    return Finding(met=True, found="the template is followed")
+    return unless(missing, "missing", "the template is followed")
 
 
-@verifier("format:no_whitespace", describe="Use no spaces, line breaks or other white space.")
+@verifier("format:no_whitespace")
 def no_whitespace(response: Response) -> Finding:
-    """No white space occurs, not even at the ends."""
-    number = sum(map(str.isspace, response.text))
-    reason = f"{amount(number, 'white-space character')}, none allowed"
-    return Finding(met=not number, found=reason if number else "no white space")
+    """Use no spaces, line breaks or other white space."""
+    return none(sum(map(str.isspace, response.text)), "white-space character")
 
 
 # --- lists --------------------------------------------------------------------------------------
@@ -99,11 +93,12 @@ def no_whitespace(response: Response) -> Finding:
 _LEAST_ITEMS = 2
 
 
-@verifier("format:list", describe="Answer with a list that has '{sep}' for its bullets.")
+@verifier("format:list")
 def listed(response: Response, *, sep: str) -> Finding:
-    """The mark stands twice or more at the start of a line or after white space.
+    """Answer with a list that has '{sep}' for its bullets.
 
-    Faithful: it occurs twice or more, inside of words (``well-known``) too.
+    Twice or more, at the start of a line or after white space. Faithful: it occurs twice or more,
+    inside of words (``well-known``) too.
     """
     if response.faithful is not None:
         number = response.text.count(sep)
@@ -112,19 +107,16 @@ def listed(response: Response, *, sep: str) -> Finding:
     return compare(number, "at least", _LEAST_ITEMS, f"'{sep.strip()}'")
 
 
-@verifier(
-    "format:sub-bullets",
-    describe="Write bullet points with *, and under each at least one sub-bullet with -.",
-)
+@verifier("format:sub-bullets")
 def sub_bullets(response: Response) -> Finding:
-    """There are lines that start with an asterisk, and under each a line that starts with a hyphen.
+    """Write bullet points with *, and under each at least one sub-bullet with -.
 
     Faithful: wherever an asterisk is, some hyphen follows before the next one; so a response
     without asterisks meets it, and with it every response in the loose reading.
     """
     if response.faithful is not None:
         without = sum("-" not in part for part in response.text.split("*")[1:])
-        return Finding(met=not without, found=f"{amount(without, 'asterisk')} without a hyphen")
+        return none(without, "asterisk", " without a hyphen")
     bullets = bare = 0
     waiting = False  # for a sub-bullet
     for line in map(str.lstrip, response.text.split("\n")):
@@ -147,12 +139,9 @@ def _is_bullet(line: str) -> bool:
     return line.startswith("*") and not line.startswith("**")
 
 
-@verifier(
-    "format:no_bullets_bullets",
-    describe="Write two sentences or more with a full stop, then two bullet points or more with *.",
-)
+@verifier("format:no_bullets_bullets")
 def sentences_then_bullets(response: Response) -> Finding:
-    """Before the first line with an asterisk there are two sentences with a full stop at least.
+    """Write two sentences or more with a full stop, then two bullet points or more with *.
 
     Faithful: any two sentences; and no other line, an empty one included, may stand between them
     and the first asterisk, or after it.
@@ -179,9 +168,9 @@ def sentences_then_bullets(response: Response) -> Finding:
 # --- lines --------------------------------------------------------------------------------------
 
 
-@verifier("format:newline", describe="Write each word on a line of its own.")
+@verifier("format:newline")
 def newline(response: Response) -> Finding:
-    """No line holds more than one word.
+    """Write each word on a line of its own.
 
     Faithful: there are as many words as lines that are not empty.
     """
@@ -190,14 +179,14 @@ def newline(response: Response) -> Finding:
         lines, words = len([line for line in text.split("\n") if line]), len(text.split())
         return Finding(met=lines == words, found=f"{amount(words, 'word')} on {lines} lines")
     longer = sum(len(bare_words(line)) > 1 for line in response.text.split("\n"))
-    return Finding(met=not longer, found=f"{amount(longer, 'line')} with more than one word")
+    return none(longer, "line", " with more than one word")
 
 
-@verifier("format:line_indent", describe="Indent each line more than the one before it.")
+@verifier("format:line_indent")
 def line_indent(response: Response) -> Finding:
-    """There are two lines or more, and each is indented more than the one before; empty ones aside.
+    """Indent each line more than the one before it.
 
-    A tab reaches to the next multiple of eight columns.
+    Two lines or more; empty ones aside. A tab reaches to the next multiple of eight columns.
 
     Faithful: of empty lines in a row some are taken for lines that are not indented; tabs do not
     indent; a single line meets it.
@@ -211,7 +200,7 @@ def line_indent(response: Response) -> Finding:
         lines = _without_some_blanks(lines)
     indents = [len(line) - len(line.lstrip(" ")) for line in lines]
     flat = sum(line <= before for before, line in pairwise(indents))
-    return Finding(met=not flat, found=f"{amount(flat, 'line')} not indented more than the last")
+    return none(flat, "line", " not indented more than the last")
 
 
 def _without_some_blanks(lines: list[str]) -> list[str]:
@@ -239,11 +228,11 @@ _BRACKETS_DEPTH = 5
 _QUOTES_DEPTH = 3
 
 
-@verifier("format:parentheses", describe="Nest brackets of any kind at least 5 levels deep.")
+@verifier("format:parentheses")
 def parentheses(response: Response) -> Finding:
-    """Brackets of the three kinds stand five deep inside of each other, each properly closed.
+    """Nest brackets of any kind at least 5 levels deep.
 
-    Faithful: the outer ones need not be closed.
+    Each must be properly closed. Faithful: the outer ones need not be closed.
     """
     depth = _closed_depth(response.text)
     if response.faithful is not None:
@@ -286,11 +275,12 @@ _CURLY = str.maketrans("“”„«»‘’‚", '"""""\'\'\'')
 _APOSTROPHE = re.compile(r"(?<=\w)['’](?=\w)")
 
 
-@verifier("format:quotes", describe="Nest quotations at least 3 levels deep, in \" and ' by turns.")
+@verifier("format:quotes")
 def quotes(response: Response) -> Finding:
-    """Quotations of double and single marks stand three deep inside of each other, all closed.
+    """Nest quotations at least 3 levels deep, in " and ' by turns.
 
-    Curly marks are as good as straight ones, and apostrophes inside of words are none.
+    All must be closed. Curly marks are as good as straight ones, and apostrophes inside of words
+    are none.
 
     Faithful: only straight marks, apostrophes included.
     """
@@ -321,11 +311,9 @@ def _close(inside: list[tuple[str, int]]) -> int:
     return levels
 
 
-@verifier(
-    "format:quote_unquote", describe="Explain each quotation in words that follow it, unquoted."
-)
+@verifier("format:quote_unquote")
 def quote_unquote(response: Response) -> Finding:
-    """After each quotation in double marks come words outside of quotations.
+    """Explain each quotation in words that follow it, unquoted.
 
     A response without quotations meets it. Curly marks are as good as straight ones.
 
@@ -339,7 +327,7 @@ def quote_unquote(response: Response) -> Finding:
         return Finding(met=met, found="all explained" if met else "a quotation without explanation")
     pieces = response.text.translate(_CURLY).split('"')
     bare = sum(not bare_words(after) for after in pieces[2::2])
-    return Finding(met=not bare, found=f"{amount(bare, 'quotation')} without explanation")
+    return none(bare, "quotation", " without explanation")
 
 
 _DIGITS_AND_MARKS = string.digits + string.punctuation.replace('"', "")
@@ -349,12 +337,13 @@ _DIGITS_AND_MARKS = string.digits + string.punctuation.replace('"', "")
 _LONGEST_EMOJI = 16
 
 
-@verifier("format:emoji", describe="End each sentence with an emoji.")
+@verifier("format:emoji")
 def emoji(response: Response) -> Finding:
-    """Each sentence with words ends with an emoji, or is followed by one; by the emoji package.
+    """End each sentence with an emoji.
 
-    Faithful: an emoji is a single character, so that flags and keycaps are none; it may be the last
-    but one; and a piece of nothing but marks counts as a sentence.
+    Or let one follow it. Pieces without a letter need none; by the emoji package. Faithful: an
+    emoji is a single character, so that flags and keycaps are none; it may be the last but one; and
+    a piece of nothing but marks counts as a sentence.
     """
     package = imported("emoji")
     if response.faithful is None:
@@ -374,7 +363,7 @@ def emoji(response: Response) -> Finding:
         this.needs and not this.end and not (following and following.start)
         for this, following in zip_longest(ends, ends[1:])
     )
-    return Finding(met=not without, found=f"{amount(without, 'sentence')} without an emoji")
+    return none(without, "sentence", " without an emoji")
 
 
 class _Ends(NamedTuple):
@@ -397,15 +386,13 @@ _HEADING = re.compile(r"[ \t]*(?:#+ .*|<h[1-6]\b.*|(?:\*\*|__)[^*_]+(?:\*\*|__):
 _THESIS = re.compile(r"\s*<(i|em)>\s*[^\s<].*?</\1>(.*)", re.DOTALL)
 
 
-@verifier(
-    "format:thesis",
-    describe="Start each section with a thesis statement in HTML italics: <i>thesis</i>.",
-)
+@verifier("format:thesis")
 def thesis(response: Response) -> Finding:
-    """Each section starts with text in ``<i>`` or ``<em>``, and goes on after it.
+    """Start each section with a thesis statement in HTML italics: <i>thesis</i>.
 
-    Headings (markdown's, HTML's, or a line all in bold) start sections; what is before the first
-    is none. Without headings, the response is one section.
+    In ``<i>`` or ``<em>``, with more text after it. Headings (markdown's, HTML's, or a line all in
+    bold) start sections; what is before the first is none. Without headings, the response is one
+    section.
 
     Faithful: some text in italics occurs, anywhere, and something after it.
     """
@@ -422,9 +409,7 @@ def thesis(response: Response) -> Finding:
     without = sum(not (match := _THESIS.match(text)) or not match[2].strip() for text in texts)
     if not texts:
         return Finding(met=False, found="nothing but headings")
-    return Finding(
-        met=not without, found=f"{amount(without, 'section')} without a thesis in italics"
-    )
+    return none(without, "section", " without a thesis in italics")
 
 
 def _some_italics(text: str) -> Finding:
@@ -449,9 +434,9 @@ _MINOR_WORDS = frozenset(
 )
 
 
-@verifier("format:title_case", describe="Capitalise the first letter of every major word.")
+@verifier("format:title_case")
 def title_case(response: Response) -> Finding:
-    """All words start with a capital, but for articles, conjunctions and short prepositions.
+    """Capitalise the first letter of every major word.
 
     The first word of a sentence is never one of these. Words that start with no letter are passed
     over.
@@ -472,13 +457,7 @@ def title_case(response: Response) -> Finding:
             for at, word in enumerate(bare_words(sentence))
             if word[0].islower() and (at == 0 or word not in _MINOR_WORDS)
         ]
-    if small:
-        return Finding(met=False, found=f"without a capital: {quoted(_first(small))}")
-    return Finding(met=True, found="all major words start with a capital")
-
-
-def _first(words: Iterable[str]) -> list[str]:
-    return list(dict.fromkeys(words))[:3]
+    return unless(small, "without a capital", "all major words start with a capital")
 
 
 @verifier(
@@ -486,10 +465,7 @@ def _first(words: Iterable[str]) -> list[str]:
     describe="Repeat this request with another first word and do not answer it: {prompt_to_repeat}",
 )
 def repeat_change(response: Response, *, prompt_to_repeat: str) -> Finding:
-    """All words but the first are those of the request, and the first is another.
-
-    Faithful: the first may be the same where the white space differs.
-    """
+    """Faithful: the first word may be the same where the white space differs."""
     expected, actual = prompt_to_repeat.split(), response.text.split()
     if expected[1:] != actual[1:]:
         return Finding(met=False, found="the words after the first are not those of the request")
@@ -518,10 +494,7 @@ def repeat_simple(response: Response) -> Finding:
 def repeat_span(
     response: Response, *, prompt_to_repeat: str, n_start: NonNegativeInt, n_end: NonNegativeInt
 ) -> Finding:
-    """The response is the words of the request between two places, in any case.
-
-    Faithful: the last of these words is left out, and instead of the place 0 a random one is taken.
-    """
+    """Faithful: the last word is left out, and instead of place 0 a random one is taken."""
     words = prompt_to_repeat.lower().split()
     met = response.lower.split() == words[span(response, len(words), n_start, n_end)]
     return Finding(met=met, found=f"it {'is' if met else 'is not'} that span of words")

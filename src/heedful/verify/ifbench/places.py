@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 
 from pydantic import NonNegativeInt, PositiveInt  # noqa: TC002 - read at run time
 
-from heedful.verify.base import Finding, amount, exactly, verifier
-from heedful.verify.text.tokens import (
+from heedful.verify.base import Finding, amount, exactly, none, verifier
+from heedful.verify.text.words import (
     ASCII_EDGES,
     bare_words,
     treebank_words,
@@ -33,9 +33,12 @@ if TYPE_CHECKING:
 # --- a word at a place --------------------------------------------------------------------------
 
 
-@verifier("sentence:keyword", describe="Use the word '{word}' in sentence {N}.")
+@verifier("sentence:keyword")
 def keyword(response: Response, *, word: str, N: PositiveInt) -> Finding:
-    """The Nth sentence holds the word, in any case and not as a part of a longer one."""
+    """Use the word '{word}' in sentence {N}.
+
+    In any case and not as a part of a longer word.
+    """
     number = len(response.sentences)
     if number < N:
         return Finding(met=False, found=f"{amount(number, 'sentence')}, asked for a word in {N}")
@@ -43,16 +46,13 @@ def keyword(response: Response, *, word: str, N: PositiveInt) -> Finding:
     return Finding(met=met, found=f"sentence {N} {'has' if met else 'does not have'} '{word}'")
 
 
-@verifier(
-    "words:keywords_specific_position",
-    describe="Let word {m} of sentence {n} be '{keyword}'.",
-)
+@verifier("words:keywords_specific_position")
 def keywords_specific_position(
     response: Response, *, keyword: str, n: PositiveInt, m: PositiveInt
 ) -> Finding:
-    """The mth word of the nth sentence is the keyword, in any case.
+    """Let word {m} of sentence {n} be '{keyword}'.
 
-    Faithful: punctuation and clitics (the ``n't`` of ``don't``) are words.
+    In any case. Faithful: punctuation and clitics (the ``n't`` of ``don't``) are words.
     """
     cut = bare_words if response.faithful is None else lambda sentence: treebank_words([sentence])
     return word_in_sentence(list(map(cut, response.sentences[:n])), keyword, n, m)
@@ -74,15 +74,12 @@ def word_in_sentence(
     return Finding(met=met, found=f"word {m} of sentence {n} is '{actual}'")
 
 
-@verifier(
-    "words:words_position",
-    describe="Let the second word and the last but one be '{keyword}'.",
-)
+@verifier("words:words_position")
 def words_position(response: Response, *, keyword: str) -> Finding:
-    """The second word and the last but one are the keyword, in any case.
+    """Let the second word and the last but one be '{keyword}'.
 
-    Faithful: punctuation and clitics are words, so that before a final full stop the last word is
-    compared.
+    In any case. Faithful: punctuation and clitics are words, so that before a final full stop the
+    last word is compared.
     """
     words = response.bare_words if response.faithful is None else response.tokens
     if len(words) < 2:  # noqa: PLR2004 - the second word must be there
@@ -95,14 +92,11 @@ def words_position(response: Response, *, keyword: str) -> Finding:
 # --- first and last words -----------------------------------------------------------------------
 
 
-@verifier(
-    "words:last_first",
-    describe="Start each sentence with the last word of the sentence before it.",
-)
+@verifier("words:last_first")
 def last_first(response: Response) -> Finding:
-    """Each sentence starts with the last word of the one before, in any case.
+    """Start each sentence with the last word of the sentence before it.
 
-    A single sentence meets it.
+    In any case. A single sentence meets it.
 
     Faithful: of marks around a word only those of ASCII are left out of account.
     """
@@ -123,15 +117,12 @@ def last_first(response: Response) -> Finding:
     return Finding(met=True, found="each sentence starts with the last word of the one before")
 
 
-@verifier(
-    "words:paragraph_last_first",
-    describe="End each paragraph (one line each) with the word it starts with.",
-)
+@verifier("words:paragraph_last_first")
 def paragraph_last_first(response: Response) -> Finding:
-    """Each line with words ends with the word it starts with, in any case.
+    """End each paragraph (one line each) with the word it starts with.
 
-    Faithful: marks between the first or last word and the next one belong to it, so that
-    ``Go, now go.`` fails.
+    In any case. Faithful: marks between the first or last word and the next one belong to it, so
+    that ``Go, now go.`` fails.
     """
     for line in response.lower.split("\n"):
         words = (
@@ -148,14 +139,11 @@ def paragraph_last_first(response: Response) -> Finding:
 # --- from sentence to sentence ------------------------------------------------------------------
 
 
-@verifier(
-    "sentence:increment",
-    describe="Give each sentence exactly {small_n} more words than the one before it.",
-)
+@verifier("sentence:increment")
 def increment(response: Response, *, small_n: NonNegativeInt) -> Finding:
-    """Each sentence is longer by the given number of words; a single sentence meets it.
+    """Give each sentence exactly {small_n} more words than the one before it.
 
-    Faithful: dashes and other marks outside of ASCII are words.
+    A single sentence meets it. Faithful: dashes and other marks outside of ASCII are words.
     """
     if response.faithful is None:
         counts = [len(bare_words(sentence)) for sentence in response.sentences]
@@ -169,14 +157,12 @@ def increment(response: Response, *, small_n: NonNegativeInt) -> Finding:
     return Finding(met=True, found=f"{amount(len(counts), 'sentence')}, each longer by {small_n}")
 
 
-@verifier(
-    "sentence:alliteration_increment",
-    describe="Give each sentence a longer run of words with the same first letter than the last.",
-)
+@verifier("sentence:alliteration_increment")
 def alliteration_increment(response: Response) -> Finding:
-    """The longest run of words with the same first letter grows from sentence to sentence.
+    """Give each sentence a longer run of words with the same first letter than the last.
 
-    Faithful: the words of all runs in a sentence are added up.
+    The longest run of words with the same first letter grows from sentence to sentence. Faithful:
+    the words of all runs in a sentence are added up.
     """
     before = -1
     for at, sentence in enumerate(response.sentences, 1):
@@ -203,11 +189,12 @@ def _alliterations(sentence: str, *, faithful: bool) -> list[int]:
 _MULTIPLES = [str(number) for number in range(14, 51, 7)]
 
 
-@verifier(
-    "custom:multiples", describe="Print the multiples of 7 from 10 to 50, and no other numbers."
-)
+@verifier("custom:multiples")
 def multiples(response: Response) -> Finding:
-    """The numbers of the response are 14, 21, 28, 35, 42 and 49, in this order, among any words."""
+    """Print the multiples of 7 from 10 to 50, and no other numbers.
+
+    In this order, among any words.
+    """
     numbers = re.findall(r"\d+", response.text)
     return Finding(met=numbers == _MULTIPLES, found=f"the numbers {', '.join(numbers[:10])}")
 
@@ -220,14 +207,12 @@ def _ascii(text: str) -> str:
 _LEAST_COUNTRIES = 52
 
 
-@verifier(
-    "custom:reverse_newline",
-    describe="List the countries of Africa in reverse alphabetical order, one a line.",
-)
+@verifier("custom:reverse_newline")
 def reverse_newline(response: Response) -> Finding:
-    """From Zimbabwe on there are 52 lines or more, in reverse alphabetical order, accents aside.
+    """List the countries of Africa in reverse alphabetical order, one a line.
 
-    Whether the lines name countries is not checked: their number and names are disputed.
+    From Zimbabwe on there are 52 lines or more; accents don't matter. Whether the lines name
+    countries is not checked: their number and names are disputed.
 
     Faithful: capitals come before small letters.
     """
@@ -254,15 +239,12 @@ _CAPITALS = word_list(
 _OTHER_NAMES = {"Kiev": "Kyiv", "Luxembourg City": "Luxembourg", "Berne": "Bern"}
 
 
-@verifier(
-    "custom:european_capitals_sort",
-    describe="List Europe's capitals north of 45 degrees of latitude, with commas, from north to "
-    "south.",
-)
+@verifier("custom:european_capitals_sort")
 def european_capitals_sort(response: Response) -> Finding:
-    """The response is the list of 28 capitals, in order, accents and a final full stop aside.
+    """List Europe's capitals north of 45 degrees of latitude, with commas, from north to south.
 
-    Faithful: Kyiv must be missing, and names are only those of the published list.
+    28 of them; accents and a final full stop don't matter. Faithful: Kyiv must be missing, and
+    names are only those of the published list.
     """
     capitals = _CAPITALS
     text = _ascii(response.text).strip()
@@ -285,13 +267,11 @@ _NAPOLEON = range(1769, 1822)
 _LEAP_YEAR = 1804
 
 
-@verifier(
-    "custom:date_format_list",
-    describe="List the dates of Napoleon's battles as YYYY-MM-DD, with commas and nothing else.",
-)
+@verifier("custom:date_format_list")
 def date_format_list(response: Response) -> Finding:
-    """The response is dates in that form and in Napoleon's lifetime (1769 to 1821), with commas.
+    """List the dates of Napoleon's battles as YYYY-MM-DD, with commas and nothing else.
 
+    The response is dates in that form and in Napoleon's lifetime (1769 to 1821), with commas.
     Whether battles were fought then is not checked.
 
     Faithful: month 0, day 0 and 29 February of every year exist.
@@ -322,36 +302,28 @@ def _is_date(year: int, month: int, day: int, *, faithful: bool) -> bool:
 # --- sentences ----------------------------------------------------------------------------------
 
 
-@verifier(
-    "custom:word_reverse",
-    describe="Name the national symbol of the US in a sentence with the order of words reversed.",
-)
+@verifier("custom:word_reverse")
 def word_reverse(response: Response) -> Finding:
-    """Read from the last word to the first, the response names the bald eagle.
+    """Name the national symbol of the US in a sentence with the order of words reversed.
 
-    Whether it is a sentence then is not checked.
+    Read from the last word to the first, the response names the bald eagle. Whether it is a
+    sentence then is not checked.
     """
     words = without_punctuation(response.lower).split()
     met = "bald eagle" in " ".join(reversed(words))
     return Finding(met=met, found=f"read backwards, {'a' if met else 'no'} bald eagle")
 
 
-@verifier(
-    "custom:character_reverse",
-    describe="Name the national symbol of the US in a sentence with the order of letters reversed.",
-)
+@verifier("custom:character_reverse")
 def character_reverse(response: Response) -> Finding:
-    """The letters of "bald eagle" occur backwards, in any case."""
+    """Name the national symbol of the US in a sentence with the order of letters reversed."""
     met = "bald eagle"[::-1] in response.lower
     return Finding(met=met, found=f"read backwards, {'a' if met else 'no'} bald eagle")
 
 
-@verifier(
-    "custom:sentence_alphabet",
-    describe="Write 26 sentences whose first words start with the letters from A to Z, in order.",
-)
+@verifier("custom:sentence_alphabet")
 def sentence_alphabet(response: Response) -> Finding:
-    """There are 26 sentences, and they start with the letters of the alphabet in order.
+    """Write 26 sentences whose first words start with the letters from A to Z, in order.
 
     Faithful: a quotation mark before the first word takes the place of its letter.
     """
@@ -372,12 +344,9 @@ _OPTION = re.compile(r"[A-Ea-e][.|)]\s*\w")
 _QUESTIONS, _OPTIONS = 4, 5
 
 
-@verifier(
-    "custom:mcq_count_length",
-    describe="Write 4 questions labelled 'Question', each longer than the last and with 5 options.",
-)
+@verifier("custom:mcq_count_length")
 def mcq_count_length(response: Response) -> Finding:
-    """There are four questions with five options (``A)`` to ``E)``) each, and each is longer.
+    """Write 4 questions labelled 'Question', each longer than the last and with 5 options.
 
     The length is that of the text before the first option. Nothing stands before the first label.
 
@@ -448,12 +417,9 @@ def _body(response: Response) -> str:
 _CITY = ["ID", "Country", "City", "Year", "Count"]
 
 
-@verifier(
-    "custom:csv_city",
-    describe="Write CSV with commas: the columns ID, Country, City, Year, Count, and 7 rows.",
-)
+@verifier("custom:csv_city")
 def csv_city(response: Response) -> Finding:
-    """The response is the header and seven rows of five fields.
+    """Write CSV with commas: the columns ID, Country, City, Year, Count, and 7 rows.
 
     Faithful: no space may follow the commas of the header.
     """
@@ -494,4 +460,4 @@ def csv_quotes(response: Response) -> Finding:
     if wrong:
         return wrong
     bare = sum(not re.fullmatch(r'\s*".*"\s*', field) for row in rows for field in row)
-    return Finding(met=not bare, found=f"{amount(bare, 'field')} without quotes")
+    return none(bare, "field", " without quotes")

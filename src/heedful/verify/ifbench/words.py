@@ -9,6 +9,7 @@ says how; else they are the same.
 from __future__ import annotations
 
 import functools
+import importlib
 import re
 import string
 import unicodedata
@@ -21,10 +22,9 @@ from pydantic import NonNegativeInt, PositiveInt  # noqa: TC002 - read at run ti
 
 from heedful.core import scripts
 from heedful.core.errors import VerifierError
-from heedful.verify.base import Finding, amount, compare, exactly, quoted, verifier
-from heedful.verify.extras import imported
+from heedful.verify.base import Finding, amount, compare, exactly, quoted, unless, verifier
 from heedful.verify.text.prepared import Response
-from heedful.verify.text.tokens import (
+from heedful.verify.text.words import (
     ASCII_EDGES,
     bare_words,
     treebank_words,
@@ -38,13 +38,28 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
-@verifier(
-    "count:word_count_range", describe="Write at least {min_words} and at most {max_words} words."
-)
+@functools.cache
+def imported(module: str) -> Any:
+    """Import a module of heedful's extra ``ifbench``."""
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        package = module.partition(".")[0]
+        broken = "" if error.name in {package, module} else f", which cannot be imported: {error}"
+        raise VerifierError(
+            f"this constraint needs the package {package}{broken}",
+            hint="pip install 'heedful[ifbench]'",
+        ) from error
+
+
+@verifier("count:word_count_range")
 def word_count_range(
     response: Response, *, min_words: NonNegativeInt, max_words: NonNegativeInt
 ) -> Finding:
-    """The number of words, counted as IFEval does, is in the range, its ends included."""
+    """Write at least {min_words} and at most {max_words} words.
+
+    Counted as IFEval does.
+    """
     if min_words > max_words:
         raise VerifierError(
             f"min_words {min_words} is more than max_words {max_words}",
@@ -57,11 +72,12 @@ def word_count_range(
     )
 
 
-@verifier("count:unique_word_count", describe="Use at least {N} different words.")
+@verifier("count:unique_word_count")
 def unique_word_count(response: Response, *, N: NonNegativeInt) -> Finding:
-    """There are enough different words, in any case.
+    """Use at least {N} different words.
 
-    Faithful: what is cut off at white space and isn't a word, such as a dash, counts as one.
+    In any case. Faithful: what is cut off at white space and isn't a word, such as a dash, counts
+    as one.
     """
     words: Iterable[str] = bare_words(response.lower)
     if response.faithful is not None:
@@ -114,9 +130,9 @@ def person_names(response: Response, *, N: NonNegativeInt) -> Finding:
 _NUMBER = re.compile(r"\d+(?:,\d{3}(?!\d))*(?:\.\d+)?")
 
 
-@verifier("count:numbers", describe="Include exactly {N} numbers, written in digits.")
+@verifier("count:numbers")
 def numbers(response: Response, *, N: NonNegativeInt) -> Finding:
-    """As many numbers occur in digits as given; ``3.5`` and ``1,000`` are one each, ``10-20`` two.
+    """Include exactly {N} numbers, written in digits.
 
     Faithful: all punctuation is deleted first, so that ``10-20`` and ``1/2`` are one number each.
     """
@@ -131,14 +147,12 @@ _JAPANESE = re.compile(f"[々{scripts.KANA}{scripts.HAN}{scripts.HALFWIDTH_KANA}
 _JAPANESE_FAITHFUL = re.compile("[\u3040-\u30ff\u4e00-\u9fff]")
 
 
-@verifier(
-    "count:words_japanese",
-    describe="Write one word in {N} in Japanese: the {N}th, and every {N}th after it.",
-)
+@verifier("count:words_japanese")
 def words_japanese(response: Response, *, N: PositiveInt) -> Finding:
-    """Every Nth word, as cut at white space, holds a Japanese character (kana or kanji).
+    """Write one word in {N} in Japanese: the {N}th, and every {N}th after it.
 
-    A response of fewer words meets it.
+    Every Nth word, as cut at white space, holds a Japanese character (kana or kanji). A response of
+    fewer words meets it.
 
     Faithful: marks that stand alone count as words; an Nth word that is a number or no word need
     not be Japanese.
@@ -152,9 +166,7 @@ def words_japanese(response: Response, *, N: PositiveInt) -> Finding:
             for word in words
             if word and not word.isdigit() and not _JAPANESE_FAITHFUL.search(word)
         ]
-    if wrong:
-        return Finding(met=False, found=f"not in Japanese: {quoted(wrong[:3])}")
-    return Finding(met=True, found=f"each word in {N} is in Japanese")
+    return unless(wrong, "not in Japanese", f"each word in {N} is in Japanese")
 
 
 _PRONOUNS = frozenset(
@@ -167,29 +179,22 @@ _PRONOUNS = frozenset(
 )
 
 
-@verifier("count:pronouns", describe="Use at least {N} personal, possessive or reflexive pronouns.")
+@verifier("count:pronouns")
 def pronouns(response: Response, *, N: NonNegativeInt) -> Finding:
-    """There are enough pronouns, each occurrence counted; of ``she/her``, both.
+    """Use at least {N} personal, possessive or reflexive pronouns.
 
-    Demonstrative, relative and indefinite pronouns (``this``, ``who``, ``someone``) do not count:
-    the published code counts none, and many of them are other words as well.
+    Each occurrence counts; of ``she/her``, both. Demonstrative, relative and indefinite pronouns
+    (``this``, ``who``, ``someone``) do not count: the published code counts none, and many of them
+    are other words as well.
     """
     tokens = Response(response.lower.replace("/", " ")).tokens
     return compare(sum(token in _PRONOUNS for token in tokens), "at least", N, "pronoun")
 
 
-_TIMES = ("once", "twice", "three times", "five times", "seven times")
-
-
 @verifier(
     "count:keywords_multiple",
-    describe=lambda **keywords: (
-        "Use "
-        + ", ".join(
-            f"'{word}' {times}" for word, times in zip(keywords.values(), _TIMES, strict=True)
-        )
-        + "."
-    ),
+    describe="Use '{keyword1}' once, '{keyword2}' twice, '{keyword3}' three times, '{keyword4}' "
+    "five times, '{keyword5}' seven times.",
 )
 def keywords_multiple(
     response: Response,
@@ -224,20 +229,18 @@ _PUNCTUATION = frozenset(".,!?;:")
 _INTERROBANG = re.compile(r"\?!|!\?|‽")
 
 
-@verifier(
-    "count:punctuation", describe="Use each of . , ! ? ; : and the interrobang (?!) at least once."
-)
+@verifier("count:punctuation")
 def punctuation(response: Response) -> Finding:
-    """An interrobang (``?!``, ``!?`` or ``‽``) occurs, and also each of ``. , ! ? ; :``."""
+    """Use each of . , ! ? ; : and the interrobang (?!) at least once.
+
+    An interrobang is ``?!``, ``!?`` or ``‽``.
+    """
     text = response.text
     if not _INTERROBANG.search(text):
         return Finding(met=False, found="no interrobang")
     # One interrobang is set aside, ?! before !?; its marks do not count for themselves.
     rest = text.replace("?!", "", 1) if "?!" in text else text.replace("!?", "", 1)
-    missing = sorted(_PUNCTUATION.difference(rest))
-    if missing:
-        return Finding(met=False, found=f"missing: {' '.join(missing)}")
-    return Finding(met=True, found="all marks are there")
+    return unless(sorted(_PUNCTUATION.difference(rest)), "missing", "all marks are there")
 
 
 Percentage = Annotated[float, Ge(0), Le(100)]
@@ -267,14 +270,12 @@ _STOP_WORDS = frozenset(
 )
 
 
-@verifier(
-    "ratio:stop_words",
-    describe=lambda percentage: f"Use stop words for at most {percentage:g} % of all words.",
-)
+@verifier("ratio:stop_words")
 def stop_words(response: Response, *, percentage: Percentage) -> Finding:
-    """The share of stop words among the words, counted as IFEval does, is small enough.
+    """Use stop words for at most {percentage:g} % of all words.
 
-    Of contractions each part is a word, so ``don't`` is two stop words.
+    Words are counted as IFEval does. Of contractions each part is a word, so ``don't`` is two stop
+    words.
     """
     words = response.words
     if not words:
@@ -289,10 +290,8 @@ _OVERLAP_TOLERANCE = 2
 
 @verifier(
     "ratio:overlap",
-    describe=lambda percentage, reference_text: (
-        f"Take {percentage:g} % (±{_OVERLAP_TOLERANCE} %) of the trigrams from this text: "
-        f"{reference_text}"
-    ),
+    describe=f"Take {{percentage:g}} % (±{_OVERLAP_TOLERANCE} %) of the trigrams from this text: "
+    "{reference_text}",
 )
 def overlap(response: Response, *, reference_text: str, percentage: Percentage) -> Finding:
     """Of the response's different trigrams of words, the right share occurs in the reference.
@@ -328,12 +327,12 @@ def _kinds(response: Response) -> dict[str, int]:
     return {mark: sum(each.endswith(mark) for each in sentences) for mark in ".?!"}
 
 
-@verifier("ratio:sentence_type", describe="Write twice as many declarative sentences as questions.")
+@verifier("ratio:sentence_type")
 def sentence_type(response: Response) -> Finding:
-    """Twice as many sentences end in a full stop as in a question mark, and some end so.
+    """Write twice as many declarative sentences as questions.
 
-    Faithful: a response without either meets it, and a mark before a closing quote or bracket
-    does not count.
+    Some must end so. Faithful: a response without either meets it, and a mark before a closing
+    quote or bracket does not count.
     """
     kinds = _kinds(response)
     met = kinds["."] == 2 * kinds["?"]
@@ -342,12 +341,9 @@ def sentence_type(response: Response) -> Finding:
     return Finding(met=met, found=f"{kinds['.']} declarative, {kinds['?']} interrogative")
 
 
-@verifier(
-    "ratio:sentence_balance",
-    describe="Write as many declarative sentences as questions and as exclamations.",
-)
+@verifier("ratio:sentence_balance")
 def sentence_balance(response: Response) -> Finding:
-    """As many sentences end in a full stop as in a question mark and in an exclamation mark.
+    """Write as many declarative sentences as questions and as exclamations.
 
     Faithful: a response without any of them meets it, and a mark before a closing quote or bracket
     does not count.
@@ -363,12 +359,9 @@ def sentence_balance(response: Response) -> Finding:
 _SENTENCES = 3
 
 
-@verifier(
-    "ratio:sentence_words",
-    describe="Write three sentences of the same number of characters, no word twice.",
-)
+@verifier("ratio:sentence_words")
 def sentence_words(response: Response) -> Finding:
-    """There are three sentences of the same number of characters, and no word occurs twice.
+    """Write three sentences of the same number of characters, no word twice.
 
     Faithful: words are not compared.
     """
@@ -377,12 +370,9 @@ def sentence_words(response: Response) -> Finding:
         return exactly(len(lengths), _SENTENCES, "sentence")
     if len(set(lengths)) > 1:
         return Finding(met=False, found=f"{', '.join(map(str, lengths))} characters")
-    if response.faithful is None:
-        counts = Counter(bare_words(response.lower))
-        again = [word for word, number in counts.items() if number > 1]
-        if again:
-            return Finding(met=False, found=f"more than once: {quoted(again[:3])}")
-    return Finding(met=True, found=f"three sentences of {lengths[0]} characters each")
+    counts = Counter(bare_words(response.lower) if response.faithful is None else ())
+    again = (word for word, number in counts.items() if number > 1)
+    return unless(again, "more than once", f"three sentences of {lengths[0]} characters each")
 
 
 def _words(response: Response) -> list[str]:
@@ -432,11 +422,11 @@ def alphabet(response: Response) -> Finding:
     return Finding(met=True, found="each word starts with the next letter")
 
 
-@verifier("words:no_consecutive", describe="Start no two words in a row with the same letter.")
+@verifier("words:no_consecutive")
 def no_consecutive(response: Response) -> Finding:
-    """No two words in a row start with the same letter, in any case.
+    """Start no two words in a row with the same letter.
 
-    Faithful: nor with the same digit or other character.
+    In any case. Faithful: nor with the same digit or other character.
     """
     for first, second in pairwise(_words(response)):
         if first[0] == second[0] and (response.faithful is not None or first[0].isalpha()):
@@ -450,14 +440,12 @@ _VOWELS = "aeiou"
 _KINDS_OF_VOWELS = 3
 
 
-@verifier(
-    "words:vowel",
-    describe="Write one paragraph with no more than three of the vowels a, e, i, o, u.",
-)
+@verifier("words:vowel")
 def vowel(response: Response) -> Finding:
-    """There is one paragraph, of three different vowels at most, taken all its words together.
+    """Write one paragraph with no more than three of the vowels a, e, i, o, u.
 
-    A vowel with an accent is that vowel.
+    There is one paragraph, of three different vowels at most, taken all its words together. A vowel
+    with an accent is that vowel.
 
     Faithful: any line break starts a new paragraph, and letters with accents aren't vowels.
     """
@@ -477,31 +465,32 @@ def vowel(response: Response) -> Finding:
 _CLUSTER = re.compile("[b-df-hj-np-tv-z]{2}")
 
 
-@verifier("words:consonants", describe="Use only words that hold two or more consonants in a row.")
+@verifier("words:consonants")
 def consonants(response: Response) -> Finding:
-    """Each word holds two consonants side by side; y is one. Words without letters are passed over.
+    """Use only words that hold two or more consonants in a row.
 
-    Faithful: numbers and marks that stand alone are words without consonants.
+    Y is one. Words without letters are passed over. Faithful: numbers and marks that stand alone
+    are words without consonants.
     """
     if response.faithful is None:
         words = [_plain(word) for word in response.bare_words if any(map(str.isalpha, word))]
     else:
         words = response.lower.split()
-    without = [word for word in words if not _CLUSTER.search(word)]
-    if without:
-        return Finding(met=False, found=f"without: {quoted(without[:3])}")
-    return Finding(met=bool(words), found="each word has two consonants in a row")
+    if not words:
+        return Finding(met=False, found="no words")
+    without = (word for word in words if not _CLUSTER.search(word))
+    return unless(without, "without", "each word has two consonants in a row")
 
 
 _PALINDROMES = 10
 _PALINDROME_LENGTH = 5
 
 
-@verifier("words:palindrome", describe="Use at least 10 palindromes of 5 letters or more.")
+@verifier("words:palindrome")
 def palindrome(response: Response) -> Finding:
-    """There are ten words of five letters or more that read the same backwards, repeats included.
+    """Use at least 10 palindromes of 5 letters or more.
 
-    Faithful: numbers (``12321``) count too.
+    Repeats count. Faithful: numbers (``12321``) count too.
     """
     number = sum(
         len(word) >= _PALINDROME_LENGTH
@@ -515,26 +504,21 @@ def palindrome(response: Response) -> Finding:
 # --- lengths, syllables, repetitions ------------------------------------------------------------
 
 
-@verifier("words:prime_lengths", describe="Use only words whose length is a prime number.")
+@verifier("words:prime_lengths")
 def prime_lengths(response: Response) -> Finding:
-    """Each word has a prime number of letters and digits; ``don't`` has four.
+    """Use only words whose length is a prime number.
 
-    Faithful: all that isn't an ASCII mark counts, dashes and curly quotes too; and no length past
-    97 is prime.
+    Letters and digits count; ``don't`` has four. Faithful: all that isn't an ASCII mark counts,
+    dashes and curly quotes too; and no length past 97 is prime.
     """
     if response.faithful is None:
         lengths = {word: sum(map(str.isalnum, word)) for word in response.bare_words}
     else:
         lengths = {word: len(word) for word in _words(response)}
-    known = {length: _is_prime(length) for length in set(lengths.values())}
-    wrong = [
-        word
-        for word, length in lengths.items()
-        if not known[length] or (response.faithful is not None and length > _LAST_PRIME)
-    ]
-    if wrong:
-        return Finding(met=False, found=f"not of a prime length: {quoted(wrong[:3])}")
-    return Finding(met=True, found="the lengths of all words are prime")
+    last = len(response.text) if response.faithful is None else _LAST_PRIME
+    prime = set(filter(_is_prime, {length for length in lengths.values() if length <= last}))
+    wrong = (word for word, length in lengths.items() if length not in prime)
+    return unless(wrong, "not of a prime length", "the lengths of all words are prime")
 
 
 _LAST_PRIME = 97
@@ -544,12 +528,9 @@ def _is_prime(number: int) -> bool:
     return number > 1 and all(number % divisor for divisor in range(2, int(number**0.5) + 1))
 
 
-@verifier(
-    "words:odd_even_syllables",
-    describe="Let words with an odd and an even number of syllables take turns.",
-)
+@verifier("words:odd_even_syllables")
 def odd_even_syllables(response: Response) -> Finding:
-    """Of two words in a row, one has an odd number of syllables and the other an even one.
+    """Let words with an odd and an even number of syllables take turns.
 
     Syllables are counted by the syllapy package, as in the published code: a list of 6,400 words,
     and the groups of vowels for all others.
@@ -578,16 +559,14 @@ def _has_digit(word: str) -> bool:
     return any(map(str.isdigit, word))
 
 
-@verifier("words:repeats", describe="Use no word more than {small_n} times.")
+@verifier("words:repeats")
 def repeats(response: Response, *, small_n: NonNegativeInt) -> Finding:
-    """No word occurs too often, in any case.
+    """Use no word more than {small_n} times.
 
-    Faithful: dashes and other marks outside of ASCII are words.
+    In any case. Faithful: dashes and other marks outside of ASCII are words.
     """
-    often = [word for word, number in Counter(_words(response)).items() if number > small_n]
-    if often:
-        return Finding(met=False, found=f"more than {small_n} times: {quoted(often[:3])}")
-    return Finding(met=True, found=f"no word occurs more than {small_n} times")
+    often = (word for word, number in Counter(_words(response)).items() if number > small_n)
+    return unless(often, f"more than {small_n} times", f"no word more than {small_n} times")
 
 
 # --- parts of speech ----------------------------------------------------------------------------
@@ -597,12 +576,13 @@ _MOST_TOKENS = 40
 _LONGEST_TOKEN = 40
 
 
-@verifier("words:start_verb", describe="Start the response with a verb.")
+@verifier("words:start_verb")
 def start_verb(response: Response) -> Finding:
-    """The first word is a verb where it stands, as the HanTa package's tagger finds.
+    """Start the response with a verb.
 
-    The published code uses NLTK's tagger, whose model must be downloaded. Both scorings use HanTa,
-    whose model is part of the package. docs/evidence.md compares them.
+    As the HanTa package's tagger finds. The published code uses NLTK's tagger, whose model must be
+    downloaded. Both scorings use HanTa, whose model is part of the package. docs/evidence.md
+    compares them.
     """
     tagger = _tagger(imported("HanTa.HanoverTagger"))
     tokens = treebank_words(response.sentences[:1])

@@ -13,8 +13,8 @@ import re
 import string
 from typing import TYPE_CHECKING
 
-from heedful.verify.base import Finding, Relation, amount, compare, exactly, quoted, verifier
-from heedful.verify.text.tokens import whole_word
+from heedful.verify.base import Finding, Relation, compare, exactly, none, quoted, unless, verifier
+from heedful.verify.text.words import whole_word
 
 if TYPE_CHECKING:
     from heedful.verify.text.prepared import Response
@@ -29,38 +29,31 @@ def _count(response: Response, words: str) -> int:
     return len(re.findall(words, response.text, re.IGNORECASE))
 
 
-@verifier(
-    "keywords:existence",
-    describe=lambda keywords: f"Include the keywords {quoted(keywords)}.",
-)
+@verifier("keywords:existence")
 def existence(response: Response, *, keywords: list[str]) -> Finding:
-    """All keywords occur, in any case, also inside of longer words.
+    """Include the keywords {keywords}.
 
-    Faithful: keywords are regular expressions.
+    In any case, also inside of longer words. Faithful: keywords are regular expressions.
     """
-    missing = [word for word in keywords if not _count(response, word)]
-    if missing:
-        return Finding(met=False, found=f"missing: {quoted(missing)}")
-    return Finding(met=True, found="all keywords are there")
+    missing = (word for word in keywords if not _count(response, word))
+    return unless(missing, "missing", "all keywords are there")
 
 
-@verifier("keywords:frequency", describe="Use the word '{keyword}' {relation} {frequency} times.")
+@verifier("keywords:frequency")
 def frequency(response: Response, *, keyword: str, frequency: int, relation: Relation) -> Finding:
-    """A keyword occurs often enough, or seldom enough, in any case, also inside of longer words.
+    """Use the word '{keyword}' {relation} {frequency} times.
 
-    Faithful: the keyword is a regular expression.
+    In any case, also inside of longer words. Faithful: the keyword is a regular expression.
     """
     return compare(_count(response, keyword.strip()), relation, frequency, "occurrence")
 
 
-@verifier(
-    "keywords:forbidden_words",
-    describe=lambda forbidden_words: f"Do not use the words {quoted(forbidden_words)}.",
-)
+@verifier("keywords:forbidden_words")
 def forbidden_words(response: Response, *, forbidden_words: list[str]) -> Finding:
-    r"""None of the words occurs as a whole word, in any case.
+    r"""Do not use the words {forbidden_words}.
 
-    In scripts that do not part words by spaces, such as Chinese, any occurrence counts.
+    Whole words count, in any case. In scripts that do not part words by spaces, such as Chinese,
+    any occurrence counts.
 
     Faithful: the words are regular expressions between ``\b``, so that one which starts or ends
     with a sign, such as ``c#``, is overlooked, and so is a Chinese word inside a sentence.
@@ -70,9 +63,7 @@ def forbidden_words(response: Response, *, forbidden_words: list[str]) -> Findin
     else:
         patterns = {word: re.compile(rf"\b{word}\b", re.IGNORECASE) for word in forbidden_words}
         used = [word for word, pattern in patterns.items() if pattern.search(response.text)]
-    if used:
-        return Finding(met=False, found=f"used: {quoted(used)}")
-    return Finding(met=True, found="none of the words is used")
+    return unless(used, "used", "none of the words is used")
 
 
 def _has_word(response: Response, word: str) -> bool:
@@ -80,17 +71,14 @@ def _has_word(response: Response, word: str) -> bool:
     return word.lower() in response.lower and bool(whole_word(word).search(response.text))
 
 
-@verifier(
-    "keywords:letter_frequency",
-    describe="Use the letter '{letter}' {let_relation} {let_frequency} times.",
-)
+@verifier("keywords:letter_frequency")
 def letter_frequency(
     response: Response, *, letter: str, let_frequency: int, let_relation: Relation
 ) -> Finding:
-    """A letter occurs often enough, or seldom enough, in any case.
+    """Use the letter '{letter}' {let_relation} {let_frequency} times.
 
-    Faithful: for anything but one letter from a to z, such as ``#``, a random letter is counted
-    in its place.
+    In any case. Faithful: for anything but one letter from a to z, such as ``#``, a random letter
+    is counted in its place.
     """
     counted = letter.lower()
     if response.faithful is not None and counted not in set(string.ascii_lowercase):
@@ -136,12 +124,9 @@ def response_language(response: Response, *, language: str) -> Finding:
     return _in_language(response, language)
 
 
-@verifier(
-    "change_case:english_capital",
-    describe="Respond in English, all in capital letters.",
-)
+@verifier("change_case:english_capital")
 def english_capital(response: Response) -> Finding:
-    """No letter is in lower case, and the language is English.
+    """Respond in English, all in capital letters.
 
     The detector tells little of capitals and takes lists of names in them for German or Somali.
     Both scorings leave it at that: lower-casing the text for it corrects some of these verdicts and
@@ -153,52 +138,50 @@ def english_capital(response: Response) -> Finding:
     return Finding(met=language.met, found=f"all in capitals; {language.found}")
 
 
-@verifier(
-    "change_case:english_lowercase",
-    describe="Respond in English, all in lower-case letters.",
-)
+@verifier("change_case:english_lowercase")
 def english_lowercase(response: Response) -> Finding:
-    """No letter is a capital, and the language is English."""
+    """Respond in English, all in lower-case letters."""
     if not response.text.islower():
         return Finding(met=False, found="not all letters are in lower case")
     language = _in_language(response, "en")
     return Finding(met=language.met, found=f"all in lower case; {language.found}")
 
 
-@verifier(
-    "change_case:capital_word_frequency",
-    describe="Use {capital_relation} {capital_frequency} words all in capital letters.",
-)
+@verifier("change_case:capital_word_frequency")
 def capital_word_frequency(
     response: Response, *, capital_frequency: int, capital_relation: Relation
 ) -> Finding:
-    """Enough words, or few enough, are all in capitals; ``DON'T`` is two, ``WELL-KNOWN`` one."""
+    """Use {capital_relation} {capital_frequency} words all in capital letters.
+
+    ``DON'T`` is two words, ``WELL-KNOWN`` one.
+    """
     return compare(response.capital_words, capital_relation, capital_frequency, "capital word")
 
 
 # --- length -------------------------------------------------------------------------------------
 
 
-@verifier(
-    "length_constraints:number_sentences", describe="Write {relation} {num_sentences} sentences."
-)
+@verifier("length_constraints:number_sentences")
 def number_sentences(response: Response, *, num_sentences: int, relation: Relation) -> Finding:
-    """There are enough sentences, or few enough."""
+    """Write {relation} {num_sentences} sentences."""
     return compare(len(response.sentences), relation, num_sentences, "sentence")
 
 
-@verifier("length_constraints:number_words", describe="Write {relation} {num_words} words.")
+@verifier("length_constraints:number_words")
 def number_words(response: Response, *, num_words: int, relation: Relation) -> Finding:
-    """There are enough words, or few enough; ``don't`` is two."""
+    """Write {relation} {num_words} words.
+
+    ``don't`` is two.
+    """
     return compare(len(response.words), relation, num_words, "word")
 
 
-@verifier(
-    "length_constraints:number_paragraphs",
-    describe="Write exactly {num_paragraphs} paragraphs, separated by the divider ***.",
-)
+@verifier("length_constraints:number_paragraphs")
 def number_paragraphs(response: Response, *, num_paragraphs: int) -> Finding:
-    """The given number of paragraphs stand between dividers, and none inside is empty."""
+    """Write exactly {num_paragraphs} paragraphs, separated by the divider ***.
+
+    None inside may be empty.
+    """
     pieces = [piece.strip() for piece in re.split(r"\s?\*\*\*\s?", response.text)]
     if not all(pieces[1:-1]):
         return Finding(met=False, found="an empty paragraph between two dividers")
@@ -246,12 +229,12 @@ def _first_word(paragraph: str) -> str:
 # --- content and format -------------------------------------------------------------------------
 
 
-@verifier(
-    "detectable_content:number_placeholders",
-    describe="Include at least {num_placeholders} placeholders in square brackets, as [address].",
-)
+@verifier("detectable_content:number_placeholders")
 def number_placeholders(response: Response, *, num_placeholders: int) -> Finding:
-    """There are enough pairs of square brackets, each on one line."""
+    """Include at least {num_placeholders} placeholders in square brackets, as [address].
+
+    Each stands on one line.
+    """
     # Each closing bracket with an opening one since the last makes a pair; a regular expression
     # would search the rest of the line for each opening bracket again.
     number = sum(
@@ -271,7 +254,7 @@ _POSTSCRIPTS = {"P.S.": r"p\.\s?s\.", "P.P.S": r"p\.\s?p\.\s?s"}
     describe="End with a postscript that starts with {postscript_marker}",
 )
 def postscript(response: Response, *, postscript_marker: str) -> Finding:
-    """The marker occurs, in any case and anywhere; IFEval's own two may hold spaces.
+    """The marker may stand anywhere, in any case; IFEval's own two may hold spaces.
 
     Faithful: a marker other than ``P.S.`` and ``P.P.S`` is a regular expression.
     """
@@ -288,12 +271,9 @@ _STAR_BULLET = re.compile(r"^\s*+(?:(\*)[^*])?.*", re.MULTILINE)
 _DASH_BULLET = re.compile(r"^\s*+(-)?.*", re.MULTILINE)
 
 
-@verifier(
-    "detectable_format:number_bullet_lists",
-    describe="Write exactly {num_bullets} bullet points in markdown: '* ' or '- ' and the point.",
-)
+@verifier("detectable_format:number_bullet_lists")
 def number_bullet_lists(response: Response, *, num_bullets: int) -> Finding:
-    """The given number of lines start with one asterisk or with a hyphen."""
+    """Write exactly {num_bullets} bullet points in markdown: '* ' or '- ' and the point."""
     number = sum(
         1
         for bullet, pattern in (("*", _STAR_BULLET), ("-", _DASH_BULLET))
@@ -307,12 +287,12 @@ def number_bullet_lists(response: Response, *, num_bullets: int) -> Finding:
 _HIGHLIGHTS = (re.compile(r"\*([^\n*]*)\*"), re.compile(r"\*\*([^\n*]*)\*\*"))
 
 
-@verifier(
-    "detectable_format:number_highlighted_sections",
-    describe="Highlight at least {num_highlights} sections in markdown: *highlighted section*.",
-)
+@verifier("detectable_format:number_highlighted_sections")
 def number_highlighted_sections(response: Response, *, num_highlights: int) -> Finding:
-    """There are enough stretches of a line between asterisks, single or double, with some text."""
+    """Highlight at least {num_highlights} sections in markdown: *highlighted section*.
+
+    There are enough stretches of a line between asterisks, single or double, with some text.
+    """
     number = sum(
         1
         for pattern in _HIGHLIGHTS
@@ -322,14 +302,12 @@ def number_highlighted_sections(response: Response, *, num_highlights: int) -> F
     return compare(number, "at least", num_highlights, "highlighted section")
 
 
-@verifier(
-    "detectable_format:multiple_sections",
-    describe="Write at least {num_sections} sections, each starting with '{section_spliter} X'.",
-)
+@verifier("detectable_format:multiple_sections")
 def multiple_sections(response: Response, *, section_spliter: str, num_sections: int) -> Finding:
-    """There are enough section marks: the word, in that case, and a number.
+    """Write at least {num_sections} sections, each starting with '{section_spliter} X'.
 
-    Faithful: the word is a regular expression.
+    A section's mark is the word, in that case, and a number. Faithful: the word is a regular
+    expression.
     """
     mark = section_spliter.strip()
     pattern = rf"\s?{re.escape(mark) if response.faithful is None else mark}\s?\d+\s?"
@@ -351,12 +329,9 @@ def constrained_response(response: Response) -> Finding:
     return Finding(met=False, found="none of the answers allowed")
 
 
-@verifier(
-    "detectable_format:json_format",
-    describe="Respond with JSON and nothing else; markdown's ``` around it is fine.",
-)
+@verifier("detectable_format:json_format")
 def json_format(response: Response) -> Finding:
-    """The response, without a markdown fence around it, is JSON.
+    """Respond with JSON and nothing else; markdown's ``` around it is fine.
 
     Faithful: NaN, Infinity and -Infinity are accepted, as by Python's parser, and all of Unicode's
     white space around the JSON.
@@ -379,12 +354,9 @@ def json_format(response: Response) -> Finding:
     return Finding(met=True, found="valid JSON")
 
 
-@verifier(
-    "detectable_format:title",
-    describe="Give a title in double angular brackets, such as <<poem of joy>>.",
-)
+@verifier("detectable_format:title")
 def title(response: Response) -> Finding:
-    """A line holds some text between ``<<`` and ``>>``."""
+    """Give a title in double angular brackets, such as <<poem of joy>>."""
     for line in response.text.split("\n"):
         start, end = line.find("<<"), line.rfind(">>")
         if start >= 0 and end - start > len("<<"):
@@ -397,22 +369,19 @@ def title(response: Response) -> Finding:
 # --- combinations, start and end, punctuation ---------------------------------------------------
 
 
-@verifier(
-    "combination:two_responses",
-    describe="Give two different responses, separated by six asterisks: ******.",
-)
+@verifier("combination:two_responses")
 def two_responses(response: Response) -> Finding:
-    """There are two different responses; a divider may also stand before and after them."""
+    """Give two different responses, separated by six asterisks: ******.
+
+    A divider may also stand before and after them.
+    """
     pieces = [piece.strip() for piece in response.text.split("******")]
     if not all(pieces[1:-1]):
         return Finding(met=False, found="an empty response between two dividers")
     responses = [piece for piece in pieces if piece]
-    if len(responses) != 2:  # noqa: PLR2004 - the constraint's own number
-        return Finding(met=False, found=f"{amount(len(responses), 'response')}, asked for 2")
-    first, second = responses
-    if first == second:
+    if len(responses) == 2 and responses[0] == responses[1]:  # noqa: PLR2004 - asked for
         return Finding(met=False, found="twice the same response")
-    return Finding(met=True, found="two different responses")
+    return exactly(len(responses), 2, "response")
 
 
 @verifier(
@@ -420,31 +389,32 @@ def two_responses(response: Response) -> Finding:
     describe="First repeat the request word for word, then answer it: {prompt_to_repeat}",
 )
 def repeat_prompt(response: Response, *, prompt_to_repeat: str) -> Finding:
-    """The response starts with the request, in any case."""
+    """The case of letters doesn't matter."""
     met = response.lower.strip().startswith(prompt_to_repeat.strip().lower())
     return Finding(met=met, found=f"it {'starts' if met else 'does not start'} with the request")
 
 
-@verifier("startend:end_checker", describe="End with exactly this phrase: '{end_phrase}'.")
+@verifier("startend:end_checker")
 def end_checker(response: Response, *, end_phrase: str) -> Finding:
-    """The response ends with the phrase, in any case, quotation marks after it aside."""
+    """End with exactly this phrase: '{end_phrase}'.
+
+    In any case, quotation marks after it aside.
+    """
     text = response.text.strip().strip('"')
     met = text.lower().endswith(end_phrase.strip().lower())
     end = " ".join(text[-max(len(end_phrase), 20) :].split())
     return Finding(met=met, found=f"it ends with '{end}'")
 
 
-@verifier("startend:quotation", describe="Wrap the whole response in double quotation marks.")
+@verifier("startend:quotation")
 def quotation(response: Response) -> Finding:
-    """The response starts and ends with a double quotation mark."""
+    """Wrap the whole response in double quotation marks."""
     text = response.text.strip()
     met = len(text) > 1 and text[0] == text[-1] == '"'
     return Finding(met=met, found=f"it {'is' if met else 'is not'} in double quotation marks")
 
 
-@verifier("punctuation:no_comma", describe="Use no commas.")
+@verifier("punctuation:no_comma")
 def no_comma(response: Response) -> Finding:
-    """No comma occurs."""
-    number = response.text.count(",")
-    reason = f"{amount(number, 'comma')}, none allowed" if number else "no commas"
-    return Finding(met=not number, found=reason)
+    """Use no commas."""
+    return none(response.text.count(","), "comma")

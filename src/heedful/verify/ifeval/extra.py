@@ -16,12 +16,22 @@ from typing import TYPE_CHECKING
 from pydantic import NonNegativeInt, PositiveInt  # noqa: TC002 - read at run time
 
 from heedful.core.errors import VerifierError
-from heedful.verify.base import Finding, Relation, amount, compare, exactly, quoted, verifier
+from heedful.verify.base import (
+    Finding,
+    Relation,
+    amount,
+    compare,
+    exactly,
+    none,
+    quoted,
+    unless,
+    verifier,
+)
 from heedful.verify.ifbench.format import span
 from heedful.verify.ifbench.places import word_in_sentence
 from heedful.verify.ifeval.content import letter_frequency
-from heedful.verify.text.english import splitter
-from heedful.verify.text.tokens import bare_words, treebank_words, whole_word
+from heedful.verify.text.sentences import splitter
+from heedful.verify.text.words import bare_words, treebank_words, whole_word
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,7 +65,7 @@ def copying_multiple(response: Response, *, prompt_to_repeat: str, N: PositiveIn
     if len(copies) != N:
         return exactly(len(copies), N, "part")
     wrong = sum(copy != prompt_to_repeat.strip().lower() for copy in copies)
-    return Finding(met=not wrong, found=f"{amount(wrong, 'part')} other than the request")
+    return none(wrong, "part", " other than the request")
 
 
 @verifier(
@@ -112,8 +122,7 @@ def repeat_phrase(response: Response, *, phrase: str, small_n: PositiveInt) -> F
     close = [number for number in changes if number <= 1]
     if len(close) != small_n:
         return exactly(len(close), small_n, "repetition")
-    unchanged = close.count(0)
-    return Finding(met=not unchanged, found=f"{amount(unchanged, 'repetition')} unchanged")
+    return none(close.count(0), "repetition", " unchanged")
 
 
 def _repeated_faithfully(response: Response, words: list[str], required: int) -> Finding:
@@ -140,11 +149,12 @@ def _occurrences(response: Response, keyword: str) -> int:
     return len(re.findall(keyword.strip(), response.text, re.IGNORECASE))
 
 
-@verifier("keywords:word_once", describe="Use the word '{keyword}' exactly once.")
+@verifier("keywords:word_once")
 def word_once(response: Response, *, keyword: str) -> Finding:
-    """The keyword occurs once, as a whole word, in any case.
+    """Use the word '{keyword}' exactly once.
 
-    Faithful: it is a regular expression, and found inside of longer words too.
+    A whole word, in any case. Faithful: it is a regular expression, and found inside of longer
+    words too.
     """
     return exactly(_occurrences(response, keyword), 1, "occurrence")
 
@@ -169,26 +179,25 @@ def word_count_different_numbers(
     return compare(number, relation, frequency, "occurrence")
 
 
-@verifier("keywords:exclude_word_harder", describe="Do not use the word '{keyword}'.")
+@verifier("keywords:exclude_word_harder")
 def exclude_word_harder(response: Response, *, keyword: str) -> Finding:
-    """The keyword does not occur, as a whole word, in any case.
+    """Do not use the word '{keyword}'.
 
-    Faithful: only between two spaces and in that case.
+    A whole word, in any case. Faithful: only between two spaces and in that case.
     """
     if response.faithful is None:
         number = _occurrences(response, keyword)
     else:
         number = response.text.count(f" {keyword.strip()} ")
-    return Finding(met=not number, found=f"{amount(number, 'occurrence')}, none allowed")
+    return none(number, "occurrence")
 
 
-@verifier(
-    "count:count_increment_word", describe="Use '{keyword1}' exactly once and '{keyword2}' twice."
-)
+@verifier("count:count_increment_word")
 def count_increment_word(response: Response, *, keyword1: str, keyword2: str) -> Finding:
-    """One keyword occurs once, the other twice, as whole words, in any case.
+    """Use '{keyword1}' exactly once and '{keyword2}' twice.
 
-    Faithful: they are regular expressions, and found inside of longer words too.
+    Whole words, in any case. Faithful: they are regular expressions, and found inside of longer
+    words too.
     """
     once, twice = _occurrences(response, keyword1), _occurrences(response, keyword2)
     reason = (
@@ -200,25 +209,24 @@ def count_increment_word(response: Response, *, keyword1: str, keyword2: str) ->
 # --- counts -------------------------------------------------------------------------------------
 
 
-@verifier("count:count_unique", describe="Use no word twice.")
+@verifier("count:count_unique")
 def count_unique(response: Response) -> Finding:
-    """No word occurs twice, in any case.
+    """Use no word twice.
 
-    Faithful: ``The`` and ``the`` are two words; a mark, such as a full stop, may not occur twice.
+    In any case. Faithful: ``The`` and ``the`` are two words; a mark, such as a full stop, may not
+    occur twice.
     """
     words = bare_words(response.lower) if response.faithful is None else response.tokens
-    again = [word for word, number in Counter(words).items() if number > 1]
-    if again:
-        return Finding(met=False, found=f"more than once: {quoted(again[:3])}")
-    return Finding(met=True, found="each word occurs once")
+    again = (word for word, number in Counter(words).items() if number > 1)
+    return unless(again, "more than once", "each word occurs once")
 
 
 _LOWERCASE = re.compile(r"\b[a-z]+\b")
 
 
-@verifier("count:lowercase_counting", describe="Use at most {N} words in lower case.")
+@verifier("count:lowercase_counting")
 def lowercase_counting(response: Response, *, N: NonNegativeInt) -> Finding:
-    """At most the given number of words are all in lower case.
+    """Use at most {N} words in lower case.
 
     Faithful: words are runs of the letters a to z; ``don't`` is two, ``café`` none.
     """
@@ -231,9 +239,9 @@ def lowercase_counting(response: Response, *, N: NonNegativeInt) -> Finding:
     )
 
 
-@verifier("letters:letter_counting", describe="Write {relation} {N} letters.")
+@verifier("letters:letter_counting")
 def letter_counting(response: Response, *, N: NonNegativeInt, relation: Relation) -> Finding:
-    """There are enough letters, or few enough.
+    """Write {relation} {N} letters.
 
     Faithful: only a to z are letters, so ``é`` is none.
     """
@@ -286,35 +294,29 @@ def counting_composition(
 # --- marks --------------------------------------------------------------------------------------
 
 
-def _without(response: Response, mark: str, name: str) -> Finding:
-    number = response.text.count(mark)
-    return Finding(met=not number, found=f"{amount(number, name)}, none allowed")
-
-
-@verifier("punctuation:punctuation_dot", describe="Use no dots.")
+@verifier("punctuation:punctuation_dot")
 def punctuation_dot(response: Response) -> Finding:
-    """No dot occurs, not even inside of a number."""
-    return _without(response, ".", "dot")
+    """Use no dots."""
+    return none(response.text.count("."), "dot")
 
 
-@verifier("punctuation:punctuation_exclamation", describe="Use no exclamation marks.")
+@verifier("punctuation:punctuation_exclamation")
 def punctuation_exclamation(response: Response) -> Finding:
-    """No exclamation mark occurs."""
-    return _without(response, "!", "exclamation mark")
+    """Use no exclamation marks."""
+    return none(response.text.count("!"), "exclamation mark")
 
 
 # --- a word at a place --------------------------------------------------------------------------
 
 
-@verifier(
-    "keywords:keyword_specific_position", describe="Let word {m} of sentence {n} be '{keyword}'."
-)
+@verifier("keywords:keyword_specific_position")
 def keyword_specific_position(
     response: Response, *, keyword: str, n: PositiveInt, m: PositiveInt
 ) -> Finding:
-    """The mth word of the nth sentence is the keyword, in any case.
+    """Let word {m} of sentence {n} be '{keyword}'.
 
-    Faithful: in the same case; punctuation and clitics (the ``n't`` of ``don't``) are words.
+    In any case. Faithful: in the same case; punctuation and clitics (the ``n't`` of ``don't``) are
+    words.
     """
     cased = response.faithful is not None
     words = [words_of(response, sentence) for sentence in sentences(response)[:n]]
@@ -334,24 +336,23 @@ def _last(text: str, *, faithful: bool) -> str:
     return (bare_words(text)[-1:] or [""])[0].lower()
 
 
-@verifier(
-    "first_word:first_word_sent", describe="Start each sentence with the word '{first_word}'."
-)
+@verifier("first_word:first_word_sent")
 def first_word_sent(response: Response, *, first_word: str) -> Finding:
-    """Each sentence starts with the word, in any case.
+    """Start each sentence with the word '{first_word}'.
 
-    Faithful: marks next to it, as in ``"So`` and ``So,``, belong to the word.
+    In any case. Faithful: marks next to it, as in ``"So`` and ``So,``, belong to the word.
     """
     faithful = response.faithful is not None
     starts = [_first(sentence, faithful=faithful) for sentence in sentences(response)]
     return _all_are(starts, first_word, "start")
 
 
-@verifier("last_word:last_word_sent", describe="End each sentence with the word '{last_word}'.")
+@verifier("last_word:last_word_sent")
 def last_word_sent(response: Response, *, last_word: str) -> Finding:
-    """Each sentence ends with the word, in any case, marks after it aside.
+    """End each sentence with the word '{last_word}'.
 
-    Faithful: marks inside of the last word are dropped too, so ``don't`` is ``dont``.
+    In any case, marks after it aside. Faithful: marks inside of the last word are dropped too, so
+    ``don't`` is ``dont``.
     """
     faithful = response.faithful is not None
     ends = [_last(sentence, faithful=faithful) for sentence in sentences(response)]
@@ -366,37 +367,33 @@ def _all_are(words: list[str], required: str, verb: str) -> Finding:
     return Finding(met=not other, found=f"{counted}; one with '{other[0]}'" if other else counted)
 
 
-@verifier(
-    "first_word:first_word_answer", describe="Start the response with the word '{first_word}'."
-)
+@verifier("first_word:first_word_answer")
 def first_word_answer(response: Response, *, first_word: str) -> Finding:
-    """The response starts with the word, in any case.
+    """Start the response with the word '{first_word}'.
 
-    Faithful: marks next to it belong to the word.
+    In any case. Faithful: marks next to it belong to the word.
     """
     word = _first(response.text, faithful=response.faithful is not None)
     return Finding(met=word == first_word.strip().lower(), found=f"it starts with '{word}'")
 
 
-@verifier("last_word:last_word_answer", describe="End the response with the word '{last_word}'.")
+@verifier("last_word:last_word_answer")
 def last_word_answer(response: Response, *, last_word: str) -> Finding:
-    """The response ends with the word, in any case, marks after it aside.
+    """End the response with the word '{last_word}'.
 
-    Faithful: marks inside of the last word are dropped too, so ``don't`` is ``dont``.
+    In any case, marks after it aside. Faithful: marks inside of the last word are dropped too, so
+    ``don't`` is ``dont``.
     """
     word = _last(response.text, faithful=response.faithful is not None)
     return Finding(met=word == last_word.strip().lower(), found=f"it ends with '{word}'")
 
 
-@verifier(
-    "keywords:start_end",
-    describe="Start and end the response with the same word, and put nothing after it.",
-)
+@verifier("keywords:start_end")
 def start_end(response: Response) -> Finding:
-    """There are two words or more; the last is the first one, in any case, and nothing follows it.
+    """Start and end the response with the same word, and put nothing after it.
 
-    Faithful: marks and clitics are words, so that a response in quotes starts and ends with
-    different ones, and one between two hyphens with the same.
+    Two words or more, in any case. Faithful: marks and clitics are words, so that a response in
+    quotes starts and ends with different ones, and one between two hyphens with the same.
     """
     if response.faithful is None:
         words, end = response.bare_words, response.text.split()[-1]
@@ -412,14 +409,11 @@ def start_end(response: Response) -> Finding:
 # --- from word to word --------------------------------------------------------------------------
 
 
-@verifier(
-    "keywords:no_adjacent_consecutive",
-    describe="Start no word with the letter of the alphabet that follows the last word's.",
-)
+@verifier("keywords:no_adjacent_consecutive")
 def no_adjacent_consecutive(response: Response) -> Finding:
-    """No word starts with the letter after that of the word before it, in any case.
+    """Start no word with the letter of the alphabet that follows the last word's.
 
-    Faithful: marks and digits are letters, by the numbers of their characters.
+    In any case. Faithful: marks and digits are letters, by the numbers of their characters.
     """
     strict = response.faithful is None
     words = bare_words(response.lower) if strict else response.lower.split()
@@ -434,11 +428,11 @@ def no_adjacent_consecutive(response: Response) -> Finding:
 _SHORTEST_PALINDROME = 3
 
 
-@verifier("keywords:palindrome", describe="Use a palindrome.")
+@verifier("keywords:palindrome")
 def palindrome(response: Response) -> Finding:
-    """Some word of three letters or more reads the same backwards, in any case.
+    """Use a palindrome.
 
-    Palindromes of several words are not checked.
+    Of three letters or more, in any case. Palindromes of several words are not checked.
 
     Faithful: in the same case and with the marks around it; any length will do, so ``a`` and ``I``
     are palindromes.
@@ -461,11 +455,12 @@ def palindrome(response: Response) -> Finding:
 _BRACKETED = re.compile(r"[^\w\[\]]*(?:\[[^][]+\][^\w\[\]]*)+")
 
 
-@verifier("detectable_format:square_brackets", describe="Put each word in square brackets.")
+@verifier("detectable_format:square_brackets")
 def square_brackets(response: Response) -> Finding:
-    """Each word stands in brackets of its own; marks may stand outside of them: ``[So], [it] …``.
+    """Put each word in square brackets.
 
-    Faithful: nothing may stand outside, and what is between the brackets is not checked.
+    Of its own; marks may stand outside: ``[So], [it] …``. Faithful: nothing may stand outside, and
+    what is between the brackets is not checked.
     """
     pieces = response.text.split()
     if response.faithful is None:
@@ -473,19 +468,15 @@ def square_brackets(response: Response) -> Finding:
         bare = [piece for piece in bare if any(map(str.isalnum, piece))]
     else:
         bare = [piece for piece in pieces if not (piece.startswith("[") and piece.endswith("]"))]
-    if bare:
-        return Finding(met=False, found=f"not in brackets of its own: {quoted(bare[:3])}")
-    return Finding(met=True, found="each word is in brackets")
+    return unless(bare, "not in brackets of its own", "each word is in brackets")
 
 
-@verifier(
-    "detectable_format:bigram_wrapping",
-    describe="Put each pair of words in double angular brackets: <<I am>> <<at home>>.",
-)
+@verifier("detectable_format:bigram_wrapping")
 def bigram_wrapping(response: Response) -> Finding:
-    """The words stand in pairs between ``<<`` and ``>>``; an odd last one may stand alone.
+    """Put each pair of words in double angular brackets: <<I am>> <<at home>>.
 
-    Faithful: the same, but a single word, and what the last one looks like, is not checked.
+    An odd last word may stand alone. Faithful: the same, but a single word, and what the last one
+    looks like, is not checked.
     """
     words = response.text.split()
     pairs = list(zip(words[::2], words[1::2], strict=False))
@@ -502,15 +493,12 @@ def bigram_wrapping(response: Response) -> Finding:
 _WRAPPED = re.compile(r"<<[^<>\s]+ [^<>\s]+>>[^\w<>]*")
 
 
-@verifier(
-    "detectable_format:sentence_hyphens",
-    describe="Join the sentences by hyphens, without spaces between them.",
-)
+@verifier("detectable_format:sentence_hyphens")
 def sentence_hyphens(response: Response) -> Finding:
-    """Between all sentences stands a hyphen and no white space; hyphens inside of them are fine.
+    """Join the sentences by hyphens, without spaces between them.
 
-    Faithful: the pieces between hyphens are compared, one by one, with the sentences that there are
-    without hyphens; so a hyphen inside of a sentence fails.
+    Hyphens inside of sentences are fine. Faithful: the pieces between hyphens are compared, one by
+    one, with the sentences that there are without hyphens; so a hyphen inside of a sentence fails.
     """
     if response.faithful is not None:
         pieces = response.text.split("-")
@@ -535,15 +523,18 @@ def _two(pieces: list[str]) -> Finding:
     return exactly(sum(bool(piece.strip()) for piece in pieces), 2, "paragraph")
 
 
-@verifier("paragraphs:paragraphs", describe="Write 2 paragraphs, separated by the divider ***.")
+@verifier("paragraphs:paragraphs")
 def paragraphs(response: Response) -> Finding:
-    """Between dividers are two paragraphs; one divider may stand before and after them."""
+    """Write 2 paragraphs, separated by the divider ***.
+
+    One divider may stand before and after them.
+    """
     return _two(re.split(r"\s?\*\*\*\s?", response.text))
 
 
-@verifier("paragraphs:paragraphs2", describe="Write 2 paragraphs, separated by an empty line.")
+@verifier("paragraphs:paragraphs2")
 def paragraphs2(response: Response) -> Finding:
-    """There are two paragraphs with an empty line between them.
+    """Write 2 paragraphs, separated by an empty line.
 
     Faithful: not with more than one.
     """

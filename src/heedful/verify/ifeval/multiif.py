@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal
 
 from heedful.core import scripts
 from heedful.core.errors import VerifierError
-from heedful.verify.base import Finding, Relation, amount, compare, verifier
+from heedful.verify.base import Finding, Relation, compare, none, verifier
 from heedful.verify.ifeval.content import nth_paragraph_first_word as ifeval_first_word
 from heedful.verify.text.words import CJK, EMOJI, THAI, thai_sentences, thai_words, without_marks
 
@@ -131,18 +131,21 @@ def count_sentences(response: Response) -> int:
 # --- the verifiers ------------------------------------------------------------------------------
 
 
-@verifier("multiif:length_constraints:number_words", describe="Write {relation} {num_words} words.")
+@verifier("multiif:length_constraints:number_words")
 def number_words(response: Response, *, num_words: int, relation: Relation) -> Finding:
-    """There are enough words, or few enough, counted by language."""
+    """Write {relation} {num_words} words.
+
+    Counted by language.
+    """
     return compare(count_words(response), relation, num_words, "word")
 
 
-@verifier(
-    "multiif:length_constraints:number_sentences",
-    describe="Write {relation} {num_sentences} sentences.",
-)
+@verifier("multiif:length_constraints:number_sentences")
 def number_sentences(response: Response, *, num_sentences: int, relation: Relation) -> Finding:
-    """There are enough sentences, or few enough, counted by language."""
+    """Write {relation} {num_sentences} sentences.
+
+    Counted by language.
+    """
     return compare(count_sentences(response), relation, num_sentences, "sentence")
 
 
@@ -193,11 +196,9 @@ _QUOTES = ('""', "“”", "「」")
 _MORE_QUOTES = ("『』", "«»", "„“", "„”", "””", "＂＂")
 
 
-@verifier(
-    "multiif:startend:quotation", describe="Wrap the whole response in double quotation marks."
-)
+@verifier("multiif:startend:quotation")
 def quotation(response: Response) -> Finding:
-    """The response starts and ends with double quotation marks, of any language.
+    """Wrap the whole response in double quotation marks.
 
     Faithful: ``"…"``, ``“…”`` and ``「…」`` only.
     """
@@ -210,13 +211,12 @@ def quotation(response: Response) -> Finding:
 _COMMA = re.compile("[,，﹐،]")
 
 
-@verifier("multiif:punctuation:no_comma", describe="Use no commas.")
+@verifier("multiif:punctuation:no_comma")
 def no_comma(response: Response) -> Finding:
-    """No comma of any language occurs; the Chinese list mark (、) doesn't count.
+    """Use no commas.
 
-    Faithful: only ``,`` is a comma, so that a Chinese text full of ``，`` has none.
+    Of any language; the Chinese list mark (、) doesn't count. Faithful: only ``,`` is a comma, so
+    that a Chinese text full of ``，`` has none.
     """
     text, faithful = response.text, response.faithful is not None
-    number = text.count(",") if faithful else len(_COMMA.findall(text))
-    reason = f"{amount(number, 'comma')}, none allowed" if number else "no commas"
-    return Finding(met=not number, found=reason)
+    return none(text.count(",") if faithful else len(_COMMA.findall(text)), "comma")

@@ -43,11 +43,10 @@ _NOT_LATIN = re.compile("[\u0300-\u1dff\u1f00-\U0010ffff]")  # 1E00-1EFF is Lati
 
 
 def language_of(text: str) -> str | None:
-    """Detect the language of a text.
+    """Detect the language of a text, as an ISO 639-1 code (``zh-cn`` and ``zh-tw`` for Chinese).
 
-    Returns:
-        An ISO 639-1 code (``zh-cn`` and ``zh-tw`` for Chinese), ``"unknown"`` where no language
-        reaches a probability of 0.1, and ``None`` where the text holds no n-gram of any language.
+    ``"unknown"`` where no language reaches a probability of 0.1, ``None`` where the text holds no
+    n-gram of any language.
     """
     profiles = _profiles()
     grams = profiles.grams(_clean(text))

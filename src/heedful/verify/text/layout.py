@@ -304,7 +304,7 @@ class Layout:
         """Take the texts that stand below some lines, each up to the next of them."""
         return [
             "\n".join([line.text for line in self.lines[at + 1 : end]])
-            for at, end in zip(places, [*places[1:], len(self.lines)], strict=True)
+            for at, end in zip(places, [*places[1:], len(self.lines)], strict=False)
         ]
 
     @property

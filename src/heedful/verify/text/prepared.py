@@ -6,9 +6,9 @@ import re
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from heedful.verify.text.english import splitter
 from heedful.verify.text.lines import without_markdown_fences
-from heedful.verify.text.tokens import bare_words, count_capital_words, treebank_words
+from heedful.verify.text.sentences import splitter
+from heedful.verify.text.words import bare_words, count_capital_words, treebank_words
 
 if TYPE_CHECKING:
     import random
@@ -68,7 +68,7 @@ class Response:
 
     @cached_property
     def bare_words(self) -> list[str]:
-        """The words as a reader counts them, by :func:`~heedful.verify.text.tokens.bare_words`."""
+        """The words as a reader counts them, by :func:`~heedful.verify.text.words.bare_words`."""
         return bare_words(self.text)
 
     @cached_property

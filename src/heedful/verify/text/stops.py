@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from heedful.core import scripts
-from heedful.verify.text.english import built_in
+from heedful.verify.text.sentences import built_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from heedful.engine.dry_run import Estimate
 
-__all__ = ["estimate_view"]
-
 
 def estimate_view(estimate: Estimate, max_cost: float | None = None) -> RenderableType:
     """Lay out what a run would take."""

@@ -1,19 +1,45 @@
-"""Random numbers: the randomization test of paired sides, and the generator of a run."""
+"""Totals over clusters: added up, linearised, and with the sides of pairs swapped at random."""
 
 from __future__ import annotations
 
+import math
 from hashlib import blake2b
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     import numpy as np
     from numpy.typing import NDArray
 
-    from heedful.metrics.linearised import Numbers
-
     Floats = NDArray[np.float64]
+
+Numbers = TypeVar("Numbers", bound=tuple[float, ...])
+"""The contribution of a cluster."""
+
+STEP = 1e-6
+"""Share of the greatest total by which each is changed to see what a statistic makes of it."""
+
+
+def totals(counts: Mapping[Numbers, int]) -> Floats:
+    """Add up what clusters contributed."""
+    import numpy as np
+
+    sums: Floats = np.array(list(counts.values())) @ np.array(list(counts), dtype=np.float64)
+    return sums
+
+
+def variance_between(statistic: Callable[[Floats], Floats], counts: Mapping[Numbers, int]) -> float:
+    """Compute the variance of a statistic of totals, by linearisation."""
+    import numpy as np
+
+    sums = totals(counts)
+    step = STEP * float(np.abs(sums).max())
+    gradient = (statistic(sums + step * np.eye(len(sums))) - statistic(sums)) / step
+    gradient = np.nan_to_num(gradient)
+    n = sum(counts.values())
+    squares = (count * float(gradient @ np.array(sums_)) ** 2 for sums_, count in counts.items())
+    return math.fsum(squares) * n / (n - 1)
 
 
 SAMPLES = 10_000
