@@ -55,12 +55,7 @@ STORE_VERSION = 3
 
 
 class EvaluationJob(Job[Sample, Evaluation]):
-    """Judge every sample of a data set.
-
-    Attributes:
-        judge: who judges.
-        about: how the numbers come about; the head of the summary.
-    """
+    """Judge every sample of a data set."""
 
     sendable = True
     assumptions = (

@@ -94,7 +94,6 @@ class Attempts:
         redact: Redactor,
         timeout_s: float,
     ) -> None:
-        """Configure the retries."""
         if max_attempts < 1:
             raise UsageError(f"max_attempts is {max_attempts}", hint="give at least 1")
         self._name = name
