@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from compared import sample
-from heedful import Check, Constraint, Message, Sample, compare, evaluate, meta
+from heedful import Sample, compare, evaluate, meta
 from heedful.analysis.compare.tables import tables as compare_tables
 from heedful.analysis.meta.tables import tables as meta_tables
 from heedful.engine.saved_run import SavedRun
 from heedful.jobs.evaluate_tables import tables as evaluate_tables
 from heedful.pages.report import sections
 from heedful.pages.report.reading import read
-from heedful.pages.report.report import comparison
 from heedful.reporting.notation import COVERAGE, NOTHING
 
 if TYPE_CHECKING:
@@ -111,45 +110,18 @@ def sysbench(draw: random.Random) -> list[Sample]:
     ]
 
 
-def multiif(draw: random.Random) -> list[Sample]:
-    return [
-        Sample(
-            id=f"{talk}:{turn}",
-            conversation=(Message(role="user", content=f"Say {talk} {turn}."),),
-            # As the same checklist must come in every run: what is undecided goes by the turn.
-            checklist=tuple(
-                Constraint(text=f"c {at}", check=Check(id=check))
-                for at, check in enumerate(
-                    ["punctuation:no_comma", "no:such" if talk // 2 % 2 else "punctuation:no_comma"]
-                )
-            ),
-            response=draw.choice(["a", "a", "a, b"]),
-            tags={
-                "benchmark": "multiif",
-                "conversation_id": talk,
-                "turn": turn,
-                "language": ("English", "Hindi")[talk % 2],
-            },
-        )
-        for talk in range(8)
-        for turn in (1, 2, 3)
-    ]
-
-
 KINDS = {
     "plain": plain,
     "sysbench": sysbench,
-    "multiif": multiif,
 }
 
 
 @pytest.fixture(scope="module", params=KINDS)
 def runs(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     folder = tmp_path_factory.mktemp(request.param)
-    judge = "rules" if request.param == "multiif" else "recorded"
     for number, name in enumerate(("a", "b", "c")):
         rows = KINDS[request.param](random.Random(number))
-        evaluate(rows, judge=judge, run=folder / name)
+        evaluate(rows, judge="recorded", run=folder / name)
     return [folder / name for name in ("a", "b", "c")]
 
 
@@ -170,22 +142,6 @@ def test_tables_of_a_comparison(runs: list[Path], number: int, groups: int | Non
                     assert (low, high) == pytest.approx((value, value))
                 else:
                     assert low < high
-
-
-@pytest.mark.parametrize("number", [1, 2, 3])
-def test_tables_of_a_report(runs: list[Path], number: int) -> None:
-    """Two of its tables are a comparison's; the others write ranges."""
-    chosen = runs[:number]
-    if number > 1:
-        laid_out = comparison(chosen, [run.name for run in chosen])
-        assert not list(unexplained(part.table for part in laid_out.parts))
-    opened = [SavedRun.open(run) for run in chosen]
-    readings = [read(each, "r", examples=0) for each in opened]
-    table = sections.metrics(readings).parts[0].table
-    for run in opened:
-        run.close()
-    known = [row for row in table.rows if not any(name in row[0] for name in DECIDED)]
-    assert all(" to " in row[1].split("\n")[0] for row in known)
 
 
 @pytest.mark.parametrize("scoring", ["strict", "faithful"])
