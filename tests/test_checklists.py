@@ -193,15 +193,6 @@ def test_only_spelling_may_differ_and_the_instruction_s_own_words_are_kept(
     assert (None if place is None else turns.text(place)) == found
 
 
-def test_words_that_stand_twice_are_found_where_the_list_has_come_to() -> None:
-    turns = Instruction(["In verse. Then a letter, in verse. In verse, too."])
-    first = turns.find("letter")
-    assert first is not None
-    place = turns.find("in verse", first)
-    assert place is not None
-    assert place.start > first.end
-
-
 PARTS = st.sampled_from(
     ["Use", " ", "no", "\n", "字", "：", ":", "１", "1", "“", "a\u200bb", "ﬁ", ". ", "é"]
 )

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import inspect
 import io
 import subprocess
 import sys
-from importlib import import_module
 from pathlib import Path
-from pkgutil import iter_modules
 from typing import TYPE_CHECKING
 
 import pytest
@@ -17,7 +14,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commands import run
-from heedful import cli
 from heedful.cli import application
 from heedful.cli.commands import COMMANDS, Command, Group
 
@@ -45,14 +41,6 @@ def flags(command: tuple[str, ...]) -> list[str]:
         app = app[word]
     arguments = app.assemble_argument_collection()
     return sorted(name for each in arguments for name in each.names if name.startswith("--"))
-
-
-@pytest.mark.parametrize("module", [each.name for each in iter_modules(cli.__path__)])
-def test_flags_can_be_read_where_they_are_inherited(module: str) -> None:
-    """A class of flags is read with the names of its own module, its parents' fields included."""
-    for value in vars(import_module(f"{cli.__name__}.{module}")).values():
-        if isinstance(value, type) and hasattr(value, "__cyclopts__"):
-            assert inspect.signature(value, eval_str=True).parameters
 
 
 def complaint(*words: object) -> str:

@@ -154,13 +154,6 @@ def test_commands_that_add_to_rows_take_several_files(tmp_path: Path) -> None:
     assert run("respond", *files, "-m", "m", "--dry-run", "--quiet") == 0
 
 
-def test_a_pattern_without_a_match_is_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run("evaluate", tmp_path / "no*.jsonl") == 2
-    assert "no file matches" in capsys.readouterr().err
-
-
 def test_rows_are_read_from_standard_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     piped = "".join(json.dumps(row) + "\n" for row in ROWS).encode()
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(piped)))
@@ -220,28 +213,6 @@ def test_the_last_line_is_the_command_that_asks_a_model(
     assert not capsys.readouterr().out
 
 
-OTHERS = {
-    "a PNG image": b"\x89PNG\r\n\x1a\n\x00\x00",
-    "a JPEG image": b"\xff\xd8\xff\xe0\x00\x10JFIF",
-    "a PDF document": b"%PDF-1.7\n%\xc4\xe5\xf2\xe5",
-    "a SQLite database": b"SQLite format 3\x00\x10\x00",
-    "compressed with zip": b"PK\x03\x04\x14\x00",
-    "compressed with bzip2": b"BZh91AY&SY",
-    "compressed with zstd": b"(\xb5/\xfd\x04X",
-}
-
-
-@pytest.mark.parametrize("name", OTHERS)
-def test_a_file_of_another_kind_is_called_by_its_name(
-    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = tmp_path / "file.jsonl"
-    path.write_bytes(OTHERS[name])
-    assert run("evaluate", path) == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert f"this is {name}" in line
-
-
 @of_a_hundred(20)
 @given(rows=st.integers(1, 9), ends=st.booleans(), taken=st.none() | st.integers(1, 12))
 def test_progress_knows_how_many_rows_there_will_be(
@@ -256,13 +227,6 @@ def test_progress_knows_how_many_rows_there_will_be(
         assert seen[-1].total == seen[-1].done == min(rows, taken or rows)
 
 
-def test_rows_that_are_not_lines_have_no_total(tmp_path: Path) -> None:
-    path = write(tmp_path / "a.jsonl.gz", ROWS)
-    seen: list[Progress] = []
-    evaluate(path, on_progress=seen.append)
-    assert seen[-1].total is None
-
-
 def test_a_notebook_sees_one_line_that_is_written_over(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ipykernel", types.ModuleType("ipykernel"))
     stream = io.StringIO()
@@ -275,12 +239,3 @@ def test_a_notebook_sees_one_line_that_is_written_over(monkeypatch: pytest.Monke
     assert len(second) >= len(first.rstrip())
     assert "\n" not in stream.getvalue()
     assert "\x1b" not in stream.getvalue()
-
-
-def test_a_run_as_input_is_sent_to_the_command_that_judges_again(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    data = write(tmp_path / "a.jsonl", ROWS)
-    assert run("evaluate", data, "-q", "--run", tmp_path / "run") == 0
-    assert run("evaluate", tmp_path / "run") == 2
-    assert "heedful rejudge" in capsys.readouterr().err

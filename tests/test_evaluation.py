@@ -95,26 +95,12 @@ def test_a_run_is_not_resumed_under_another_configuration(tmp_path: Path) -> Non
         evaluate(copy, run=tmp_path / "run")
 
 
-def test_samples_in_memory_need_no_file_and_no_directory() -> None:
-    result = evaluate([sample("1"), sample("2", "One and two."), sample("3", None)])
-    measured = [row.critique.judgments[0] for row in result if row.critique]
-    assert [judgment.status for judgment in measured] == [Status.UNMET, Status.MET, Status.FAILED]
-    assert measured[0].explanation.startswith("1 comma")
-    assert measured[2].explanation == "the row has no response"
-    assert result.directory is None
-
-
 def test_it_works_inside_a_running_event_loop() -> None:
     async def notebook() -> tuple[Any, Any]:
         return evaluate([sample()]).summary, (await evaluate_async([sample()])).summary
 
     first, second = asyncio.run(notebook())
     assert first == second
-
-
-def test_an_unknown_judge_is_refused_with_the_names_there_are() -> None:
-    with pytest.raises(UsageError, match=r"'oracle'.*rules, compiled, recorded"):
-        evaluate([sample()], judge="rules,oracle")
 
 
 class Stubborn:
@@ -307,13 +293,6 @@ def test_lines_of_the_results_are_the_records_as_json(
         result = evaluate([Sample.model_validate(row)], run=folder)
         written = (Path(folder) / "results.jsonl").read_bytes()
     assert written == b"".join(to_json(record) + b"\n" for record in result.records())
-
-
-def test_a_misspelt_scoring_is_refused(tmp_path: Path) -> None:
-    sample = Sample(id="1", response="Hi")
-    with pytest.raises(UsageError, match="fathful"):
-        evaluate([sample], scoring="fathful", run=tmp_path / "run")  # type: ignore[arg-type]
-    assert not (tmp_path / "run").exists()
 
 
 def test_rates_are_plotted_by_one_call(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heedful import Evaluation, UsageError, evaluate
+from heedful import Evaluation, evaluate
 
 ROWS: list[dict[str, Any]] = [
     {
@@ -45,12 +45,6 @@ def test_rows_are_indexed_as_in_a_list(place: Any, evaluation: Evaluation) -> No
             evaluation[place]
     else:
         assert evaluation[place] == expected
-
-
-@pytest.mark.parametrize("place", ["row-1", 1.0, None])
-def test_a_row_is_not_found_by_anything_but_its_place(place: Any, evaluation: Evaluation) -> None:
-    with pytest.raises(UsageError, match="place"):
-        _ = evaluation[place]
 
 
 def test_a_verdict_names_its_constraint(evaluation: Evaluation) -> None:
@@ -97,11 +91,6 @@ def test_datasets_takes_the_table_and_gives_it_back(evaluation: Evaluation) -> N
     assert dataset.num_rows == 10
     mixed = evaluate([{**ROWS[0], "id": str(n), "tags": {"x": x}} for n, x in enumerate([1, "a"])])
     assert mixed.to_dataset("sample")["tags.x"][:] == ["1", "a"]
-
-
-def test_another_table_is_refused(evaluation: Evaluation) -> None:
-    with pytest.raises(UsageError, match="'judgment' or 'sample'"):
-        list(evaluation.table("row"))  # type: ignore[arg-type]
 
 
 class Tags(HTMLParser):

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from heedful import evaluate
 from heedful.core.errors import InputError
 from heedful.data.formats import files, open_source
 from heedful.data.formats.files import records
@@ -171,13 +170,3 @@ def test_a_small_file_that_unpacks_to_gigabytes_is_refused_within_bounded_memory
     assert done.returncode == 2
     assert "longer than" in done.stderr
     assert "Traceback" not in done.stderr
-
-
-@pytest.mark.slow
-def test_line_ends_and_byte_order_marks_of_other_systems_change_nothing(tmp_path: Path) -> None:
-    lines = [json.dumps({**ROW, "id": str(number)}) for number in range(3)]
-    path = tmp_path / "a folder" / "Zeilen \u00fc \u6587 'x'.jsonl"
-    path.parent.mkdir()
-    for mark, end in ((b"", "\n"), (b"", "\r\n"), (b"\xef\xbb\xbf", "\r\n\r\n")):
-        path.write_bytes(mark + "".join(line + end for line in lines).encode())
-        assert evaluate(path, judge="compiled").summary["verdicts"]["met"] == len(lines)

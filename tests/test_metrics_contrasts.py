@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 from compared import only_pair, run
 from heedful.analysis.compare.tables import higher
 from heedful.metrics.contrasts import Contrast, contrast
-from heedful.metrics.proportions import wilson
 from properties import of_a_hundred
 
 if TYPE_CHECKING:
@@ -97,12 +96,6 @@ def test_where_interval_and_test_disagree_the_test_decides() -> None:
     result = compared(small)
     assert result["p"] == pytest.approx(2 / 2**10, abs=0.002)
     assert 0 < ends(result)[0] < 0.01
-
-
-def test_each_side_has_the_interval_of_a_summary() -> None:
-    result = compared(passes(4, 0, 12, 4))
-    assert result["first"]["interval"] == pytest.approx(wilson(16, 20))
-    assert result["second"]["interval"] == pytest.approx(wilson(12, 20))
 
 
 def test_constraints_are_tested_by_swapping_whole_samples(tmp_path: Path) -> None:

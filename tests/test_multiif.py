@@ -15,7 +15,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heedful import evaluate
-from heedful.cli import main
 from heedful.core.errors import InputError, RowError
 from heedful.core.nouns import Check, Constraint, Critique, Judgment, Sample, Status
 from heedful.data import formats
@@ -101,23 +100,6 @@ def test_each_turn_is_a_sample_that_follows_on_the_one_before(tmp_path: Path, na
     assert checks[1]
     assert checks[1].args == {"num_words": 3, "relation": "at least"}
     assert [each.subtype for each in third.checklist] == IDS
-
-
-def test_the_table_shows_turns_across_and_languages_down(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    chinese = answered(key="1:1:zh", language="Chinese")
-    chinese |= {"turn_2_response": "海", "turn_3_response": "海"}
-    path = write(tmp_path / "data.csv", [answered(), chinese])
-    with pytest.raises(SystemExit) as stopped:
-        main(["evaluate", str(path)])
-    assert stopped.value.code == 0
-    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
-    assert ["Chinese", "100.00", "25.00", "16.67", "47.22", "–"] in lines
-    assert ["English", "100.00", "100.00", "33.33", "77.78", "–"] in lines
-    again = evaluate(next(tmp_path.glob("heedful-runs/*/results.jsonl")))
-    assert again.summary["metrics"]["multiif"]["turns"]["value"] == pytest.approx(0.625)
 
 
 def test_parquet_is_read_row_by_row(tmp_path: Path) -> None:
@@ -206,25 +188,6 @@ def test_a_turn_without_response_fails_and_costs_no_other(tmp_path: Path) -> Non
     }  # fmt: skip
     assert failed.summary["metrics"]["multiif"]["turn_1"]["value"] == 1
     assert failed.summary["metrics"]["multiif"]["turns"]["value"] is None
-
-
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        ({"turn_1_prompt": "{"}, "turn_1_prompt is"),
-        ({"turn_2_response": [3]}, "the response of turn 2 is a list, not text"),
-        ({"responses": "Blue."}, "not a list of one response for each turn"),
-        ({"turn_1_prompt": "", "turn_2_prompt": "", "turn_3_prompt": None}, "no turn has a prompt"),
-        ({"messages": [{"role": "user"}]}, "messages[0].content is missing"),
-        ({"turn_index": 2, "responses": "Blue.", "turns": "["}, "turns is"),
-        ({"key": 1.5}, "key is a number (1.5)"),
-    ],
-)
-def test_a_broken_record_is_named(tmp_path: Path, change: dict[str, Any], said: str) -> None:
-    good = record("2:2:en")
-    rows = read(write(tmp_path / "data.jsonl", [record() | change, good]))
-    assert [row.problem is None for row in rows] == [False, True, True, True]
-    assert said in str(rows[0].problem)
 
 
 JSON = st.recursive(

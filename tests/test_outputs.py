@@ -209,23 +209,6 @@ def test_a_pipe_is_written_into_and_stays() -> None:
 
 
 @posix
-@pytest.mark.parametrize("device", ["/dev/zero", "/dev/null"])
-def test_a_device_is_no_input(device: str, capsys: pytest.CaptureFixture[str]) -> None:
-    read = write(Path("in.jsonl"))
-    for words in (
-        f"evaluate {device}",
-        f"respond {device} {MODEL}",
-        f"meta {device}",
-        f"evaluate {read} --responses {device}",
-        f"evaluate {read} {MODEL} --prices {device}",
-        f"evaluate {read} {MODEL} --judge checklist --prompt-file {device}",
-    ):
-        assert commands.run(*words.split(), "-q") == 2
-        said = capsys.readouterr().err
-        assert "device" in said or "regular file" in said
-
-
-@posix
 def test_a_device_is_written_into_and_stays() -> None:
     null = Path("null")
     null.symlink_to(os.devnull)
@@ -234,13 +217,6 @@ def test_a_device_is_written_into_and_stays() -> None:
     assert stat.S_ISCHR(Path(os.devnull).stat().st_mode)
     with replacing(Path(os.devnull)) as part:
         assert part == Path(os.devnull)
-
-
-def test_an_unfinished_part_takes_nobody_s_name() -> None:
-    read = write(Path("out.jsonl.part"))
-    before = read.read_bytes()
-    assert commands.run("evaluate", read, "--judge", "compiled", "-q", "-o", "out.jsonl") == 0
-    assert read.read_bytes() == before
 
 
 def test_what_goes_wrong_leaves_the_old_output_and_no_part() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import shutil
 from typing import TYPE_CHECKING, Any
@@ -205,13 +204,6 @@ def test_gpt_4_s_released_responses_make_the_round_and_score_as_before(
             "prompt_loose": 431,
             "instruction_loose": 714,
         }
-
-
-def test_it_works_inside_a_running_event_loop() -> None:
-    async def notebook() -> Any:
-        return respond([sample("1")], models=ScriptedModel("Hi.")).summary
-
-    assert asyncio.run(notebook())["rows"]["completed"] == 1
 
 
 def test_a_run_over_fewer_rows_is_not_resumed_over_all(tmp_path: Path) -> None:

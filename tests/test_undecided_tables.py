@@ -97,31 +97,11 @@ def plain(draw: random.Random) -> list[Sample]:
     ]
 
 
-def sysbench(draw: random.Random) -> list[Sample]:
-    return [
-        sample(
-            f"{system}-{turn}",
-            said(draw, 5 * system + turn),
-            f"answer {draw.random()}",
-            tags={"benchmark": "sysbench", "system_id": system, "turn": turn},
-        )
-        for system in range(6)
-        for turn in range(1, 6)
-    ]
-
-
-KINDS = {
-    "plain": plain,
-    "sysbench": sysbench,
-}
-
-
-@pytest.fixture(scope="module", params=KINDS)
-def runs(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    folder = tmp_path_factory.mktemp(request.param)
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    folder = tmp_path_factory.mktemp("runs")
     for number, name in enumerate(("a", "b", "c")):
-        rows = KINDS[request.param](random.Random(number))
-        evaluate(rows, judge="recorded", run=folder / name)
+        evaluate(plain(random.Random(number)), judge="recorded", run=folder / name)
     return [folder / name for name in ("a", "b", "c")]
 
 

@@ -61,11 +61,7 @@ NEEDLESS = frozenset({"False", "[]"})
 
 
 class HelpText:
-    """Renders the panels of a help text; the parser calls it for each.
-
-    Attributes:
-        hidden: flags that were left out.
-    """
+    """Renders the panels of a help text; the parser calls it for each."""
 
     def __init__(self, *, everything: bool) -> None:
         """Begin a help text."""

@@ -55,12 +55,7 @@ STORE_VERSION = 3
 
 
 class EvaluationJob(Job[Sample, Evaluation]):
-    """Judge every sample of a data set.
-
-    Attributes:
-        judge: who judges.
-        about: how the numbers come about; the head of the summary.
-    """
+    """Judge every sample of a data set."""
 
     sendable = True
     assumptions = (
@@ -104,6 +99,10 @@ class EvaluationJob(Job[Sample, Evaluation]):
         judging = {"scoring": scoring, "seed": seed, **self.judge.config}
         self._config = {"store": STORE_VERSION, **judging}
         self._requested = self._decided = 0
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave the data behind: another process works on the rows that it is sent."""
+        return {**vars(self), "_data": None, "_counts": None}
 
     def name_input(self) -> None:
         """Name rows in memory by their content, so that a run goes on with the same rows only."""

@@ -57,12 +57,7 @@ TABLES = (".csv", ".tsv", ".parquet", ".xlsx")
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One row of the output, to be made.
-
-    Attributes:
-        sample: the row without what is to be added.
-        make: requests it; an error that it raises makes the row a failed one.
-    """
+    """One row of the output, to be made."""
 
     sample: Sample
     make: Callable[[], Awaitable[Addition]]

@@ -227,11 +227,7 @@ def summarise(
 
 
 class Deciders:
-    """Verdicts by judge, and the calls saved because code reached some of them.
-
-    Attributes:
-        verdicts: verdicts reached, by judge.
-    """
+    """Verdicts by judge, and the calls saved because code reached some of them."""
 
     def __init__(self) -> None:
         self.verdicts: Counter[str] = Counter()

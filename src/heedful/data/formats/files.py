@@ -24,7 +24,15 @@ from pydantic_core import from_json
 from heedful.core.errors import InputError
 from heedful.core.text import amount
 from heedful.data.formats import parquet, xlsx
-from heedful.data.formats.raw import CELL_LIMIT, Record, is_compressed, lost, opened, text_lines
+from heedful.data.formats.raw import (
+    CELL_LIMIT,
+    Record,
+    is_compressed,
+    lost,
+    opened,
+    refuse_twice,
+    text_lines,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -439,12 +447,10 @@ def _header(path: Path, rows: Iterator[list[str]], lines: _Decoded) -> list[str]
         header = [cell.strip() for cell in next(row for row in rows if row)]
     except (csv.Error, StopIteration) as error:
         raise InputError(f"the header row is broken CSV: {error}", where=str(path)) from error
-    twice = sorted({name for name in header if header.count(name) > 1})
     flaw = lines.take_flaw()
-    if flaw is None and twice:
-        flaw = f"the header names {', '.join(map(repr, twice))} more than once"
     if flaw is not None:
         raise InputError(flaw, where=str(path), hint="correct the header row")
+    refuse_twice(path, header)
     return header
 
 

@@ -60,11 +60,7 @@ _MISSING = object()
 
 
 def make(name: str) -> Format:
-    """Make the format of a mapping by its name, which is :data:`PREFIX` and the mapping.
-
-    Raises:
-        UsageError: it isn't one.
-    """
+    """Make the format of a mapping by its name, which is :data:`PREFIX` and the mapping."""
     columns = _columns(name.removeprefix(PREFIX))
     return Format(
         name,

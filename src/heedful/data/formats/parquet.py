@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from heedful.core.errors import InputError
-from heedful.data.formats.raw import UNPACKED, Record, refuse_bomb
+from heedful.data.formats.raw import UNPACKED, Record, plain, refuse_bomb
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,7 +49,7 @@ def _read(batch: Any) -> Iterator[tuple[dict[str, Any], str | None]]:
     problem = f"{batch.nbytes:,} bytes, more than {UNPACKED:,}"
     if batch.nbytes <= UNPACKED:
         try:
-            yield from [(_plain(row), None) for row in batch.to_pylist()]
+            yield from [(plain(row), None) for row in batch.to_pylist()]
         except UnicodeDecodeError as error:
             problem = f"invalid UTF-8: {error}"
         except (ValueError, OverflowError) as error:
@@ -61,12 +60,3 @@ def _read(batch: Any) -> Iterator[tuple[dict[str, Any], str | None]]:
         yield {}, problem
     else:
         yield from chain.from_iterable(_read(batch.slice(at, 1)) for at in range(len(batch)))
-
-
-def _plain(row: dict[str, Any]) -> dict[str, Any]:
-    try:
-        json.dumps(row)
-    except TypeError:
-        plain: dict[str, Any] = json.loads(json.dumps(row, default=str))
-        return plain
-    return row

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import io
+import json
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast
 
 from heedful.core.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
 __all__ = ["Record"]
@@ -27,15 +28,10 @@ RATIO = 200
 
 
 class Record(NamedTuple):
-    """One record of a file, or the reason why it cannot be read.
-
-    Attributes:
-        line: the 1-based line of the file where the record starts; the row, in Parquet.
-        data: the record.
-        problem: why it cannot be read; ``data`` is then empty.
-    """
+    """One record of a file, or the problem why it cannot be read."""
 
     line: int
+    """Where the record starts, from 1; in Parquet and workbooks the row."""
     data: dict[str, Any]
     problem: str | None = None
 
@@ -74,6 +70,24 @@ def text_lines(file: BinaryIO) -> Iterable[bytes]:
         if len(line) == CELL_LIMIT:
             raise OSError(f"a line is longer than {CELL_LIMIT:,} bytes")
         yield line
+
+
+def plain(row: dict[str, Any]) -> dict[str, Any]:
+    """Make text of values that JSON doesn't have, such as dates."""
+    try:
+        json.dumps(row)
+    except TypeError:
+        row = json.loads(json.dumps(row, default=str))
+    return row
+
+
+def refuse_twice(path: Path, header: Sequence[str]) -> None:
+    """Raise if two columns of a table have the same name."""
+    twice = sorted({name for name in header if name and header.count(name) > 1})
+    if twice:
+        names = ", ".join(map(repr, twice))
+        what = f"the header names {names} more than once"
+        raise InputError(what, where=str(path), hint="correct the header row")
 
 
 def lost(line: int) -> str:

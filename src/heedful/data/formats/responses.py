@@ -51,13 +51,10 @@ class _Entry(NamedTuple):
 
 
 class Responses:
-    """The responses of one file, while :func:`opened`.
-
-    Attributes:
-        file: the name of the file whose samples are joined, where there are several.
-    """
+    """The responses of one file, while :func:`opened`."""
 
     file: str = ""
+    """Name of the file whose samples are joined, where there are several."""
 
     def __init__(self, path: Path, database: sqlite3.Connection) -> None:
         self._path = path

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import closing
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 from zipfile import BadZipFile, ZipFile
 
 from heedful.core.errors import InputError
-from heedful.data.formats.raw import UNPACKED, Record, refuse_bomb
+from heedful.data.formats.raw import UNPACKED, Record, plain, refuse_bomb, refuse_twice
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -51,14 +50,16 @@ def rows(path: Path) -> Iterator[Record]:
             closing(load_workbook(file, read_only=True, data_only=True)) as book,
         ):
             lines = enumerate(book.worksheets[0].iter_rows(values_only=True), start=1)
-            header = _header(path, next(lines, (0, ()))[1])
+            first = next(lines, (0, ()))[1]
+            header = ["" if cell is None else str(cell).strip() for cell in first]
+            refuse_twice(path, header)
             for number, cells in lines:
                 size = sum(len(cell) for cell in cells if isinstance(cell, str))
                 if size > UNPACKED:
                     problem = f"{size:,} characters, more than {UNPACKED:,}"
                     yield Record(number, {}, problem)
                 elif any(cell is not None for cell in cells):
-                    yield Record(number, dict(_named(header, cells)))
+                    yield Record(number, plain(dict(_named(header, cells))))
     except InputError:
         raise
     except Exception as error:  # openpyxl lets those of zip, XML and its own readers through
@@ -71,27 +72,4 @@ def _named(header: Sequence[str], cells: Sequence[Any]) -> Iterator[tuple[str, A
     """Yield the cells by their columns' names; one outside the named columns goes by its number."""
     for number, (name, cell) in enumerate(zip_longest(header, cells), start=1):
         if name or cell is not None:
-            yield name or f"column {number}", _plain(cell)
-
-
-def _header(path: Path, cells: Sequence[Any]) -> list[str]:
-    header = ["" if cell is None else str(cell).strip() for cell in cells]
-    twice = sorted({name for name in header if name and header.count(name) > 1})
-    if twice:
-        names = ", ".join(map(repr, twice))
-        raise InputError(
-            f"the header names {names} more than once",
-            where=str(path),
-            hint="correct the header row",
-        )
-    return header
-
-
-def _plain(cell: Any) -> Any:
-    if cell is None:
-        return ""
-    try:
-        json.dumps(cell)
-    except TypeError:
-        return str(cell)
-    return cell
+            yield name or f"column {number}", "" if cell is None else cell

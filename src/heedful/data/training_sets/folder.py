@@ -74,12 +74,9 @@ _OURS = {*_DATA, "dataset_info.json", "README.md", PROMPT_TEXT}
 
 
 class Dataset(NamedTuple):
-    """Place and layout of a data set.
+    """Place and layout of a data set, and its name in the card and in LLaMA-Factory.
 
-    Attributes:
-        folder: new, empty, or with an earlier data set, which is replaced.
-        to: one of :data:`heedful.data.training_sets.LAYOUTS`.
-        name: as the card and LLaMA-Factory call it.
+    The folder is new, empty, or holds an earlier data set, which is replaced.
     """
 
     folder: Path

@@ -21,15 +21,9 @@ __all__ = ["Example"]
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """One example to train on: a prompt, and what to say, or what to prefer to what.
+    """One example to train on: a prompt, and a completion to learn, or one chosen over another.
 
-    Attributes:
-        id: the row's.
-        prompt: the messages that the model is given.
-        completion: what it is to learn; ``None`` in a pair.
-        chosen: what it is to prefer; ``None`` in an example for fine-tuning.
-        rejected: what it is to prefer it to.
-        beside: further columns, for the tools that let them pass.
+    ``beside`` holds further columns, for the tools that let them pass.
     """
 
     id: str

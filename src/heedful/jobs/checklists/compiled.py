@@ -35,14 +35,7 @@ __all__ = [
 
 
 class CompiledRow(NamedTuple):
-    """One constraint of a file, compiled.
-
-    Attributes:
-        sample: the sample's id.
-        position: in its checklist, from 1.
-        constraint: as the file has it.
-        compiled: its check, its measures, and the reason where there is no check.
-    """
+    """One constraint of a file, compiled."""
 
     sample: str
     position: int

@@ -101,18 +101,7 @@ class ChecklistPrompt(Protocol):
 
 
 def make(name: str, *, prompt_file: Path | None = None) -> ChecklistPrompt:
-    """Make a prompt.
-
-    Args:
-        name: ``plain``, our own format, with types and priorities; ``rubric``, questions in the
-            model's words, each with the words of the instruction that it comes from; or
-            ``if_critic``, IF-Critic's published format, with the texts alone.
-        prompt_file: a file whose text replaces that of the prompt. ``{{conversation}}`` is filled
-            in; so are ``{{format}}``, how to reply, and ``{{mark}}``, the mark that fences carry.
-
-    Raises:
-        UsageError: no prompt has this name, or the file isn't a prompt text.
-    """
+    """Make a prompt by its name, one of :data:`NAMES`; a file's text may replace its own."""
     text = None if prompt_file is None else custom(prompt_file, _PLACES, _NEEDED)
     match name:
         case "plain":
@@ -126,12 +115,7 @@ def make(name: str, *, prompt_file: Path | None = None) -> ChecklistPrompt:
 
 @dataclass(frozen=True, slots=True)
 class PlainChecklist:
-    """Tagged blocks; the prompt is Chinese if the last user message is mostly Chinese.
-
-    Attributes:
-        text: a prompt text of the user's own.
-        questions: whether the model asks in its own words, as in a rubric.
-    """
+    """Tagged blocks; the prompt is Chinese if the last user message is mostly Chinese."""
 
     text: str | None = None
     questions: bool = False
@@ -185,11 +169,7 @@ class PlainChecklist:
 
 @dataclass(frozen=True, slots=True)
 class IFCriticChecklist:
-    """IF-Critic's checklist format, in Chinese; the words of the prompt are ours.
-
-    Attributes:
-        text: a prompt text of the user's own.
-    """
+    """IF-Critic's checklist format, in Chinese; the words of the prompt are ours."""
 
     text: str | None = None
 
