@@ -8,22 +8,18 @@ from heedful.core.errors import UndecidedError
 from heedful.verify import Response, check
 from heedful.verify.compiler.compile import compile_constraint
 from plain_chinese import TEXTS as CHINESE
-from plain_chinese_last import TEXTS as CHINESE_LAST
-from plain_chinese_later import TEXTS as CHINESE_LATER
 from plain_english import TEXTS as ENGLISH
 from plain_fresh import EN as FRESH
 from plain_fresh import ZH as FRESH_ZH
 from plain_kinds import TEXTS as KINDS
-from plain_more import TEXTS as MORE
 from plain_traps import TRAPS
 from plain_undecidable import TEXTS as UNDECIDABLE
 from plain_undecidable import TEXTS_ZH as UNDECIDABLE_ZH
 from plain_words import TEXTS as WORDS
 
 CASES = [
-    *(*CHINESE, *CHINESE_LAST, *CHINESE_LATER, *FRESH_ZH),
+    *(*CHINESE, *FRESH_ZH),
     *(*ENGLISH, *FRESH, *KINDS, *WORDS),
-    *((text, "", "") for text in MORE),
 ]
 
 

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adversarial import LIMIT_S, excess, repeated
 from heedful.cli import main
 from heedful.core.errors import VerifierError
 from heedful.core.nouns import Check
@@ -397,24 +396,6 @@ def test_no_verifier_fails_on_any_text(text: str, faithful: bool) -> None:  # no
     for id_ in IDS:
         if id_ not in EXTRA:
             assert readings.read(Check(id=id_, args=USUAL[id_])).strict.met in {True, False}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("scoring", ["strict", "faithful"])
-@pytest.mark.parametrize(
-    "text",
-    ["*", "[", "\n", " \n", "a", '"', "'", "\"a'", "a.", "{a}", "* a\n", "<i>a", "1,", "Question"],
-)
-def test_time_grows_with_the_text_and_no_faster(text: str, scoring: str) -> None:
-    seed = 0 if scoring == "faithful" else None
-
-    def read(long: str) -> None:
-        readings = Readings(f"{long}a", seed=seed)
-        for id_ in IDS:
-            if id_ not in EXTRA:
-                readings.read(Check(id=id_, args=USUAL[id_]))
-
-    assert excess(read, repeated(text), LIMIT_S) is None
 
 
 # --- the stored verdicts ------------------------------------------------------------------------

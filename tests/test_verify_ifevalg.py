@@ -7,7 +7,6 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from adversarial import LIMIT_S, excess, repeated
 from heedful.core.errors import VerifierError
 from heedful.core.nouns import Check
 from heedful.verify import Readings, Response, check, describe
@@ -270,17 +269,3 @@ def test_no_verifier_fails_on_any_text(text: str, faithful: bool) -> None:  # no
     readings = Readings(text, seed=0 if faithful else None)
     for id_ in IDS:
         assert readings.read(Check(id=id_, args=USUAL[id_])).strict.met in {True, False}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("scoring", ["strict", "faithful"])
-@pytest.mark.parametrize("text", ["*", "[", "[a]!!", "<<", "\n", "a", "a-", "we home ", ".-", "# "])
-def test_time_grows_with_the_text_and_no_faster(text: str, scoring: str) -> None:
-    seed = 0 if scoring == "faithful" else None
-
-    def read(long: str) -> None:
-        readings = Readings(f"{long}a", seed=seed)
-        for id_ in IDS:
-            readings.read(Check(id=id_, args=USUAL[id_]))
-
-    assert excess(read, repeated(text), LIMIT_S) is None

@@ -71,15 +71,6 @@ THINGS = {
     "headings": "# Wet\n\nIt fell.\n\n# Cold\n\nIt froze.\n\n# Grey\n\nIt is.",
 }
 WITHOUT = "It fell on us."
-DO_ZH = ["使用{}", "包含{}", "回答要使用{}", "必须有{}"]
-DO_NOT_ZH = ["不要使用{}", "禁止出现{}", "回答不得包含{}", "避免使用{}", "不能有{}", "请勿使用{}"]
-THINGS_ZH = {
-    "表情符号": "今天😀下雨😀了😀。",
-    "感叹号": "下雨！刮风！下雪！",
-    "“下雨”": "下雨，下雨，下雨。",
-    "话题标签": "今天。#雨 #风 #雪",
-    "小标题": "## 雨\n\n冷。\n\n## 风\n\n大。",
-}
 
 
 @SETTINGS
@@ -90,20 +81,6 @@ def test_what_is_asked_for_and_what_is_forbidden_are_opposites(
     for text, wanted in ((do, True), (do_not, False)):
         assert verdict(text.format(thing), THINGS[thing]) in {wanted, None}
         assert verdict(text.format(thing), WITHOUT) in {not wanted, None}
-
-
-@SETTINGS
-@given(st.sampled_from(DO_ZH), st.sampled_from(DO_NOT_ZH), st.sampled_from(sorted(THINGS_ZH)))
-def test_they_are_opposites_in_chinese(do: str, do_not: str, thing: str) -> None:
-    for text, wanted in ((do, True), (do_not, False)):
-        assert verdict(text.format(thing), THINGS_ZH[thing]) in {wanted, None}
-        assert verdict(text.format(thing), "今天很冷") in {not wanted, None}
-
-
-def test_most_of_these_are_decided() -> None:
-    cases = [(text, thing) for text in (*DO, *DO_NOT) for thing in THINGS]
-    found = [verdict(text.format(thing), THINGS[thing]) is not None for text, thing in cases]
-    assert sum(found) > 0.75 * len(cases)
 
 
 # --- each, some, all together ---------------------------------------------------------------------

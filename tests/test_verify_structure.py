@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import unicodedata
-from contextlib import suppress
-from itertools import product
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adversarial import LIMIT_S, excess, repeated
 from heedful.core.errors import UndecidedError, VerifierError
 from heedful.core.nouns import Check
-from heedful.verify import Readings, Response, check, describe
+from heedful.verify import Readings, Response, check
 from heedful.verify.custom.counting import UNITS, Unit, count_units
 from heedful.verify.text.layout import Layout
 
@@ -42,221 +39,123 @@ FIRST = {"part": "sentence", "which": 1}
 CASES: list[tuple[str, dict[str, Any], str, bool | str]] = [
     # Words: one reading has "don't" as one word, another as two.
     ("count", {"unit": "words", "at_most": 2}, "Don't stop.", UNDECIDED),
-    ("count", {"unit": "words", "at_most": 3}, "Don't stop.", True),
     ("count", {"unit": "words", "at_most": 1}, "Don't stop.", False),
-    ("count", {"unit": "words", "at_least": 1}, "下雨了，我们回家。", UNDECIDED),
     # 字: with punctuation six, without five.
     ("count", {"unit": "zi", "at_most": 6}, "今天下雨。", True),
-    ("count", {"unit": "zi", "at_least": 5, "at_most": 5}, "今天下雨了", True),
     ("count", {"unit": "zi", "at_most": 4}, "今天下雨。", UNDECIDED),
-    ("count", {"unit": "zi_without_punctuation", "at_most": 4}, "今天下雨。", True),
     ("count", {"unit": "zi", "at_most": 3}, "今天下雨。", False),
     # A title may or may not be a paragraph.
-    ("count", {"unit": "paragraphs", "at_least": 2, "at_most": 2}, "One.\n\nTwo.", True),
     ("count", {"unit": "paragraphs", "at_least": 2, "at_most": 2}, TITLED, UNDECIDED),
-    ("count", {"unit": "paragraphs", "at_least": 4}, TITLED, False),
     ("count", {"unit": "paragraphs", "at_most": 2}, "一。\n二。", True),
-    ("count", {"unit": "sentences", "at_least": 2, "at_most": 2}, "下雨了。回家吧！", True),
     ("count", {"unit": "sentences", "at_most": 1}, "他说：“走吧！”然后走了。", UNDECIDED),
     # A quotation ends no sentence that goes on; before a capital that stays open.
-    ("count", {"unit": "sentences", "at_most": 1}, '"Stop!" she cried.', True),
     ("count", {"unit": "sentences", "at_most": 1}, "“Stop!” she cried. “Why?”", False),
-    ("count", {"unit": "sentences", "at_least": 2}, "'Stop!' she cried.", False),
     ("count", {"unit": "sentences", "at_least": 2}, '"Stop!" Anna cried.', UNDECIDED),
-    ("count", {"unit": "sentences", "at_most": 1}, '"Stop!" Anna cried.', UNDECIDED),
     ("count", {"unit": "sentences", "at_most": 1}, "She said “Go.” and left.", True),
-    ("count", {"unit": "sentences", "at_least": 2}, "It rains! It snows!", True),
     # What numbers an item is no sentence.
     ("count", {"unit": "sentences", "at_most": 1}, "1. Apples are red.", True),
-    ("count", {"unit": "sentences", "at_most": 1}, "IV. The end came.", True),
     ("count", {"unit": "sentences", "at_most": 1}, "**1.** Apples are red.", True),
-    ("count", {"unit": "sentences", "at_least": 3, "at_most": 3},
-     "1. Apples are red.\n2. Pears are green.\n3. Plums are blue.", True),
     ("count", {"unit": "sentences", "at_least": 3},
      "1. Apples are red. 2. Pears are green.", False),
-    ("starts_with", {"phrases": ["Apples"], **FIRST}, "1. Apples are red.", True),
     # Lines that are wrapped, the first of which could be a title.
     ("count", {"unit": "words", "at_most": 12, "part": "sentence"},
      "This sentence was wrapped by its author after sixty\ncolumns, and so it goes on over two.",
      UNDECIDED),
-    ("count", {"unit": "sentences", "at_least": 2, "at_most": 2},
-     "यह एक वाक्य है। यह दूसरा है।", True),
     # • is no bullet of Markdown, and a table of HTML none of it.
     ("count", {"unit": "markdown_bullet_points", "at_least": 2}, "- a\n- b", True),
-    ("count", {"unit": "markdown_bullet_points", "at_least": 2}, "• a\n• b", UNDECIDED),
     ("count", {"unit": "markdown_tables", "at_least": 1}, "|a|b|\n|-|-|\n|1|2|", True),
-    ("format", {"format": "markdown_table"}, "<table><tr><td>1</td></tr></table>", UNDECIDED),
     ("count", {"unit": "bullet_points", "at_least": 3, "at_most": 3}, "- a\n- b\n* c", True),
-    ("count", {"unit": "bullet_points", "at_least": 3}, "- a\n- b\n1. c", UNDECIDED),
     ("count", {"unit": "bullet_points", "at_least": 1}, "None here.", False),
-    ("count", {"unit": "headings", "at_most": 0}, "Rain fell. It was wet.", True),
     ("count", {"unit": "headings", "at_most": 0}, "# Rain\n\nIt fell.", False),
-    ("count", {"unit": "headings", "at_most": 0}, "**Rain**\n\nIt fell.", UNDECIDED),
     ("count", {"unit": "tables", "at_least": 1}, "|a|b|\n|-|-|\n|1|2|", True),
-    ("count", {"unit": "tables", "at_least": 1}, "a | b", False),
     ("count", {"unit": "code_blocks", "at_least": 1}, "```py\nx\n```", True),
-    ("count", {"unit": "emojis", "at_least": 2}, "👨‍👩‍👧 and 🇫🇷", True),
     ("count", {"unit": "emojis", "at_most": 1}, "👨‍👩‍👧 and 🇫🇷", False),
-    ("count", {"unit": "english_words", "at_most": 0}, "我们用5G上网", UNDECIDED),
     ("count", {"unit": "english_words", "at_most": 0}, "我们 Love 雨", False),
     # An emoji of several code points, and a letter with its mark, are one character to a reader.
-    ("count", {"unit": "characters", "at_most": 1}, "👨‍👩‍👧", UNDECIDED),
     ("count", {"unit": "characters", "at_most": 5}, "👨‍👩‍👧", True),
-    ("count", {"unit": "characters", "at_least": 6}, "👨‍👩‍👧", False),
     ("count", {"unit": "characters_with_spaces", "at_most": 4}, "cafe\u0301", UNDECIDED),
-    ("count", {"unit": "characters_without_spaces", "at_least": 3}, "हिन्दी", UNDECIDED),
     ("count", {"unit": "characters_with_spaces", "at_most": 3}, "a\r\nb", UNDECIDED),
-    ("count", {"unit": "characters", "at_least": 4, "at_most": 4}, "café", True),
     ("count", {"unit": "letters", "at_most": 3}, "हिन्दी", UNDECIDED),
-    ("count", {"unit": "commas", "at_most": 0}, "one，two", False),
     # Parts.
     ("count", {"unit": "words", "at_most": 3, "part": "paragraph"}, "One two.\n\nThree.", True),
-    ("count", {"unit": "words", "at_most": 1, "part": "paragraph"}, "One two.\n\nThree.", False),
     ("count", {"unit": "words", "at_most": 1, "part": "paragraph", "which": -1}, TWO, True),
-    ("count", {"unit": "words", "at_most": 1, "part": "paragraph", "which": 3}, TWO, False),
     ("count", {"unit": "words", "at_most": 9, "part": "title"}, "No title, only text.", UNDECIDED),
     # Of a passage only what holds whatever it is.
-    ("count", {"unit": "words", "at_most": 9, "part": "passage"}, "One two.", True),
     ("count", {"unit": "words", "at_most": 1, "part": "passage"}, "One two.", UNDECIDED),
-    ("count", {"unit": "words", "at_least": 3, "part": "passage"}, "One two.", False),
     # Phrases.
     ("contains", {"phrases": ["rain"]}, "Rain!", True),
-    ("contains", {"phrases": ["rain"]}, "A train.", False),
     ("contains", {"phrases": ["rain"]}, "It rains.", UNDECIDED),
-    ("contains", {"phrases": ["你好！"]}, "啊，你好!", True),
     ("contains", {"phrases": ["露肩装"], "at_least": 2}, "露肩装与**露肩装**", True),
-    ("contains", {"phrases": ["a", "b"], "at_least": 1, "at_most": 1}, "a b b", False),
     ("excludes", {"phrases": ["art"]}, "Start now.", True),
     # Of compounds and accents nobody can say whether they are the word.
-    ("contains", {"phrases": ["plus size"]}, "It is plus-size.", UNDECIDED),
     ("excludes", {"phrases": ["plus size"]}, "It is plus-size.", UNDECIDED),
-    ("excludes", {"phrases": ["e-mail"]}, "Send an email.", UNDECIDED),
     ("contains", {"phrases": ["ice cream"]}, "Icecream!", UNDECIDED),
-    ("contains", {"phrases": ["cat"]}, "It is cat-like.", UNDECIDED),
     ("contains", {"phrases": ["cat"]}, "It is—cat, they say.", True),
-    ("contains", {"phrases": ["cat"], "at_most": 1}, "The cat is cat-like.", UNDECIDED),
     ("excludes", {"phrases": ["na"]}, "It is naïve.", True),
-    ("excludes", {"phrases": ["rain"]}, "The ra\u00adin fell.", False),
     # The body is what stands below a title.
     ("excludes", {"phrases": ["春"], "part": "body"}, "# 春\n\n下雨了。", True),
-    ("excludes", {"phrases": ["春"], "part": "body"}, "春\n\n下雨了。很冷。", UNDECIDED),
     ("excludes", {"phrases": ["春"], "part": "body"}, "# 雨\n\n春天。", False),
     # A 句 of a poem may end in a comma.
-    ("count", {"unit": "verses", "at_least": 4, "at_most": 4}, POEM, True),
     ("count", {"unit": "zi", "at_least": 5, "at_most": 5, "part": "verse"}, POEM, True),
-    ("count", {"unit": "zi", "at_least": 7, "at_most": 7, "part": "verse"}, POEM, False),
     ("count", {"unit": "sentences", "at_most": 2}, POEM, UNDECIDED),
-    ("count", {"unit": "sentences", "at_most": 2}, "今天下雨，很冷，风大，路滑。", True),
     # An item goes on below its first line.
     ("count", {"unit": "words", "at_most": 2, "part": "list_item"}, "- a\n  b c d", UNDECIDED),
-    ("count", {"unit": "words", "at_most": 2, "part": "list_item"}, "- a\n- b\n\nc d e", True),
     ("count", {"unit": "list_items", "at_most": 0}, "- a\n- b", False),
-    ("count", {"unit": "list_items", "at_most": 0}, "1. a\n2. b", False),
     ("excludes", {"phrases": ["art"]}, "Art!", False),
-    ("starts_with", {"phrases": ["Dear"]}, "**Dear** Sir", True),
     ("starts_with", {"phrases": ["Dear"]}, "Dearest", False),
-    ("starts_with", {"phrases": ["Dear"]}, "Sure, here it is:\n\nDear Sir", UNDECIDED),
     ("count", {"unit": "emojis", "at_least": 1, "part": "sentence"}, "下雨了。🌧好吗？😀", True),
-    ("ends_with", {"phrases": ["！"], "part": "sentence"}, "下雨了！🌧好呀！", UNDECIDED),
     ("starts_with", {"phrases": ["Yes", "No"]}, "No, never.", True),
-    ("ends_with", {"phrases": ["谢谢"]}, "就这样，谢谢", True),
     ("ends_with", {"phrases": ["谢谢"]}, "就这样，谢谢！", UNDECIDED),
-    ("ends_with", {"phrases": ["谢谢"]}, "谢谢你的话", False),
     ("ends_with", {"phrases": ["？"]}, "Really?", True),
-    ("contains_any", {"phrases": ["rain", "sun"]}, "The sun.", True),
     ("contains_any", {"phrases": ["rain", "sun"]}, "It rains.", UNDECIDED),
-    ("contains_any", {"phrases": ["rain", "sun"]}, "Fog.", False),
     ("letters", {"letters": ["e"], "at_most": 0}, "A fog.", True),
-    ("letters", {"letters": ["e"], "at_most": 0}, "Early.", False),
     ("letters", {"letters": ["t"], "at_least": 2}, "To it.", True),
-    ("letters", {"letters": ["t"], "at_most": 0}, "# Tea\n\nA fog, and no more.", UNDECIDED),
     ("does_not_start_with", {"phrases": ["Sure"]}, "Rain fell.", True),
-    ("does_not_start_with", {"phrases": ["Sure"]}, "Sure, rain fell.", False),
     ("does_not_start_with", {"phrases": ["Dear"]}, "Here it is:\n\nDear Sir", UNDECIDED),
-    ("does_not_start_with", {"phrases": ["I"], "part": "sentence"}, "We go. I stay.", False),
     ("does_not_end_with", {"phrases": ["?"]}, "Is it so?", False),
-    ("does_not_end_with", {"phrases": ["?"]}, "It is so.", True),
     ("ends_with_emoji", {}, "It rains 🌧", True),
-    ("ends_with_emoji", {}, "It rains 🌧.", UNDECIDED),
     ("ends_with_emoji", {}, "🌧 It rains.", False),
-    ("equals", {"phrases": ["yes", "no"]}, "**Yes**", True),
     ("equals", {"phrases": ["yes", "no"]}, "Yes.", UNDECIDED),
-    ("equals", {"phrases": ["yes", "no"]}, "Yes, it is.", False),
     ("equals", {"phrases": ["祝好"], "part": "line", "which": -1}, "下雨了。\n祝好", True),
     # Questions: one without its mark may count.
-    ("count", {"unit": "questions", "at_least": 1, **FIRST}, "Why? So.", True),
     ("count", {"unit": "questions", "at_least": 1, **FIRST}, "So. Why?", False),
-    ("count", {"unit": "questions", "at_least": 1}, "你知道吗。", UNDECIDED),
     ("count", {"unit": "questions", "at_least": 1}, "下雨了。", False),
     # Points: of prose nobody can tell how many it makes.
-    ("count", {"unit": "points", "at_most": 2, "at_least": 2}, "1. a\n   - b\n2. c", True),
     ("count", {"unit": "points", "at_least": 3}, "1. a\n2. b", False),
-    ("count", {"unit": "points", "at_least": 3}, "Rain, snow and hail, all three.", UNDECIDED),
     ("count", {"unit": "stanzas", "at_least": 2, "at_most": 2}, "a\nb\n\nc\nd", True),
-    ("count", {"unit": "lines", "at_most": 2, "part": "stanza"}, "a\nb\n\nc\nd", True),
     ("count", {"unit": "lines", "at_least": 2, "part": "stanza"}, "a\nb\n\nc", False),
-    ("count", {"unit": "placeholders", "at_least": 1}, "Dear [name],", True),
     ("count", {"unit": "placeholders", "at_least": 1}, "See [it](http://a.b).", UNDECIDED),
-    ("count", {"unit": "highlighted_passages", "at_least": 2}, "*one* and **two**", True),
     ("count", {"unit": "highlighted_passages", "at_least": 2}, "*one*", False),
-    ("count", {"unit": "capital_words", "at_most": 1}, "It is NASA.", True),
     ("count", {"unit": "capital_words", "at_most": 1}, "I saw NASA.", UNDECIDED),
-    ("count", {"unit": "capital_words", "at_most": 1}, "NASA AND ESA", False),
     # What sets text apart.
     ("table", {"columns": 2}, "|a|b|\n|-|-|\n|1|2|", True),
-    ("table", {"columns": 3}, "|a|b|\n|-|-|\n|1|2|", False),
     ("table", {"columns": 3}, "<table><tr></tr></table>", UNDECIDED),
-    ("table", {"rows": 1}, "|a|b|\n|-|-|\n|1|2|", True),
     ("table", {"rows": 2}, "|a|b|\n|-|-|\n|1|2|", UNDECIDED),
-    ("table", {"headers": ["b", "A"]}, "|a|b|\n|-|-|\n|1|2|", UNDECIDED),
     ("table", {"headers": ["a", "B"]}, "|a|b|\n|-|-|\n|1|2|", True),
-    ("table", {"headers": ["c"]}, "|a|b|\n|-|-|\n|1|2|", False),
     ("table", {"columns": 2}, "No table.", False),
-    ("wrapped", {"marks": ["<<", ">>"], "part": "title"}, "<<Rain>>\n\nIt fell.", True),
     ("wrapped", {"marks": ["<<", ">>"], "part": "title"}, "# Rain\n\nIt fell.", False),
-    ("wrapped", {"marks": ["<<", ">>"], "part": "title"}, "<<A>> and <<B>>\n\nC.", UNDECIDED),
     ("wrapped", {"marks": ["【", "】"], "part": "title"}, "【雨】与雪\n\n下了。", UNDECIDED),
-    ("emphasis", {"style": "bold"}, "**Rain**\n\nIt fell.", True),
     ("emphasis", {"style": "bold"}, "# Rain\n\nIt fell.", UNDECIDED),
-    ("emphasis", {"style": "bold"}, "Rain\n\nIt fell.", False),
     ("emphasis", {"style": "italic"}, "# *Rain*\n\nIt fell.", True),
-    ("emphasis", {"style": "italic"}, "**Rain**\n\nIt fell.", UNDECIDED),
     ("postscript", {}, "It rains.\n\nP.S. Take care.", True),
-    ("postscript", {}, "It rains.\n\nPS: Take care.", UNDECIDED),
     ("postscript", {}, "It rains.", False),
     # Forms.
-    ("json", {}, '```json\n{"a": 1}\n```', True),
     ("json", {}, 'Here: {"a": 1}', UNDECIDED),
-    ("json", {}, "nothing", False),
     # RFC 8259 knows no NaN and no Infinity, but numbers of any size.
     ("json", {}, '{"price": NaN}', False),
-    ("json", {}, "[1, Infinity]", False),
     ("json", {}, '```json\n{"a": [-Infinity]}\n```', False),
-    ("json", {}, 'Here: {"a": NaN}', False),
     ("json", {}, '{"a": "NaN"}', True),
-    ("json", {}, '{"a": 1e400}', True),
     ("json", {}, '{"a": ' + "9" * 5000 + "}", True),
-    ("json", {}, "[" * 100_000 + "]" * 100_000, UNDECIDED),
     ("json", {"keys": ["a"]}, '[{"a": 1}, {"a": 2}]', True),
-    ("json", {"keys": ["b"]}, '{"a": {"b": 2}}', UNDECIDED),
     ("json", {"keys": ["b"]}, '{"a": 1}', False),
-    ("json", {"schema": {"required": ["b"]}}, '{"a": 1}', False),
     ("format", {"format": "markdown"}, "# Hi\n\nText.", True),
-    ("format", {"format": "plain_text"}, "# Hi\n\nText.", False),
     ("format", {"format": "numbered_list"}, "1. a\n2. b", True),
-    ("format", {"format": "list"}, "Nothing.", False),
     ("format", {"format": "quoted"}, "“Hi.”", True),
-    ("format", {"format": "html"}, "<p>Hi</p>", True),
     ("format", {"format": "latex"}, "so $x^2$", True),
-    ("format", {"format": "points"}, "一段话而已。", False),
     ("language", {"language": "zh"}, "今天下雨了。", True),
-    ("language", {"language": "en"}, "今天下雨了。", False),
     ("language", {"language": "en"}, ENGLISH, True),
-    ("language", {"language": "fr"}, "Hello.", UNDECIDED),
     ("language", {"language": "ja"}, JAPANESE, True),
-    ("case", {"case": "upper"}, "ALL OF IT", True),
     ("case", {"case": "upper"}, "All of it", False),
-    ("case", {"case": "lower"}, "1234", UNDECIDED),
     ("case", {"case": "title", "part": "title"}, "# The Rain in Spain\n\nIt fell.", UNDECIDED),
 ]  # fmt: skip
 
@@ -264,13 +163,6 @@ CASES: list[tuple[str, dict[str, Any], str, bool | str]] = [
 @pytest.mark.parametrize(("id_", "args", "text", "expected"), CASES)
 def test_verdicts(id_: str, args: dict[str, Any], text: str, *, expected: bool | str) -> None:
     assert verdict(id_, text, **args) == expected
-
-
-@pytest.mark.parametrize(("id_", "args"), [case[:2] for case in CASES])
-def test_each_check_is_described_in_words(id_: str, args: dict[str, Any]) -> None:
-    words = describe(Check(id=f"heedful:{id_}", args=args))
-    assert words[0].isupper()
-    assert "{" not in words.replace(str(args.get("schema")), "").replace('{"', "")
 
 
 def test_a_finding_says_what_was_found_and_where() -> None:
@@ -475,63 +367,10 @@ def test_no_text_breaks_a_verifier(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "See Fig. 3 for details.",
-        "My rank is No. 1 here.",
-        "Compare cats vs. dogs, etc. and others.",
-        "See Sec. 2 and Ch. 4.",
-        "See p. 5 and pp. 6-7.",
-        "Smith et al. 2020 found it.",
-        "Smith et al. (2020) found it.",
-        "It opens at approx. 5 today.",
-        "Use it at home, e.g. in bed.",
-        "See Vol. II of it (Figs. 1-2).",
-    ],
-)
-def test_a_stop_that_may_be_an_abbreviations_ends_no_sentence_for_sure(text: str) -> None:
-    assert verdict("count", text, unit="sentences", at_least=1, at_most=1) in {True, UNDECIDED}
-    assert verdict("count", f"It rains. {text}", unit="sentences", at_most=1) is False
-    assert verdict("count", text, unit="sentences", at_least=4) is False
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
         "He said no. They left.",
-        "I ate a fig. It was good.",
         "He came in. Bob left.",
         "It is art. You?",
     ],
 )
 def test_a_word_that_may_be_an_abbreviation_ends_a_sentence_before_a_new_one(text: str) -> None:
     assert verdict("count", text, unit="sentences", at_least=2, at_most=2) is True
-
-
-def test_hostile_texts_take_time_linear_in_their_length() -> None:
-    units: tuple[Unit, ...] = ("tables", "list_items", "bold_passages", "sentences", "emojis")
-    for piece, unit in product(["|", "- ", "*", "“", "1."], units):
-
-        def count(text: str, unit: Unit = unit) -> None:
-            count_units(Layout(text), unit)
-
-        assert excess(count, repeated(piece), LIMIT_S) is None, (piece, unit)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("id_", "args"),
-    [
-        *(
-            ("count", {"unit": unit, "at_least": 1})
-            for unit in ("numbers", "contractions", "italic_passages", "different_emojis")
-        ),
-        ("each_word", {}),
-        ("separated", {}),
-    ],
-)
-def test_these_checks_take_time_linear_in_hostile_texts(id_: str, args: dict[str, Any]) -> None:
-    def judge(text: str) -> None:
-        with suppress(UndecidedError):
-            check(Check(id=f"heedful:{id_}", args=args), Response(text))
-
-    for piece in ("_", "*", "a'", "1.", "a*", "雨", "rain-", "\n1", "<i>", "👍", "x "):
-        assert excess(judge, repeated(piece), LIMIT_S) is None, piece

@@ -14,7 +14,7 @@ import world
 from experts import CONCLUDED, worded
 from heedful import Constraint, Judgment, Sample, Status
 from heedful.critic.training import SftSettings, train_sft
-from heedful.judges.prompts import Plain
+from heedful.judges.prompts.plain import Plain
 from tiny import save_random_model
 
 if TYPE_CHECKING:

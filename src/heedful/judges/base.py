@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
+
+from heedful.core.nouns import Critique
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from typing import Any
 
-    from heedful.core.nouns import Constraint, Critique, Sample
+    from heedful.core.nouns import Constraint, Judgment, Sample
+
 CODE = ("rules", "compiled")
 """The judges that are code: their verdicts may be taken for right."""
 
@@ -51,6 +53,20 @@ class Measure(Protocol):
     def __call__(self, sample: Sample, constraint: Constraint) -> str | None:
         """Return the count, such as "the response has 412 words"; ``None`` for nothing."""
         ...
+
+
+def merged(parts: Sequence[Critique], judgments: Sequence[Judgment]) -> Critique:
+    """Merge critiques of parts of one checklist."""
+    texts = [part.text for part in parts if part.text is not None]
+    declared: dict[str, Any] = {}
+    for part in parts:
+        declared |= part.declared
+    return Critique(
+        judgments=tuple(judgments),
+        text="\n\n".join(texts) if texts else None,
+        declared=declared,
+        expenses=tuple(expense for part in parts for expense in part.expenses),
+    )
 
 
 def facts(

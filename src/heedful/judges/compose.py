@@ -28,7 +28,6 @@ class Cascade:
     """
 
     def __init__(self, *judges: Judge) -> None:
-        """Compose judges."""
         self.judges = _checked("Cascade", judges)
 
     @property
@@ -74,7 +73,6 @@ class Panel:
     """
 
     def __init__(self, *judges: Judge, min_confidence: float = 0.0) -> None:
-        """Compose judges."""
         self.judges = _checked("Panel", judges)
         self.min_confidence = min_confidence
 
@@ -170,7 +168,6 @@ class Consistent:
     """
 
     def __init__(self, judge: Judge) -> None:
-        """Watch over a judge."""
         self.watched = judge
         self._code = Cascade(Rules(), Compiled())
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from graphlib import TopologicalSorter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from heedful.core.nouns import Critique, Judgment, Status
 from heedful.core.reasoning import NO_ANSWER, has_no_answer
 from heedful.engine.dry_run import is_dry_run
+from heedful.judges.base import merged
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from heedful.core.nouns import Constraint, Expense, Sample, Scoring
+    from heedful.core.nouns import Constraint, Sample, Scoring
     from heedful.judges.base import Judge
 
 __all__ = ["DEPENDENCY", "judge_in_order"]
@@ -57,7 +58,7 @@ async def judge_in_order(
             part = await judge.judge(sample, open_now)
             judgments |= dict(zip(open_now, part.judgments, strict=True))
             parts.append(part)
-    return _together(parts, [judgments[at] for at in positions])
+    return merged(parts, [judgments[at] for at in positions])
 
 
 def _asks_all(sample: Sample) -> bool:
@@ -117,19 +118,3 @@ def _follows(parents: Sequence[int], judgments: Mapping[int, Judgment]) -> Judgm
                 reason = f"not asked: it depends on constraint {number}, which is {status}"
                 return Judgment(status=status, explanation=reason, judge=DEPENDENCY)
     return None
-
-
-def _together(parts: Sequence[Critique], judgments: Sequence[Judgment]) -> Critique:
-    """Merge the critiques of several rounds."""
-    texts = [part.text for part in parts if part.text is not None]
-    declared: dict[str, Any] = {}
-    expenses: list[Expense] = []
-    for part in parts:
-        declared |= part.declared
-        expenses += part.expenses
-    return Critique(
-        judgments=tuple(judgments),
-        text="\n\n".join(texts) if texts else None,
-        declared=declared,
-        expenses=tuple(expenses),
-    )

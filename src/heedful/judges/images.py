@@ -36,7 +36,6 @@ class WithImages:
     """Shows a judge the image files of one folder."""
 
     def __init__(self, judge: Judge, folder: Path) -> None:
-        """Name the folder."""
         self.seeing = judge
         self.folder = folder
 

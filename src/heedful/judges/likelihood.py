@@ -73,7 +73,6 @@ class Likelihood:
         offset: float = 0.0,
         min_confidence: float = 0.0,
     ) -> None:
-        """Make the judge."""
         if not 0 < scale < math.inf or not math.isfinite(offset):
             raise UsageError(f"a scale of {scale} and an offset of {offset} make no sense")
         self.model = model

@@ -11,7 +11,7 @@ from heedful.engine.call_cache import attempt, attempts
 from heedful.engine.fan_out import fan_out
 from heedful.engine.purpose import EXPLAINED_TOKENS, VERDICT_TOKENS, Purpose
 from heedful.judges import prompts
-from heedful.judges.base import facts
+from heedful.judges.base import facts, merged
 from heedful.judges.compose import Cascade, Consistent, Panel
 from heedful.judges.images import WithImages, opened, unshown
 from heedful.judges.prompts.base import CUT_OFF, lacking, undecided
@@ -51,7 +51,6 @@ class Checklist:
         sample_index: int = 0,
         measure: Measure | None = None,
     ) -> None:
-        """Make the judge."""
         for name, value, least in (("per_call", per_call, 1), ("reasks", reasks, 0)):
             if value is not None and value < least:
                 raise UsageError(f"{name} is {value}", hint=f"give at least {least}")
@@ -112,11 +111,7 @@ class Checklist:
             [self._messages(sample, group) for group in groups],
             lambda place, messages: self._ask(sample, groups[place], shown, messages),
         )
-        return Critique(
-            judgments=tuple(judgment for answer in answers for judgment in answer.judgments),
-            text="\n\n".join(text for answer in answers if (text := answer.text) is not None),
-            expenses=tuple(expense for answer in answers for expense in answer.expenses),
-        )
+        return merged(answers, [each for answer in answers for each in answer.judgments])
 
     def request(self, sample: Sample, positions: Sequence[int]) -> str | None:
         """Return the prompt as it is first sent, those of several calls joined; else ``None``."""

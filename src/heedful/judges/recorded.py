@@ -19,7 +19,6 @@ class Recorded:
     name = "recorded"
 
     def __init__(self, scoring: Scoring = "strict") -> None:
-        """Make the judge."""
         self.scoring = scoring
         self._last: tuple[Sample, list[Judgment]] | None = None
 

@@ -21,7 +21,6 @@ class Rules:
     name = "rules"
 
     def __init__(self, scoring: Scoring = "strict", seed: int = 0) -> None:
-        """Make the judge."""
         self.scoring = scoring
         self.seed = seed
 

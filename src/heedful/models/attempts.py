@@ -41,10 +41,6 @@ class Meter(Protocol):
         """Record a reply without an answer."""
         ...
 
-    def lose(self) -> None:
-        """Record a call that was lost with its worker; its cost is unknown."""
-        ...
-
     async def affordable(self) -> None:
         """Wait until another attempt at the call fits into what may be spent."""
         ...
@@ -94,7 +90,6 @@ class Attempts:
         redact: Redactor,
         timeout_s: float,
     ) -> None:
-        """Configure the retries."""
         if max_attempts < 1:
             raise UsageError(f"max_attempts is {max_attempts}", hint="give at least 1")
         self._name = name

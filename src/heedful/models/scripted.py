@@ -48,7 +48,6 @@ class ScriptedModel:
         latency_s: float = 0.0,
         fail: Callable[[int], Exception | None] = lambda _: None,
     ) -> None:
-        """Write the script."""
         self._reply = reply
         self._latency_s = latency_s
         self._fail = fail

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 from heedful.core.errors import UsageError
 from heedful.core.log import logger
 from heedful.metrics.proportions import student
-from heedful.rewards.settings import check_callable, check_flag, check_number, check_whole
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,15 +53,13 @@ class Divergence:
         seed: int = 0,
     ) -> None:
         """Describe the alarm."""
-        check_callable("the reference", reference, "score", hint="give a Reward", optional=False)
-        check_whole("the window", window, LEAST_STEPS)
-        check_whole("patience", patience, 1)
-        check_flag("stop", stop)
-        check_whole("the seed", seed)
-        check_number("the limit", limit)
-        if not 0 < check_number("the share", share) <= 1:
+        if window < LEAST_STEPS:
+            raise UsageError(f"the window is {window}", hint=f"give at least {LEAST_STEPS}")
+        if patience < 1:
+            raise UsageError(f"patience is {patience}", hint="give at least 1")
+        if not 0 < share <= 1:
             raise UsageError(f"the share is {share}", hint="give more than 0, and 1 at the most")
-        if limit < 0:
+        if not 0 <= limit < math.inf:
             raise UsageError(f"the limit is {limit}", hint="give 0 or more")
         self.reference = reference
         self.stop = stop

@@ -13,9 +13,8 @@ import math
 import os
 import random
 from collections import Counter
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from heedful.core.errors import UsageError
 from heedful.data import training_sets as dataset
@@ -161,18 +160,7 @@ Ties = Literal["random", "length"]
 """Which of several responses with the same reward: any, or those whose lengths differ least."""
 
 
-@dataclass(frozen=True, slots=True)
-class PolicyPair:
-    """A preferred response and one that is not, with their rewards."""
-
-    chosen: Sample
-    rejected: Sample
-    chosen_reward: float
-    rejected_reward: float
-
-
-@dataclass(frozen=True, slots=True)
-class Chosen:
+class Chosen(NamedTuple):
     """Two candidates of a group, the better one first."""
 
     better: ScoredResponse
@@ -204,10 +192,10 @@ def make_pairs(  # noqa: PLR0913 - the options of the command
     result = {**row_counts(groups), "pairs": 0, "without": without, **_means(chosen_pairs)}
 
     def examples() -> Iterator[Example]:
-        for pair in _read_pairs(data, chosen_pairs):
-            if pair.chosen.conversation:
+        for example in _preferences(data, chosen_pairs):
+            if example.prompt:
                 result["pairs"] += 1
-                yield _preference(pair)
+                yield example
             else:
                 without["no prompt"] += 1
 
@@ -267,7 +255,7 @@ def pair_up(
                 key=lambda pair: abs(pair.better.length - pair.worse.length),
             )
         chosen_pairs.append(chosen)
-        left = [each for each in left if each not in (chosen.better, chosen.worse)]
+        left = [each for each in left if each not in chosen]
     return chosen_pairs, None
 
 
@@ -370,9 +358,9 @@ def _short(gap: float, margin: float) -> bool:
     return gap < margin and not math.isclose(gap, margin, rel_tol=1e-9)
 
 
-def _read_pairs(data: Judged, chosen_pairs: Sequence[Chosen]) -> Iterator[PolicyPair]:
+def _preferences(data: Judged, chosen_pairs: Sequence[Chosen]) -> Iterator[Example]:
     """Yield the pairs as soon as both texts were read; only those half read are held."""
-    pair_of = {side.position: pair for pair in chosen_pairs for side in (pair.better, pair.worse)}
+    pair_of = {side.position: pair for pair in chosen_pairs for side in pair}
     waiting: dict[int, Sample] = {}
     for sample, at in _taken(data, {position: position for position in pair_of}):
         pair = pair_of[at]
@@ -382,21 +370,17 @@ def _read_pairs(data: Judged, chosen_pairs: Sequence[Chosen]) -> Iterator[Policy
             continue
         partner = waiting.pop(other)
         chosen, rejected = (sample, partner) if at == pair.better.position else (partner, sample)
-        yield PolicyPair(chosen, rejected, _value(pair.better), _value(pair.worse))
-
-
-def _preference(pair: PolicyPair) -> Example:
-    return Example(
-        pair.chosen.id,
-        pair.chosen.conversation,
-        chosen=pair.chosen.response,
-        rejected=pair.rejected.response,
-        beside={
-            "rejected_id": pair.rejected.id,
-            "chosen_reward": pair.chosen_reward,
-            "rejected_reward": pair.rejected_reward,
-        },
-    )
+        yield Example(
+            chosen.id,
+            chosen.conversation,
+            chosen=chosen.response,
+            rejected=rejected.response,
+            beside={
+                "rejected_id": rejected.id,
+                "chosen_reward": _value(pair.better),
+                "rejected_reward": _value(pair.worse),
+            },
+        )
 
 
 def _demonstration(sample: Sample, value: float) -> Example:

@@ -27,7 +27,6 @@ from heedful.judges.prompts.base import NO_INSTRUCTION, lacks_instruction
 from heedful.rewards import guards as guarding
 from heedful.rewards.background import Background, Foreground, RewardSession
 from heedful.rewards.gates import GATES
-from heedful.rewards.settings import check_how, check_judges
 from heedful.rewards.terms import code_guards, terms
 
 if TYPE_CHECKING:
@@ -169,10 +168,11 @@ class Reward(Closing):
         cache: str | os.PathLike[str] | None = None,
     ) -> None:
         """Describe the reward; nothing is started before the first response."""
-        check_how(concurrency, cache, judge_empty=judge_empty)
+        if concurrency < 1:
+            raise UsageError(f"concurrency is {concurrency}", hint="give at least 1")
         if reasoning not in get_args(ReasoningMode):
             raise UsageError(f"reasoning is {reasoning!r:.40}", hint="give strip or keep")
-        check_judges(guards, judge, guard_judge)
+        _check_judges(guards, judge, guard_judge)
         self.terms = terms(
             aggregate, guards, length, undecided, judge_empty=judge_empty, gates=gates
         )
@@ -411,6 +411,17 @@ class Reward(Closing):
         logger.error("no verdict of %s: %s", judge.name, reason)
         constraints = [sample.checklist[position] for position in requested]
         return Critique.undecided(constraints, Status.FAILED, reason, judge.name)
+
+
+def _check_judges(guards: Guards, judge: object, guard_judge: object) -> None:
+    """Refuse what isn't a judge, and guards whose judge is missing or not asked."""
+    for name, given in (("judge", judge), ("guard_judge", guard_judge)):
+        if given is not None and not isinstance(given, str) and not hasattr(given, "judge"):
+            raise UsageError(f"the {name} is {given!r:.60}", hint="give a judge, or none")
+    if guards == "judge" and judge in (None, "rules"):
+        raise UsageError("guards='judge' needs a judge", hint="give one, or guards='code'")
+    if guard_judge is not None and guards != "judge":
+        raise UsageError("a guard_judge is given without guards='judge'", hint="give both")
 
 
 def _checked(samples: Sequence[Sample | Mapping[str, Any]]) -> list[Sample]:

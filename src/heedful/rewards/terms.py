@@ -7,6 +7,7 @@ otherwise there is none. A response that a gate stops is worth 0 whatever a judg
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable  # noqa: TC003 - part of a public field's type
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast, get_args
@@ -19,7 +20,6 @@ from heedful.rewards.aggregates import fraction, named
 from heedful.rewards.gates import GATES, Violation, violation
 from heedful.rewards.gates import enabled as enabled_gates
 from heedful.rewards.guards import Guards
-from heedful.rewards.settings import check_callable, check_number
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -51,10 +51,7 @@ class LengthPenalty:
 
     def __post_init__(self) -> None:
         """Refuse bounds that make no sense."""
-        free, full = (check_number("a length", each) for each in (self.free, self.full))
-        most = check_number("a length penalty", self.most)
-        check_callable("a length", self.length, "__call__", hint="give len", optional=False)
-        if not 0 <= free < full or most < 0:
+        if not 0 <= self.free < self.full < math.inf or not 0 <= self.most < math.inf:
             raise UsageError(
                 f"a length penalty of {self.most} from {self.free} to {self.full} makes no sense",
                 hint="the penalty is 0 or more, and grows from a length to a longer one",
@@ -218,9 +215,8 @@ def terms(
     """Make the terms of a reward."""
     if guards not in get_args(Guards):
         raise UsageError(f"no such guards: {guards!r}", hint="off, code or judge")
-    if undecided is not None:
-        undecided = check_number("the fallback", undecided, hint="give a finite number, or none")
-    check_callable("the length penalty", length, "__call__", hint="give a LengthPenalty, or none")
+    if undecided is not None and not math.isfinite(undecided):
+        raise UsageError(f"the fallback is {undecided}", hint="give a finite number, or none")
     on = enabled_gates(gates)
     if judge_empty:
         on -= {"empty", "near_empty"}

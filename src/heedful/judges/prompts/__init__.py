@@ -20,24 +20,14 @@ if TYPE_CHECKING:
 
     from heedful.core.nouns import Constraint, Critique, Judgment, Recording, Sample, Scoring
     from heedful.data.formats.base import Reply
-    from heedful.judges.prompts.advancedif import AdvancedIF
     from heedful.judges.prompts.base import JudgePrompt
-    from heedful.judges.prompts.cfbench import CFBench
     from heedful.judges.prompts.fence import unfence
-    from heedful.judges.prompts.if_critic import IFCritic
-    from heedful.judges.prompts.plain import Plain
     from heedful.judges.prompts.quotation import Shown
-    from heedful.judges.prompts.structured import Structured
 
 __all__ = [
     "NAMES",
-    "AdvancedIF",
-    "CFBench",
-    "IFCritic",
     "JudgePrompt",
-    "Plain",
     "Shown",
-    "Structured",
     "declared",
     "make",
     "names",
@@ -69,19 +59,7 @@ _RECORDED_TEXTS = ("if_rewardbench", "profbench")
 _PLUGINS = "heedful.prompts"
 _BUILT_IN = (*NAMES, *_RECORDED_TEXTS, "native", "sysbench")
 
-__getattr__ = exports(
-    __name__,
-    {
-        "AdvancedIF": "advancedif",
-        "CFBench": "cfbench",
-        "IFCritic": "if_critic",
-        "Plain": "plain",
-        "Structured": "structured",
-        "JudgePrompt": "base",
-        "Shown": "quotation",
-        "unfence": "fence",
-    },
-)
+__getattr__ = exports(__name__, {"JudgePrompt": "base", "Shown": "quotation", "unfence": "fence"})
 
 
 def make(

@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from heedful.core.nouns import Constraint, Judgment, Message, Sample, Status
 from heedful.judges.prompts import block_layout as layout
@@ -230,7 +230,6 @@ class Plain:
     """Plain text, parsed tolerantly; in Chinese where the last user message is mostly Chinese."""
 
     explain: bool = True
-    language: Literal["auto", "en", "zh"] = "auto"
     text: str | None = None
 
     name = "plain"
@@ -243,7 +242,7 @@ class Plain:
     def version(self) -> str:
         """Of the prompts in both languages and the parser."""
         languages: tuple[Language, ...] = ("en", "zh")
-        return version(_PARSER, self.language, *map(self._template, languages))
+        return version(_PARSER, *map(self._template, languages))
 
     def render(
         self,
@@ -253,14 +252,14 @@ class Plain:
         measurements: Sequence[str | None] | None = None,
     ) -> list[Message]:
         """Write the prompt."""
-        language = self._language(layout.last_user_turn(sample))
+        language = layout.language_of(layout.last_user_turn(sample))
         checklist = layout.numbered(constraints, measurements, language)
         return layout.messages(self._template(language), sample, checklist, language)
 
     def write(self, judgments: Sequence[Judgment], constraints: Sequence[Constraint]) -> str:
         """Write the reply that reads as these judgments, in the language of the constraints."""
         refuse_undecided(judgments)
-        language = self._language("\n".join(constraint.text for constraint in constraints))
+        language = layout.language_of("\n".join(constraint.text for constraint in constraints))
         blocks = []
         for number, judgment in enumerate(judgments, start=1):
             explanation = quote(judgment.explanation.strip(), _is_marker) if self.explain else ""
@@ -268,9 +267,6 @@ class Plain:
             lines = [f"<c{number}>", explanation, verdict, f"</c{number}>"]
             blocks.append("\n".join(line for line in lines if line))
         return "\n\n".join(blocks)
-
-    def _language(self, text: str) -> Language:
-        return layout.language_of(text) if self.language == "auto" else self.language
 
     def _template(self, language: Language) -> str:
         form = f"{self.name}.{language}.{'explain' if self.explain else 'verdicts'}.txt"

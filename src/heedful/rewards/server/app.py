@@ -42,7 +42,7 @@ def read_row(row: Any, at: int) -> Sample | HeedfulError:
     where = f"samples[{at}]"
     try:
         if not isinstance(row, dict):
-            raise RowError("the sample isn't an object")  # noqa: TRY301 - as what is read_row raises
+            raise RowError("the sample isn't an object")  # noqa: TRY301 - as reading raises it
         if not _CHECKLISTS & {*row}:
             raise RowError("the sample has no checklist", hint=_HINT)  # noqa: TRY301 - the same
         sample = rows.read(row, at + 1)
@@ -51,8 +51,8 @@ def read_row(row: Any, at: int) -> Sample | HeedfulError:
             error.what, where=where, hint=error.hint or "see SampleBody in /openapi.json"
         )
     except Exception as error:  # noqa: BLE001 - whatever is sent, the client is told
-        logger.warning("a sample cannot be read_row", exc_info=True)
-        return RowError(f"the sample cannot be read_row: {type(error).__name__}", where=where)
+        logger.warning("a sample cannot be read", exc_info=True)
+        return RowError(f"the sample cannot be read: {type(error).__name__}", where=where)
     if sample.response is None:
         return RowError("the sample has no response", where=where, hint="give it a field response")
     if not sample.checklist:
@@ -83,10 +83,10 @@ def reward_reply(
 ) -> dict[str, Any]:
     """Lay out the reward of a row, or why there is none."""
     name = _id_of(row, sample, at)
+    if isinstance(outcome, Rewarded) and outcome.problem is not None:
+        outcome = RowError(outcome.problem, where=f"samples[{at}]")
     if isinstance(outcome, HeedfulError):
-        return _unrewarded(name, outcome)
-    if outcome.problem is not None:
-        return _unrewarded(name, RowError(outcome.problem, where=f"samples[{at}]"))
+        return {"id": name, **_UNREWARDED, "error": error_payload(outcome)}
     return {
         "id": name,
         "reward": outcome.value,
@@ -102,20 +102,17 @@ def reward_reply(
     }
 
 
-def _unrewarded(name: str, error: HeedfulError) -> dict[str, Any]:
-    return {
-        "id": name,
-        "reward": None,
-        "decided": False,
-        "bounds": None,
-        "verdicts": [],
-        "coverage": None,
-        "skipped": 0,
-        "gate": None,
-        "guards": [],
-        "undecided": None,
-        "error": error_payload(error),
-    }
+_UNREWARDED: dict[str, Any] = {
+    "reward": None,
+    "decided": False,
+    "bounds": None,
+    "verdicts": [],
+    "coverage": None,
+    "skipped": 0,
+    "gate": None,
+    "guards": [],
+    "undecided": None,
+}
 
 
 def _reason(reward: Rewarded) -> str:

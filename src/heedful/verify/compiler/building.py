@@ -129,21 +129,15 @@ def _is_open(grammar: Grammar, clauses: list[Clause]) -> bool:
         return True
     if len(clauses) > 1 and any((_ALONE, 1) in clause.values for clause in clauses):
         return True
-    named = [dict(clause.values) for clause in clauses]
-    if any(_LETTER in each for each in named) and any(
-        each.get("part") in {"paragraph", "line"} for each in named
-    ):
-        return True  # what stands above and below a letter is a paragraph to some
     if any(starmap(_may_be_of_each, combinations(clauses, 2))):
         return True
     return any(_is_open_between(grammar, *pair) for pair in pairwise(clauses))
 
 
-_USUAL_LENGTHS = {"sentence": 15, "line": 15}
-"""Words or 字 of a part: of so many or fewer, each part may be meant. For all others 30."""
+_USUAL_LENGTH = 30
+"""Words or 字 of a part: of so many or fewer, each part may be meant."""
 _USUAL_NUMBER = 4
 """Sentences or lines of a part, likewise."""
-_WITHIN_PARTS = frozenset({"sentences", "lines"})
 _NUMBERS = ("at_least", "at_most", "more", "less", "exactly", "plain", "holds", "limit")
 
 
@@ -156,13 +150,10 @@ def _may_be_of_each(before: Clause, after: Clause) -> bool:
     if part == "sentence" and unit == "questions":
         return True
     number = max((earlier[key] for key in _NUMBERS if key in earlier), default=0)
-    usual = _USUAL_LENGTHS.get(part, 30) if unit in LENGTHS else _USUAL_NUMBER
-    within = unit in LENGTHS or (unit in _WITHIN_PARTS and part not in _USUAL_LENGTHS)
-    return (
-        number > 1
-        and within
-        and any(0 < later[key] < number * usual for key in _NUMBERS if key in later)
-    )
+    if number <= 1 or unit not in {*LENGTHS, "sentences", "lines"}:
+        return False
+    most = number * (_USUAL_LENGTH if unit in LENGTHS else _USUAL_NUMBER)
+    return any(0 < later[key] < most for key in _NUMBERS if key in later)
 
 
 def _is_open_between(grammar: Grammar, before: Clause, after: Clause) -> bool:
@@ -171,11 +162,7 @@ def _is_open_between(grammar: Grammar, before: Clause, after: Clause) -> bool:
     if "part" in earlier and "part" not in later:
         # "Each sentence has at most 9 words, 4 sentences": no sentence holds four.
         return bool(earlier["part"] != _COUNTED_PARTS.get(later.get("unit", "")))
-    # "3 bullet points, at most 10 words": each of them, or all together?
-    items = _COUNTED_PARTS.get(earlier.get("unit", "")) == "list_item"
-    bare = after.rule == "count" and not {"of", "part"} & later.keys()
-    leans = earlier.get("unit") in _COUNTED_PARTS and _LEANS in later
-    if leans or (items and bare and later.get("unit") in LENGTHS):
+    if earlier.get("unit") in _COUNTED_PARTS and _LEANS in later:
         return True
     of_each = later.get("part") == _COUNTED_PARTS.get(earlier.get("unit", ""), "")
     if (
@@ -183,17 +170,11 @@ def _is_open_between(grammar: Grammar, before: Clause, after: Clause) -> bool:
         or (_BARE in later and _reaches_on(earlier, later))
         or (_BARE in earlier and _AFTER in later and not of_each)
         or (_SETTING in earlier and "at_least" in earlier and earlier.get("unit") in _COUNTED_PARTS)
-        # "分点作答，标题加粗": the title of each point?
-        or (earlier.get("format") == "points" and later.get("part") == "title")
     ):
         return True
     # "不含标点，100字以内" may say how to count.
-    if any(
-        limit.get("at_most") == 0
-        and limit.get("unit") in _MAY_NOT_COUNT
-        and other.get("unit") in LENGTHS
-        for limit, other in ((earlier, later), (later, earlier))
-    ):
+    forbidden = {each.get("unit") for each in (earlier, later) if each.get("at_most") == 0}
+    if forbidden & _MAY_NOT_COUNT and {earlier.get("unit"), later.get("unit")} & LENGTHS:
         return True
     # "Ends with “Thanks”, no punctuation" may speak of the end alone.
     return grammar.rules[before.rule] in _EDGES and later.get("at_most") == 0

@@ -105,7 +105,9 @@ def phrase_check(id_: str, bound: dict[str, Any]) -> Check | None:
     """Make a check of phrases, letters or words, with what their numbers stand for."""
     phrases = bound.get("phrases", ())
     if phrases:
-        phrases = bound["phrases"] = [_STOP_INSIDE_QUOTES.sub("", phrase) for phrase in phrases]
+        phrases = bound["phrases"] = [
+            _STOP_INSIDE_QUOTES.sub(r"\1\2", phrase) for phrase in phrases
+        ]
     limits = [name for name in _NUMBERS if name in bound]
     rest = {key: value for key, value in bound.items() if key not in limits}
     if not limits:
@@ -121,8 +123,8 @@ def phrase_check(id_: str, bound: dict[str, Any]) -> Check | None:
     return _readings(id_, rest, ranges)
 
 
-_STOP_INSIDE_QUOTES = re.compile(r"(?<=[^\W\d_])[.,]$")
-"""American English puts the sentence's own stop inside: the keyword 'Halloween.'"""
+_STOP_INSIDE_QUOTES = re.compile(r"^(.*[^\W\d_])[.,]$|^(\w{1,8})[。，]$")
+"""Some put the sentence's own stop inside: the keyword 'Halloween.'"""
 
 _Range = tuple[int | None, int | None]
 

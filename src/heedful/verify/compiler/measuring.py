@@ -9,10 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from heedful.verify.base import quoted
-from heedful.verify.custom.counting import UNITS, CountRange, count_units
+from heedful.verify.custom.counting import UNITS, CountRange, amounts, count_units
 from heedful.verify.custom.parts import NAMES, readings
 from heedful.verify.custom.phrases import occurrences
-from heedful.verify.custom.structure import amounts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -39,6 +39,14 @@ class CountRange(NamedTuple):
         return str(self.low) if self.low == self.high else f"{self.low} to {self.high}"
 
 
+def within(count: CountRange, at_least: int | None, at_most: int | None) -> bool | None:
+    """Check bounds under each reading of a count; ``None`` where the readings disagree."""
+    least, most = at_least or 0, float("inf") if at_most is None else at_most
+    if count.high < least or count.low > most:
+        return False
+    return True if count.low >= least and count.high <= most else None
+
+
 def count_units(layout: Layout, unit: Unit) -> CountRange | None:
     """Count a unit in a text; ``None`` where the text has no such unit, as Chinese has no words.
 
@@ -474,3 +482,12 @@ def plural(unit: Unit) -> str:
     ('commas', '字', 'ellipses')
     """
     return UNITS[unit].several or unit.replace("_", " ")
+
+
+def amounts(count: CountRange, unit: Unit) -> str:
+    """Name a number of a unit, as a range where readings differ.
+
+    >>> amounts(CountRange(1, 1), "commas"), amounts(CountRange(98, 104), "words")
+    ('1 comma', '98 to 104 words')
+    """
+    return f"{count} {UNITS[unit].one if count == (1, 1) else plural(unit)}"

@@ -6,9 +6,8 @@ import re
 from typing import TYPE_CHECKING, Literal
 
 from heedful.verify.base import Finding, verifier
-from heedful.verify.custom.counting import CountRange, count_units
-from heedful.verify.custom.parts import Outcome, decide
-from heedful.verify.custom.structure import amounts
+from heedful.verify.custom.counting import CountRange, amounts, count_units
+from heedful.verify.custom.parts import Decision, decide
 from heedful.verify.markup import (
     code_block_alone,
     code_blocks,
@@ -25,53 +24,9 @@ if TYPE_CHECKING:
     from heedful.verify.text.layout import Layout
     from heedful.verify.text.prepared import Response
 
-Format = Literal[
-    "table",
-    "markdown_table",
-    "list",
-    "bullet_list",
-    "numbered_list",
-    "points",
-    "code_block",
-    "markdown",
-    "plain_text",
-    "html",
-    "xml",
-    "latex",
-    "quoted",
-    "title",
-]
 
-_NAMES: dict[Format, str] = {
-    "markdown_table": "a Markdown table",
-    "bullet_list": "a bulleted list",
-    "numbered_list": "a numbered list",
-    "points": "points, one a line",
-    "code_block": "a code block",
-    "markdown": "Markdown",
-    "plain_text": "text without Markdown's marks",
-    "html": "HTML",
-    "xml": "XML",
-    "latex": "LaTeX",
-    "quoted": "quotation marks around it",
-}
-
-
-def _named(form: Format) -> str:
-    return _NAMES.get(form, f"a {form}")
-
-
-@verifier(
-    "heedful:format",
-    describe=lambda **args: f"Respond in this form: {_named(args['format'])}.",
-)
-def form(response: Response, *, format: Format) -> Finding:  # noqa: A002 - what users call it
-    """The response has a form, or holds what has it (a table, a list, a code block)."""
-    return decide(*_FORMS[format](response.layout))
-
-
-def _there(unit: Unit, least: int = 1) -> Callable[[Layout], tuple[Outcome, str]]:
-    def test(layout: Layout) -> tuple[Outcome, str]:
+def _there(unit: Unit, least: int = 1) -> Callable[[Layout], Decision]:
+    def test(layout: Layout) -> Decision:
         count = count_units(layout, unit) or CountRange(0, 0)
         outcome = True if count.low >= least else None if count.high else False
         return outcome, amounts(count, unit)
@@ -79,7 +34,7 @@ def _there(unit: Unit, least: int = 1) -> Callable[[Layout], tuple[Outcome, str]
     return test
 
 
-def _markdown(layout: Layout) -> tuple[Outcome, str]:
+def _markdown(layout: Layout) -> Decision:
     sure, maybe = count_units(layout, "markdown_marks") or (0, 0)
     if sure:
         return True, f"{sure} of Markdown's marks"
@@ -87,7 +42,7 @@ def _markdown(layout: Layout) -> tuple[Outcome, str]:
     return None, "signs that may be Markdown's" if maybe else "none of Markdown's marks"
 
 
-def _plain(layout: Layout) -> tuple[Outcome, str]:
+def _plain(layout: Layout) -> Decision:
     sure, maybe = count_units(layout, "markdown_marks") or (0, 0)
     if sure:
         return False, f"{sure} of Markdown's marks"
@@ -96,8 +51,8 @@ def _plain(layout: Layout) -> tuple[Outcome, str]:
 
 def _searched(
     sure: Callable[[str], object], maybe: Callable[[str], object], what: str
-) -> Callable[[Layout], tuple[Outcome, str]]:
-    def test(layout: Layout) -> tuple[Outcome, str]:
+) -> Callable[[Layout], Decision]:
+    def test(layout: Layout) -> Decision:
         if sure(layout.text):
             return True, what
         return (None, f"perhaps {what}") if maybe(layout.text) else (False, f"no {what}")
@@ -119,7 +74,7 @@ def _html(text: str) -> bool:
     )
 
 
-def _xml(layout: Layout) -> tuple[Outcome, str]:
+def _xml(layout: Layout) -> Decision:
     document = _document(layout.text)
     fault = xml_fault(document)
     if fault is None:
@@ -187,7 +142,7 @@ _PAIRS = {
 _QUOTES = "\"＂“”„‟«»「」『』'‘’‚‹›`"
 
 
-def _quoted(layout: Layout) -> tuple[Outcome, str]:
+def _quoted(layout: Layout) -> Decision:
     text = layout.text.strip()
     bare = layout.plain.strip().strip(".。!！?？,，")
     opening, inside, closing = text[:1], text[1:-1], text[-1:]
@@ -199,7 +154,7 @@ def _quoted(layout: Layout) -> tuple[Outcome, str]:
     return False, "no quotation marks around it"
 
 
-def _points(layout: Layout) -> tuple[Outcome, str]:
+def _points(layout: Layout) -> Decision:
     """Points may be list items, or lines with a heading or an ordinal word."""
     count = count_units(layout, "list_items") or (0, 0)
     if count[0] > 1 or count[1] > 1:
@@ -208,26 +163,40 @@ def _points(layout: Layout) -> tuple[Outcome, str]:
     return (None if lines > 2 else False), "no list items"  # noqa: PLR2004 - an opening, a point
 
 
-def _title(layout: Layout) -> tuple[Outcome, str]:
+def _title(layout: Layout) -> Decision:
     if layout.title is None:
         return None, "no title is found"
     marked = any(line.kind == "heading" for line in layout.lines)
     return (True if marked else None), f"the title '{layout.title}'"
 
 
-_FORMS: dict[Format, Callable[[Layout], tuple[Outcome, str]]] = {
-    "table": _there("tables"),
-    "markdown_table": _there("markdown_tables"),
-    "list": _there("list_items", 2),
-    "bullet_list": _there("bullet_points", 2),
-    "numbered_list": _there("numbered_items", 2),
-    "points": _points,
-    "code_block": _there("code_blocks"),
-    "markdown": _markdown,
-    "plain_text": _plain,
-    "html": _searched(_html, has_tag, "HTML"),
-    "xml": _xml,
-    "latex": _searched(_latex, _MAYBE_LATEX.search, "LaTeX"),
-    "quoted": _quoted,
-    "title": _title,
+_FORMS: dict[str, tuple[str, Callable[[Layout], Decision]]] = {
+    "table": ("a table", _there("tables")),
+    "markdown_table": ("a Markdown table", _there("markdown_tables")),
+    "list": ("a list", _there("list_items", 2)),
+    "bullet_list": ("a bulleted list", _there("bullet_points", 2)),
+    "numbered_list": ("a numbered list", _there("numbered_items", 2)),
+    "points": ("points, one a line", _points),
+    "code_block": ("a code block", _there("code_blocks")),
+    "markdown": ("Markdown", _markdown),
+    "plain_text": ("text without Markdown's marks", _plain),
+    "html": ("HTML", _searched(_html, has_tag, "HTML")),
+    "xml": ("XML", _xml),
+    "latex": ("LaTeX", _searched(_latex, _MAYBE_LATEX.search, "LaTeX")),
+    "quoted": ("quotation marks around it", _quoted),
+    "title": ("a title", _title),
 }
+
+if TYPE_CHECKING:
+    Format = str
+else:
+    Format = Literal[tuple(_FORMS)]
+
+
+@verifier(
+    "heedful:format",
+    describe=lambda **args: f"Respond in this form: {_FORMS[args['format']][0]}.",
+)
+def form(response: Response, *, format: Format) -> Finding:  # noqa: A002 - what users call it
+    """The response has a form, or holds what has it (a table, a list, a code block)."""
+    return decide(*_FORMS[format][1](response.layout))

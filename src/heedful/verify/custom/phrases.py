@@ -12,9 +12,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from heedful.verify.base import Finding, quoted, verifier
-from heedful.verify.custom.counting import CountRange
+from heedful.verify.custom.counting import CountRange, within
 from heedful.verify.custom.parts import Decision, all_outcomes, bounds, decide, of_part
-from heedful.verify.custom.structure import within
 from heedful.verify.text.chinese import LETTERS, stands_alone
 from heedful.verify.text.words import UNSPACED
 

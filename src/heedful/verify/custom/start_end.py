@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 from heedful.core import scripts
 from heedful.verify.base import Finding, quoted, verifier
-from heedful.verify.custom.counting import UNITS, CountRange, count_units, plural
+from heedful.verify.custom.counting import UNITS, CountRange, amounts, count_units, plural, within
 from heedful.verify.custom.parts import (
     Decision,
     Part,
@@ -24,7 +24,6 @@ from heedful.verify.custom.parts import (
     readings,
 )
 from heedful.verify.custom.phrases import folded, written_for
-from heedful.verify.custom.structure import amounts, within
 from heedful.verify.text.characters import emoji_at_end
 from heedful.verify.text.layout import Layout, unmarked
 

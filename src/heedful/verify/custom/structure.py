@@ -15,7 +15,15 @@ from heedful.core.errors import UndecidedError
 from heedful.core.nouns import Check  # noqa: TC001 - pydantic reads annotations at run time
 from heedful.verify import base
 from heedful.verify.base import Finding, verifier
-from heedful.verify.custom.counting import UNITS, CountRange, Unit, count_units, plural
+from heedful.verify.custom.counting import (
+    UNITS,
+    CountRange,
+    Unit,
+    amounts,
+    count_units,
+    plural,
+    within,
+)
 from heedful.verify.custom.parts import (
     Decision,
     Outcome,
@@ -80,28 +88,11 @@ def count(
     return decide(*judged(response.layout, part, which, test))
 
 
-def within(count: CountRange, at_least: int | None, at_most: int | None) -> Outcome:
-    """Check bounds under each reading of a count; ``None`` where the readings disagree."""
-    least, most = at_least or 0, float("inf") if at_most is None else at_most
-    if count.high < least or count.low > most:
-        return False
-    return True if count.low >= least and count.high <= most else None
-
-
 def _of_passage(count: CountRange, at_least: int | None, at_most: int | None) -> Outcome:
     if count.high < (at_least or 0):
         return False
     short_enough = at_least is None and at_most is not None and count.high <= at_most
     return True if short_enough else None
-
-
-def amounts(count: CountRange, unit: Unit) -> str:
-    """Name a number of a unit, as a range where readings differ.
-
-    >>> amounts(CountRange(1, 1), "commas"), amounts(CountRange(98, 104), "words")
-    ('1 comma', '98 to 104 words')
-    """
-    return f"{count} {UNITS[unit].one if count == (1, 1) else plural(unit)}"
 
 
 # --- poems --------------------------------------------------------------------------------------

@@ -65,6 +65,11 @@ _OPENING = re.compile(
     r"|好的|当然|没问题|以下是|下面是|收到|明白",
     re.IGNORECASE,
 )
+_COURTESY = re.compile(
+    r"sure|certainly|of course|absolutely|okay|ok|got it|no problem|好的|当然|没问题"
+    r"|(?:sure|okay|ok|great)\b.{0,40}\bhere (?:you go|you are|it is)",
+    re.IGNORECASE,
+)
 _PICTURE = re.compile(f"[{scripts.PICTOGRAPHS}\u200d\ufe0f\U0001f3fb-\U0001f3ff]")
 _NAME = re.compile(r"(?:[^\W\d_][\w.'’-]*|[A-Z]\.)(?:\s+(?:[^\W\d_][\w.'’-]*|[A-Z]\.)){0,3}")
 _SMALL = frozenset(["de", "da", "di", "del", "der", "van", "von", "of", "the", "and", "la", "el"])
@@ -105,11 +110,10 @@ def is_remark(line: str) -> bool:
     (True, False, False)
     """
     bare = _PICTURE.sub("", line).rstrip()
-    return bare.endswith((":", "：")) or (
-        len(bare) <= _LONGEST_OPENING
-        and bare.endswith(tuple(".!。！~～"))
-        and bool(_OPENING.match(bare))
-    )
+    if bare.endswith((":", "：")) or _COURTESY.fullmatch(bare):
+        return True
+    ended = len(bare) <= _LONGEST_OPENING and bare.endswith(tuple(".!。！~～"))
+    return ended and bool(_OPENING.match(bare))
 
 
 def remarks(lines: Sequence[str]) -> int:

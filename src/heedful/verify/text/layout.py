@@ -216,10 +216,8 @@ class Layout:
         headless = self._without(self._headless, self._trimmings)
         bare = self._without(self._headless, self._framing)
         readings = [self.blocks, below, headless, bare, _under_labels(headless)]
-        if not {line.kind for line in self.lines} <= {"prose", "blank"}:
-            readings.append([block for block in map(_prose, below) if block])
-        if len(self.blocks) < len(self._written):
-            readings += [[[line] for block in each for line in block] for each in readings[:4]]
+        by_line = [[[line] for block in each for line in block] for each in readings[:4]]
+        readings += [[block for block in map(_prose, below) if block], *by_line]
         # Most texts have nothing to leave out, so that most readings are one.
         distinct = {id(each): each for each in readings}.values()
         return _distinct([_join(block) for block in blocks] for blocks in distinct)
@@ -270,12 +268,11 @@ class Layout:
     def heading_readings(self) -> list[list[str]]:
         """The headings: those that are marked, and with them the lines that look like some."""
         marked = [unmarked(line.text).strip() for line in self.lines if line.kind == "heading"]
-        written = set(self._written)
         titles = self._trimmings.difference(self._written[: self._opening_remarks])
         alike = [
             unmarked(line.text).strip()
             for at, line in enumerate(self.lines)
-            if at in written and (headlike(line) or at in titles)
+            if headlike(line) or at in titles
         ]
         tagged = [title for line in self.lines for title in _TAGGED_HEADING.findall(line.text)]
         return _distinct([marked, alike, *([marked + tagged] if len(tagged) > len(alike) else [])])
@@ -333,9 +330,7 @@ class Layout:
     @property
     def has_lines_alone(self) -> bool:
         """Whether all lines are plain: no blank ones, marks, remarks, signatures."""
-        texts = [line.text for line in self.lines]
-        framed = self._framing - self._trimmings or greetings(texts, [False] * len(texts))
-        return not framed and all(
+        return self._framing <= self._trimmings and all(
             line.kind == "prose" and not _TITLE_MARK.match(line.text) and not is_remark(line.text)
             for line in self.lines
         )

@@ -11,8 +11,6 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
@@ -35,9 +33,6 @@ _ADDRESSED = ("http://", "https://", "www.")
 _MARKDOWN = re.compile(r"^[^\S\n]*(?:#{1,6}\s|```|~~~|=+\s*$|-+\s*$)|\|", re.MULTILINE)
 _LONGEST_UNDERLINED = 80
 """Characters. A longer line with "---" below it is a paragraph, and the dashes are a rule."""
-_INDENTED = 4
-"""Spaces, of a line of code rather than a heading."""
-_ENDS_A_SENTENCE = tuple(".!?;:,。！？；：，…")
 # Lines that many take for headings although no mark says so.
 HEADLIKE = re.compile(
     r"\s*(?:\d{1,3}[.)、]\s*)?(?:\*{2,3}[^*]+(?:\*[^*]+\*[^*]*)?\*{2,3}[:：]?|__[^_]+__[:：]?|\*[^*\s][^*]*\*"
@@ -76,19 +71,15 @@ def _parser() -> MarkdownIt:
     from markdown_it import MarkdownIt
 
     # Indented lines and HTML are prose to a reader of the text, and a footnote is a line of it.
-    disabled = ["code", "html_block", "reference"]
+    disabled = ["code", "html_block", "reference", "blockquote"]
     return MarkdownIt("commonmark").enable("table").disable(disabled)
 
 
-def _blocks(text: str) -> Iterator[Token]:
-    """Parse the blocks of a text; what a quotation holds is left to it."""
-    parser, tokens, quoted = _parser(), list["Token"](), 0
+def _blocks(text: str) -> list[Token]:
+    """Parse the blocks of a text."""
+    parser, tokens = _parser(), list["Token"]()
     parser.block.parse(text.replace("\r\n", "\n"), parser, {}, tokens)
-    for token in tokens:
-        if token.type.startswith("blockquote"):
-            quoted += token.nesting
-        elif not quoted and token.map:
-            yield token
+    return tokens
 
 
 def _mark(token: Token, texts: list[str], lines: list[LayoutLine | None]) -> None:
@@ -98,13 +89,11 @@ def _mark(token: Token, texts: list[str], lines: list[LayoutLine | None]) -> Non
         kind: LineKind = "code" if token.type == "fence" else "table"
         lines[start:end] = [LayoutLine(text, kind) for text in texts[start:end]]
     elif token.type == "heading_open" and "#" in token.markup:
-        if texts[start].strip("# \t") and texts[start][:_INDENTED].strip():
+        if texts[start].strip("# \t"):
             lines[start] = LayoutLine(texts[start], "heading", int(token.tag[1]))
     elif token.type == "heading_open":
         lines[end - 1] = LayoutLine(texts[end - 1], "rule")
-        bare = texts[start].strip(" \t*_")
-        short = end - start == 2 and len(bare) <= _LONGEST_UNDERLINED  # noqa: PLR2004 - and its line
-        if short and not bare.endswith(_ENDS_A_SENTENCE):
+        if end - start == 2 and len(texts[start]) <= _LONGEST_UNDERLINED:  # noqa: PLR2004 - and its line
             lines[start] = LayoutLine(texts[start], "heading", int(token.tag[1]))
 
 

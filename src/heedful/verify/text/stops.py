@@ -68,22 +68,17 @@ _GOING_ON = frozenset(
     "approx ca cf e.g eq eqs figs i.e nos pp viz vol vols vs z.b d.h u.a p.ex p.ej т.е".split()  # noqa: SIM905
 )
 """Something always follows these."""
-_FINAL_TOO = frozenset(
-    """
+_FINAL_TOO = (
+    frozenset(
+        """
     al appx apt assn assoc asst avg bldg blvd bros ch chr corp dept dist div ed eds eg esp esq est
-    etc ext ft hr hrs hwy inc incl intl jr kg km lb lbs llc ltd mt no nr op p para pl plc pt rd sec
-    sq sr str tel trans univ usw vol wt yd yr yrs
+    etc ext ft hr hrs hwy inc incl intl jr kg km lb lbs llc ltd mt nr op p para pl plc pt rd sec
+    fig sq sr str tel trans univ usw vol wt yd yr yrs
     """.split()  # noqa: SIM905
-) | {word for word in built_in().abbreviations if len(word) > 1 and word[-1].isalpha()}
-"""These may end a sentence."""
-_WORDS_TOO = _words(
-    """
-    art col cos ed fig gal gen in man mar max min no op sat sec sun van wed
-    """
+    )
+    | built_in().abbreviations
 )
-"""English words as well. In lower case before a capital they end a sentence."""
-_BEFORE_NUMBERS = frozenset("ch chap eq fig figs no nos nr op p pp sec secs vol vols".split())  # noqa: SIM905
-"""A number that follows these belongs to them."""
+"""These may end a sentence."""
 _FREQUENT = frozenset(
     """
     a an and are as at be but by for from had has have he her his i if in is it not of on or our
@@ -100,8 +95,6 @@ class Style(NamedTuple):
 
 
 def _style(text: str) -> Style:
-    if "." not in text and "!" not in text and "?" not in text:
-        return Style(foreign=False, lowercase=False)  # which makes no difference
     words = text[:2000].lower().split()
     english = sum(map(_FREQUENT.__contains__, words))
     return Style(foreign=len(words) > 10 * max(english, 1), lowercase=text.islower())
@@ -127,7 +120,6 @@ class _Stop(NamedTuple):
     gap: bool
     after: str
     alone: bool
-    first: bool
 
 
 def _boundaries(line: str, style: Style) -> Iterator[_Boundary]:
@@ -165,8 +157,7 @@ def _around(line: str, match: re.Match[str], begin: int) -> _Stop:
         closed=not _CLOSING.isdisjoint(re.sub(r"\[\d{1,3}\]", "", match["behind"])),
         gap=bool(match["gap"]),
         after=line[end : end + _AFTER],
-        alone=not words and at - begin < _CONTEXT,
-        first=not begin,
+        alone=not words,
     )
 
 
@@ -183,7 +174,7 @@ _UNSPACED = re.compile(f"[{scripts.HAN}{scripts.KANA}]")
 _NEW_SENTENCE = re.compile(r"[^\W\d_a-z](?:[^\W\d_]|\s)|\d{1,3}\s+[^\W\d_a-z]")
 _DOTTED = re.compile(r"(?:[^\W\d_]{1,3}\.)+[^\W\d_]{1,3}")
 _ROMAN = re.compile("[IVXLC]+")
-_VOWEL = re.compile("[aeiouyäöüáéíóúàèìòùâêîôûаеёиоуыэюя]", re.IGNORECASE)
+_VOWEL = re.compile(r"[aeiouyäöüáéíóúàèìòùâêîôûаеёиоуыэюя]|[^\W_a-zа-яё]")
 _SHORT = 4
 _FEW_DIGITS = 3
 
@@ -200,7 +191,7 @@ def _ends(stop: _Stop, style: Style) -> bool | None:  # noqa: PLR0911 - one for 
         return None if stop.closed else True
     if after[0] in "-–—−":
         return None
-    if re.match(r"#[^\W\d]", stop.after) and stop.before.lower() not in _FINAL_TOO:
+    if re.match(r"#[^\W\d]", stop.after):
         return True
     if re.search(r"\.\s?\.|…", stop.mark):
         return False if after[0].islower() else None
@@ -213,24 +204,19 @@ def _ends(stop: _Stop, style: Style) -> bool | None:  # noqa: PLR0911 - one for 
 
 def _without_space(stop: _Stop, after: str) -> bool | None:
     """Judge a stop within a run of signs: a new sentence, a name, an address, a number."""
-    before, letter = stop.before, after[0]
-    if not before or _ADDRESS.search(before) or "@" in after.split(None, 1)[0]:
+    if not stop.before or _ADDRESS.search(stop.before) or "@" in after.split(None, 1)[0]:
         return False
-    if _UNSPACED.match(letter) or _UNSPACED.match(before[-1]):
-        return None if stop.mark[-1] == "." else True
     if stop.mark[-1] != ".":
-        return None
-    if stop.closed:
-        return False if letter.islower() else None
-    long = len(before) > 1 and not _ROMAN.fullmatch(before)
-    return None if long and _NEW_SENTENCE.match(after) else False
+        return True if _UNSPACED.match(after[0]) else None
+    begins = len(stop.before) > 1 and _NEW_SENTENCE.match(after)
+    return None if begins or _UNSPACED.match(after[0]) else False
 
 
 def _after_mark(stop: _Stop, after: str, style: Style) -> bool | None:
     """Judge an exclamation or question mark before a space."""
     if after[0].islower():
         return False if stop.closed else True if style.lowercase else None
-    return None if stop.closed or not after[0].isalnum() else True
+    return None if stop.closed else True
 
 
 def _after_dot(  # noqa: PLR0911 - one for each kind of word
@@ -242,47 +228,27 @@ def _after_dot(  # noqa: PLR0911 - one for each kind of word
         return _before_small(stop, word, style)
     if not after[0].isalnum() or stop.closed:
         return None
-    if word in _GOING_ON or (after[0].isdigit() and word in _BEFORE_NUMBERS):
+    numbered = after[0].isdigit() and (word in _FINAL_TOO or word == "no")
+    if numbered or word in _GOING_ON or word in _TITLES:
         return False
     if word[-1:].isdigit():
         if stop.alone:
-            return False if stop.first else None  # the number of an item
-        long = len(word) > _FEW_DIGITS and not after[0].isdigit()
-        return True if long or _is_starter(after) else None
+            return False  # the number of an item
+        return True if len(word) > _FEW_DIGITS or _is_starter(after) else None
     if len(word) == 1 or _ROMAN.fullmatch(stop.before) or _DOTTED.fullmatch(word):
-        return False if stop.alone and stop.before != word else None
-    return _before_capital(stop, word, after, style)
+        return False if stop.alone else None
+    if word in _FINAL_TOO or not _VOWEL.search(word):
+        return None
+    # In another language a short word may be an abbreviation.
+    sure = len(word) > _SHORT or (word.isascii() and not word.isalpha())
+    return None if style.foreign and not sure else True
 
 
 def _before_small(stop: _Stop, word: str, style: Style) -> bool | None:
     """Judge a full stop before a small letter: of an abbreviation, or of a careless writer."""
-    listed = word in _GOING_ON or word in _FINAL_TOO or word in _TITLES
-    if stop.closed or (listed and word not in _WORDS_TOO) or _DOTTED.fullmatch(word):
+    if stop.closed or word in _GOING_ON or word in _FINAL_TOO or _DOTTED.fullmatch(word):
         return False
-    return True if style.lowercase and len(word) > 1 and not listed else None
-
-
-def _before_capital(stop: _Stop, word: str, after: str, style: Style) -> bool | None:
-    """Judge a full stop after a word and before a capital."""
-    if word in _WORDS_TOO:
-        return True if stop.before.islower() and not style.foreign else None
-    if word in _TITLES:
-        return False if stop.before != word else None
-    return None if word in _FINAL_TOO else _after_unknown(stop, after, style)
-
-
-def _after_unknown(stop: _Stop, after: str, style: Style) -> bool | None:
-    """Judge the full stop after a word that is on no list, by its shape."""
-    before = stop.before
-    if len(before) > _SHORT or (before.isascii() and not before.isalpha()):
-        return True
-    cased = before.islower() or before[0].isupper()
-    if style.foreign or not cased:
-        return None
-    if not _VOWEL.search(before):
-        return None
-    starts = stop.alone or _is_starter(after)
-    return None if before[0].isupper() and len(before) < _SHORT and not starts else True
+    return True if style.lowercase else None
 
 
 def _is_starter(after: str) -> bool:
@@ -298,8 +264,6 @@ _MARKER = re.compile(
     r"|[a-zA-Z]\)\s+)?"
 )
 _INLINE_MARKER = re.compile(r"(?<!\S)(?:\(?(?P<value>\d{1,2}|[a-z])[.)]|[•●▪◦‣⁃])\s+(?=\S)")
-# A line without any of these has such a marker at its start at most.
-_MAY_BE_MARKED = re.compile(r"[.)•●▪◦‣⁃](?:(?<=[•●▪◦‣⁃])|(?:(?<=[\s(]\w.)|(?<=[\s(]\d\d.))\s)")
 _LONGEST_CACHED = 1000
 _WRAPPED = 40
 """Characters. A shorter line ends where its author ended it."""
@@ -357,17 +321,13 @@ def _split_line(line: str, style: Style) -> tuple[list[str], list[str]]:
 
 def _with_markers(line: str, places: list[_Boundary]) -> list[_Boundary]:
     """Add the numbers of a list within the line, before which a sentence may end."""
-    if not _MAY_BE_MARKED.search(line):
-        return places
     markers = list(_INLINE_MARKER.finditer(line))
     values = [marker["value"] for marker in markers]
     if not any(map(_follows, values, values[1:])):
         return places
     inside = {at for marker in markers for at in range(marker.start() + 1, marker.end() + 1)}
-    added = [_Boundary(each.start(), each.start(), sure=False) for each in markers if each.start()]
-    rest = [place for place in places if place.end not in inside]
-    starts = {place.start for place in rest}
-    return sorted([*rest, *(each for each in added if each.start not in starts)])
+    added = [_Boundary(each.start(), each.start(), sure=False) for each in markers]
+    return sorted([*added, *(place for place in places if place.end not in inside)])
 
 
 def _follows(first: str | None, second: str | None) -> bool:
@@ -383,9 +343,7 @@ def _pieces(line: str, places: list[_Boundary]) -> Iterator[str]:
     """Cut a line at its boundaries, without pieces that have no letter or digit."""
     start = 0
     for place in [*places, _Boundary(len(line), len(line), sure=True)]:
-        piece = line[start : place.end].strip()
-        if piece and (not piece[0].isalpha() or piece[1:2] == ")"):
-            piece = _MARKER.sub("", piece, count=1)
+        piece = _MARKER.sub("", line[start : place.end].strip(), count=1)
         if _LETTER.search(piece):
             yield piece
         start = place.start
