@@ -14,7 +14,6 @@ from heedful.cli.running import Outcome, print_outcome
 from heedful.core.errors import UsageError
 
 if TYPE_CHECKING:
-
     from heedful.analysis.compare.headline import GateResult
 
 
