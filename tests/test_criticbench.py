@@ -20,11 +20,11 @@ import commands
 from critic_population import Named, answers, generator, judgments, question, questions, the_sum
 from fault_server import Answer, completion, refusal, serving
 from heedful.bench.criticbench.build import BuildJob, build
-from heedful.bench.criticbench.generate import BuildPlan, posed, reasoning_steps
+from heedful.bench.criticbench.generate import BuildPlan, reasoning_steps
 from heedful.bench.criticbench.items import read_samples, read_triplets
 from heedful.bench.grading.graders import Grader
 from heedful.bench.grading.math_pool import MathPool
-from heedful.bench.grading.problems import read_problems
+from heedful.bench.grading.problems import posed, read_problems
 from heedful.bench.grading.sandbox import Sandbox, open_sandbox
 from heedful.bench.grading.supervise import ResourceLimits
 from heedful.core.errors import UsageError

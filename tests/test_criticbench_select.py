@@ -14,19 +14,15 @@ from heedful.bench.criticbench.items import (
     CERTAINTIES,
     SampledResponse,
     Samples,
-    certainty_named,
     log_ratio,
     majority_share,
 )
 from heedful.bench.criticbench.select import (
     RANKINGS,
-    GeneratorResult,
     convincing,
     exemplary,
-    ranking_named,
     select,
 )
-from heedful.core.errors import UsageError
 from heedful.core.problems import Problem
 
 COUNTS = st.lists(st.integers(1, 100), min_size=1, max_size=8).map(lambda c: sorted(c)[::-1])
@@ -64,8 +60,7 @@ def tallies(query: str, generator: str, right: int, wrong: int, task: str = "sum
 
 
 def chosen(rows: list[Samples], ranking: str = "separating", queries: int | None = None) -> Any:
-    preferred = ranking_named(ranking)
-    return select(rows, certainty_name="log_ratio", ranking=preferred, queries=queries)
+    return select(rows, certainty_name="log_ratio", ranking=ranking, queries=queries)
 
 
 @given(COUNTS)
@@ -208,16 +203,7 @@ def test_rankings_keep_what_they_are_called_after() -> None:
     assert order[-1] == "inverted"
 
 
-def test_without_two_strengths_nothing_is_separated() -> None:
-    item = GeneratorResult("g", 0.5, 1.0, correct=True)
-    assert RANKINGS["separating"]([item]) is None
-    assert RANKINGS["separating"]([item, item._replace(generator="h")]) is None
-    assert RANKINGS["separating"]([item, GeneratorResult("h", 0.2, 2.0, correct=False)]) == 3.0
-
-
-def test_formulas_and_rankings_go_by_their_names() -> None:
-    assert certainty_named("majority_share") is majority_share
-    with pytest.raises(UsageError, match="log_ratio"):
-        certainty_named("entropie")
-    with pytest.raises(UsageError, match="separating"):
-        ranking_named("best")
+def test_equally_strong_generators_separate_nothing() -> None:
+    rows = [tallies("a", "g", 1, 1), tallies("b", "g", 1, 1)]
+    rows += [tallies("a", "h", 1, 1), tallies("b", "h", 1, 1)]
+    assert [t.query for t in chosen(rows, "separating", 1).triplets] == ["a"] * 4

@@ -331,55 +331,12 @@ HONEST = {
         "assert extra(f(1)) == 3",
         "def extra(n): return n + 1\ndef f(n): return n + 1",
     ),
-    "data classes and future annotations": (
-        "assert f(2) == 4",
-        (
-            "from __future__ import annotations\nfrom dataclasses import dataclass\n@dataclass\n"
-            "class P:\n    x: int\ndef f(n): return P(n).x * 2"
-        ),
-    ),
-    "what only a main program does": (
-        "assert f() == 1",
-        "def f(): return 1\nif __name__ == '__main__':\n    f = None",
-    ),
-    "input that it does not need": (
-        "assert f() == ''",
-        "import sys\ndef f(): return sys.stdin.read()",
-    ),
     "many calls": ("assert sum(f(n) for n in range(500)) == 124750", "def f(n): return n"),
     "deep recursion": ("assert f(900) == 900", "def f(n): return 0 if n == 0 else 1 + f(n - 1)"),
-    "memory between calls": (
-        "assert [f(), f()] == [1, 2]",
-        "n = 0\ndef f():\n    global n\n    n += 1\n    return n",
-    ),
 }
 
 
 HONEST |= {
-    "rows of an argument, which stay as they are": (
-        "g = [[2], [1]]\nassert f(g) == [[1], [2]]\nassert g == [[2], [1]]",
-        "def f(g): return sorted(g)",
-    ),
-    "a copy that the tests change": (
-        "g = [[1]]\nr = f(g)\nr[0].append(2)\nassert g == [[1]]",
-        "from copy import deepcopy\ndef f(g): return deepcopy(g)",
-    ),
-    "the same value twice": (
-        "assert f(1) == [1]\nassert f(1) == [1]",
-        "from functools import cache\n@cache\ndef f(n): return [n]",
-    ),
-    "an argument changed by its keyword": (
-        "v = [3, 1, 2]\nf(values=v)\nassert v == [1, 2, 3]",
-        "def f(values): values.sort()",
-    ),
-    "arguments changed inside a tuple": (
-        "a, b = [2, 1], {'x': 1}\nf((a, b))\nassert (a, b) == ([1, 2], {})",
-        "def f(pair):\n    pair[0].sort()\n    pair[1].clear()",
-    ),
-    "tuples changed in a list": (
-        "a = [2, 1]\nv = [(1, 2), (a, 3)]\nf(v)\nassert v == [(2, 1), (a, 3)] and a == [1, 2]",
-        "def f(v):\n    v[0] = v[0][::-1]\n    v[1][0].sort()",
-    ),
     "dictionaries of the standard library": (
         (
             "r = f('abca')\nassert r[0]['z'] == 0 and r[0].most_common(1) == [('a', 2)]\n"
@@ -391,20 +348,9 @@ HONEST |= {
             "    return Counter(text), defaultdict(list), r"
         ),
     ),
-    "a dictionary with a default of the tests'": (
-        (
-            "from collections import defaultdict\nassert f(defaultdict(int, a=1), 'q') == 0\n"
-            "assert f(defaultdict(lambda: 7), 'q') == 7"
-        ),
-        "def f(d, key): return d[key]",
-    ),
     "named tuples": (
         "r = f()\nassert r.x == 1 and r == (1, 2) and str(r) == 'P(x=1, y=2)'",
         "from collections import namedtuple\nP = namedtuple('P', 'x y')\ndef f(): return P(1, 2)",
-    ),
-    "built-in types": (
-        "assert f(1) is int and f('') == str and f(1) != str",
-        "def f(v): return type(v)",
     ),
     "an error's arguments": (
         (
@@ -412,10 +358,6 @@ HONEST |= {
             "try:\n    f('k')\nexcept KeyError as e:\n    assert str(e) == repr('k')"
         ),
         "def f(k=None): raise (KeyError(k) if k else ValueError('bad', 5))",
-    ),
-    "the text of an error of its own kind": (
-        "try:\n    f()\nexcept Exception as e:\n    assert str(e) == 'too small'",
-        "class TooSmall(Exception): pass\ndef f(): raise TooSmall('too small')",
     ),
 }
 UNSEEN = [
@@ -459,13 +401,6 @@ UNSEEN = [
         ),
         "def f(): print('x')",
     ),
-    (
-        (
-            "import io, sys\nsys.stdout, old = io.StringIO(), sys.stdout\nf()\n"
-            "said = sys.stdout.getvalue()\nsys.stdout = old\nassert said == ''"
-        ),
-        "def f(): print('x')",
-    ),
     ("import io\nassert f(io.StringIO('abc')) == 'abc'", "def f(s): return s.read()"),
     ("i = iter([1, 2])\nassert f(i) == 1 and next(i) == 2", "def f(i): return next(i)"),
     (
@@ -473,11 +408,7 @@ UNSEEN = [
         "from functools import cache\n@cache\ndef f(n): return [n]",
     ),
     ("assert f(1) == f(1)", "g = lambda: 1\ndef f(n): return g"),
-    ("assert f(1) is not f(1)", "def f(n): return n"),
-    ("assert f('ab') is not 'ab'", "def f(s): return s"),
-    ("g = [[1]]\nassert f(g) == g and f(g)[0] is not g[0]", "def f(g): return list(g)"),
     ("a, b = f(1), f(1)\nassert id(a) != id(b)", "def f(n): return n"),
-    ("import operator\nassert operator.is_not(f(1), f(1))", "def f(n): return n"),
     ("assert f.__doc__", "def f(): return 1"),
 ]
 

@@ -29,9 +29,8 @@ from heedful.bench.criticbench.items import (
     Certainty,
     Samples,
     Triplet,
-    certainty_named,
 )
-from heedful.bench.criticbench.select import RANKINGS, Ranking, ranking_named, select
+from heedful.bench.criticbench.select import RANKINGS, select
 from heedful.bench.grading.graders import Grader
 from heedful.bench.grading.math_pool import MathPool
 from heedful.bench.grading.sandbox import open_sandbox
@@ -50,7 +49,7 @@ from heedful.metrics.rates import Share, measure
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
+    from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Mapping
     from typing import Unpack
 
     from pydantic import BaseModel
@@ -67,13 +66,7 @@ ANNOTATION = 1
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """A benchmark that was built.
-
-    Attributes:
-        triplets: the benchmark.
-        summary: as in ``summary.json``.
-        progress: of sampling from the generators.
-    """
+    """A benchmark that was built."""
 
     triplets: list[Triplet]
     summary: dict[str, Any]
@@ -89,14 +82,16 @@ class BuildJob(Job[GenerationRequest, Built]):
         self,
         plan: BuildPlan,
         *,
-        certainty: str | Certainty = "log_ratio",
-        ranking: str | Ranking = "separating",
+        certainty: str = "log_ratio",
+        ranking: str = "separating",
         queries: int | None = None,
         output: str | os.PathLike[str] | None = None,
     ) -> None:
         """Read the questions; see :func:`build`."""
-        self._certainty, self._formula = _named(certainty, CERTAINTIES, certainty_named)
-        self._ranking, self._preferred = _named(ranking, RANKINGS, ranking_named)
+        _refuse(certainty, CERTAINTIES, "certainty")
+        _refuse(ranking, RANKINGS, "ranking")
+        self._certainty = certainty
+        self._ranking = ranking
         if queries is not None and queries < 1:
             raise UsageError(f"{queries} queries are to be selected", hint="give at least 1")
         if self._ranking == "separating" and queries is not None and len(plan.models) == 1:
@@ -176,9 +171,9 @@ class BuildJob(Job[GenerationRequest, Built]):
         answered = _AnswerCounts()
         with _written(store.directory, SAMPLES) as write:
             selected = select(
-                _each(store, self._plan, self._formula, answered.add, write),
+                _each(store, self._plan, CERTAINTIES[self._certainty], answered.add, write),
                 certainty_name=self._certainty,
-                ranking=self._preferred,
+                ranking=self._ranking,
                 queries=self._queries,
             )
         about = {"certainty": self._certainty, "ranking": self._ranking, "queries": self._queries}
@@ -203,8 +198,8 @@ class BuildJob(Job[GenerationRequest, Built]):
 def build(
     plan: BuildPlan,
     *,
-    certainty: str | Certainty = "log_ratio",
-    ranking: str | Ranking = "separating",
+    certainty: str = "log_ratio",
+    ranking: str = "separating",
     queries: int | None = None,
     output: str | os.PathLike[str] | None = None,
     **options: Unpack[RunOptions],
@@ -248,16 +243,9 @@ def _config(plan: BuildPlan) -> dict[str, Any]:
     }
 
 
-def _named(
-    given: str | Callable[..., Any],
-    known: dict[str, Any],
-    find: Callable[[str], Any],
-) -> tuple[str, Any]:
-    """Return a function's name with it; one of the caller's own is named as it is defined."""
-    if isinstance(given, str):
-        return given, find(given)
-    names = [name for name, function in known.items() if function is given]
-    return (names[0] if names else getattr(given, "__name__", "custom")), given
+def _refuse(name: str, known: Collection[str], what: str) -> None:
+    if name not in known:
+        raise UsageError(f"no such {what}: {name!r}", hint=f"use one of {', '.join(known)}")
 
 
 def _about(

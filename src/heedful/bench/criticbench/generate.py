@@ -6,16 +6,14 @@ TruthfulQA's, has them shuffled and lettered again: as published, the true choic
 
 from __future__ import annotations
 
-import random
 import re
 from collections import Counter
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from heedful.bench.criticbench.items import N_SAMPLES, SAMPLING, SampledResponse, Samples
 from heedful.bench.grading.answers import final_answer
-from heedful.bench.grading.problems import read_problems
+from heedful.bench.grading.problems import named_sources, posed, read_problems
 from heedful.core.errors import InputError, ModelError, UsageError
 from heedful.core.nouns import Message
 from heedful.core.problems import Problem, Solution
@@ -28,7 +26,7 @@ from heedful.models.replies import without_reasoning
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from heedful.bench.grading.graders import Grader
     from heedful.bench.grading.math_pool import MathPool
@@ -47,13 +45,7 @@ _COMMENT = re.compile(r"\s*#")
 
 
 class GenerationRequest(NamedTuple):
-    """One query to one generator.
-
-    Attributes:
-        samples: the query and its problem, without answers.
-        model: the generator.
-        n_samples: how many answers it gives.
-    """
+    """One query to one generator."""
 
     samples: Samples
     model: Model
@@ -65,28 +57,6 @@ class Tools(NamedTuple):
 
     grader: Grader
     pool: MathPool
-
-
-def posed(problem: Problem, seed: int = 0) -> Problem:
-    """Write choices that the question does not state below it.
-
-    They are shuffled by the seed and the problem's id, and lettered again.
-    """
-    choices = problem.choices
-    if not choices or all(text in problem.question for text in choices.values()):
-        return problem
-    order = list(choices)
-    random.Random(f"{seed}:{problem.id}").shuffle(order)
-    letters = {label: chr(ord("A") + place) for place, label in enumerate(order)}
-    lettered = {letters[label]: choices[label] for label in order}
-    listed = "\n".join(f"({letter}) {text}" for letter, text in lettered.items())
-    return problem.model_copy(
-        update={
-            "question": f"{problem.question}\n{listed}",
-            "choices": lettered,
-            "answers": tuple(letters.get(answer, answer) for answer in problem.answers),
-        }
-    )
 
 
 def reasoning_steps(problem: Problem, text: str) -> int:
@@ -112,12 +82,7 @@ class Sampler:
         self._tools = tools
 
     async def sample(self, request: GenerationRequest) -> Samples:
-        """Ask, and annotate what comes; a sample that fails costs no other.
-
-        Raises:
-            ModelError: every sample failed.
-            StopRunError: no further call can succeed.
-        """
+        """Ask, and annotate what comes; a sample that fails costs no other."""
         samples, model, n_samples = request
         problem = samples.problem
         prompt = fill(shipped(PROMPTS[problem.kind], __package__), {"question": problem.question})
@@ -255,24 +220,17 @@ class BuildPlan:
 
 @dataclass(frozen=True, slots=True)
 class Questions:
-    """The questions of all files, and what could not be read.
-
-    Attributes:
-        problems: file, line and problem, by the query's id.
-        names: the files' names, as ids begin with them.
-        unread: rows that could not be read: file, line and what is wrong.
-    """
+    """The questions of all files, and what could not be read."""
 
     problems: dict[str, tuple[str, int, Problem]]
-    names: dict[str, str]
     unread: list[dict[str, Any]]
 
     @classmethod
     def read(cls, plan: BuildPlan) -> Questions:
         """Read the questions of a plan."""
         _refuse(plan)
-        questions = cls({}, _file_names(plan.files), [])
-        for source, name in questions.names.items():
+        questions = cls({}, [])
+        for name, source in named_sources(plan.files).items():
             before = len(questions.problems)
             for attempt in read_problems(source):
                 if len(questions.problems) - before == plan.limit:
@@ -307,16 +265,3 @@ def _refuse(plan: BuildPlan) -> None:
         raise UsageError(f"the limit is {plan.limit} questions", hint="give at least 1")
     if not plan.files:
         raise UsageError("no file of questions is named", hint="name one, such as gsm8k.jsonl")
-
-
-def _file_names(files: Iterable[str | os.PathLike[str]]) -> dict[str, str]:
-    """Name files as ids shall begin."""
-    names: dict[str, str] = {}
-    for file in map(str, files):
-        name = Path(file).stem
-        if file.startswith("hf:"):
-            name = file.partition("@")[0].split("/")[-1].replace(":", "-")
-        if name in names.values():
-            raise UsageError(f"two files are called {name}", where=file, hint="rename one")
-        names[file] = name
-    return names

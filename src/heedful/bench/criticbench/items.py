@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from heedful.core.errors import InputError, UsageError
+from heedful.core.errors import InputError
 from heedful.core.problems import Problem  # noqa: TC001 - pydantic reads annotations at run time
 from heedful.data.formats.fields import explain
 from heedful.data.formats.files import records
@@ -69,15 +69,6 @@ CERTAINTIES: dict[str, Certainty] = {"log_ratio": log_ratio, "majority_share": m
 """The formulas that can be named."""
 
 
-def certainty_named(name: str) -> Certainty:
-    """Find a formula of certainty."""
-    if name not in CERTAINTIES:
-        raise UsageError(
-            f"no such certainty: {name!r}", hint=f"use one of {', '.join(CERTAINTIES)}"
-        )
-    return CERTAINTIES[name]
-
-
 class _Record(BaseModel):
     """Immutable; a field that does not exist is a mistake."""
 
@@ -85,23 +76,12 @@ class _Record(BaseModel):
 
 
 class SampledResponse(_Record):
-    """One sampled response, graded.
+    """One sampled response, graded."""
 
-    Attributes:
-        sample_index: its number among the generator's samples of the query, from 1.
-        text: the response.
-        answer: its final answer, in the words of the first response that gave the same one; for a
-            program, how many unit tests it passed. ``None`` where none was found.
-        correct: whether it is correct; ``None`` where that was not decided.
-        steps: how many reasoning steps it takes.
-        tests_passed: for a program that is wrong, how many unit tests it passed.
-        reason: why it was not decided.
-    """
-
-    sample_index: int
+    sample_index: int  # from 1
     text: str
-    answer: str | None = None
-    correct: bool | None = None
+    answer: str | None = None  # in the words of the first response with an equal one
+    correct: bool | None = None  # None: undecided
     steps: int = 0
     tests_passed: int | None = None
     reason: str = ""
@@ -116,23 +96,7 @@ class Answer(NamedTuple):
 
 
 class Samples(_Record):
-    """All that one generator answered to one query.
-
-    Attributes:
-        query: the query's id, ``FILE/ID``.
-        task: what the query belongs to: its benchmark.
-        generator: the model that answered.
-        problem: the question as sent, with the choices in the order that was shown.
-        file: where the problem was read.
-        line: the line of the file, from 1.
-        responses: what was answered, but for the empty.
-        empty: how many answers were empty, and dropped.
-        failed: how many samples brought no answer.
-        cut_off: how many answers ended at the limit of tokens.
-        problems: why samples failed, each reason once.
-        certainty: how certain the generator was, by the build's formula; ``None`` where no
-            response has a final answer.
-    """
+    """All that one generator answered to one query."""
 
     query: str
     task: str
@@ -145,7 +109,7 @@ class Samples(_Record):
     failed: int = 0
     cut_off: int = 0
     problems: tuple[str, ...] = ()
-    certainty: float | None = None
+    certainty: float | None = None  # None: no response has a final answer
 
     def answers(self, counted: Callable[[SampledResponse], bool] = lambda _: True) -> list[Answer]:
         """Count the final answers, the most frequent first; of equals, the one sampled first."""
@@ -171,21 +135,7 @@ class Samples(_Record):
 
 
 class Provenance(BaseModel):
-    """How a triplet came to be in the benchmark.
-
-    Attributes:
-        file: where the problem was read.
-        line: its line, from 1.
-        sample_index: which of the generator's samples the response is, from 1.
-        n_samples: how many samples there were, the empty ones not counted.
-        support: how many of them gave the same final answer.
-        answer: that answer.
-        steps: reasoning steps of the response.
-        tests_passed: for a wrong program, how many unit tests it passed.
-        accuracy: share of the generator's decided samples of the query that are correct.
-        certainty: how certain the generator was of the query.
-        certainty_by: the formula's name.
-    """
+    """How a triplet came to be in the benchmark."""
 
     model_config = ConfigDict(frozen=True, extra="allow")
 
@@ -193,7 +143,7 @@ class Provenance(BaseModel):
     line: int
     sample_index: int
     n_samples: int
-    support: int
+    support: int  # samples with the same final answer
     answer: str | None = None
     steps: int = 0
     tests_passed: int | None = None
@@ -206,17 +156,6 @@ class Triplet(BaseModel):
     """A query, a response to it, and whether the response is correct.
 
     Only the first four are needed of a file that was made elsewhere.
-
-    Attributes:
-        id: unique in its file.
-        question: the query, as it was sent to the generator.
-        response: the response to judge.
-        correct: whether it is.
-        query: the query's id; by default the triplet's own. Intervals resample queries.
-        task: what it belongs to.
-        generator: who wrote the response.
-        problem: the problem, with its gold answer.
-        provenance: how it came to be here.
     """
 
     model_config = ConfigDict(frozen=True, extra="allow")
@@ -225,7 +164,7 @@ class Triplet(BaseModel):
     question: str
     response: str
     correct: bool = Field(strict=True)
-    query: str = ""
+    query: str = ""  # intervals resample queries; by default each triplet is its own
     task: str = ""
     generator: str = ""
     problem: Problem | None = None

@@ -97,18 +97,7 @@ def report(
     sizes: Mapping[str, float] | None = None,
     prices: Mapping[str, Price] | None = None,
 ) -> dict[str, Any]:
-    """Put runs over one benchmark together, without a call.
-
-    Args:
-        runs: their directories.
-        scoring: as for :func:`examine`.
-        sizes: of critics, in billions of parameters.
-        prices: dollars by model; heedful's own table by default.
-
-    Raises:
-        RunError: a directory holds no run, or one of another command.
-        UsageError: the runs are not over one benchmark, or a critic is in two of them.
-    """
+    """Put runs over one benchmark together, without a call."""
     critiques: list[Critiqued] = []
     abouts: list[dict[str, Any]] = []
     for run in runs:

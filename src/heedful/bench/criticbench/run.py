@@ -65,13 +65,7 @@ _NEXT_EXAMPLE = re.compile(r"^[^\w\n]*+Example \d+\W*$", re.MULTILINE)
 
 
 class Verdict(BaseModel):
-    """A critic's verdict on a response.
-
-    Attributes:
-        status: that it is correct, or incorrect; ``unparsed`` where the critique states no
-            judgment, ``failed`` where the call failed.
-        text: the critique; where it failed, why.
-    """
+    """A critic's verdict on a response."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -172,12 +166,7 @@ class _CritiqueRequest(NamedTuple):
 
 
 class Critiqued(_RunRecord):
-    """A row with what came of it.
-
-    Attributes:
-        verdicts: of a triplet, one a repetition; of a check, one for each of its votes, or none
-            where the generator was certain enough.
-    """
+    """A row with what came of it."""
 
     judged: CritiqueInput
     verdicts: tuple[Verdict, ...]

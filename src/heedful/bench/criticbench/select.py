@@ -14,62 +14,62 @@ from itertools import combinations
 from typing import TYPE_CHECKING, NamedTuple
 
 from heedful.bench.criticbench.items import Provenance, SampledResponse, Samples, Triplet
-from heedful.core.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
-class GeneratorResult(NamedTuple):
-    """How one generator stands with one query.
+class Candidates(NamedTuple):
+    """Summary of one generator's answers to one query: all that selection uses."""
 
-    Attributes:
-        generator: which.
-        strength: share of its decided responses that are correct, over all queries of the task.
-        certainty: how certain it is of the query.
-        correct: whether its most frequent answer is correct; ``None`` where not decided.
-    """
-
+    query: str
     generator: str
-    strength: float
-    certainty: float
-    correct: bool | None
+    answered: bool
+    right: Triplet | None  # that would be taken
+    wrong: Triplet | None
+    certainty: float | None
+    first_correct: bool | None  # whether the most frequent answer is
+    correct: int
+    decided: int
 
 
-Ranking = Callable[[Sequence[GeneratorResult]], float | None]
-"""From how generators stand with a query, at least one of them, to a number by which queries are
-preferred; ``None`` where there is nothing to say, and the query comes last."""
+Ranking = Callable[[Sequence[Candidates], Mapping[str, float]], float | None]
+"""From the certain candidates of a query, at least one, and generators' strengths to a number by
+which queries are preferred; ``None`` where there is nothing to say, and the query comes last."""
 
 
-def separating(results: Sequence[GeneratorResult]) -> float | None:
+def separating(candidates: Sequence[Candidates], strength: Mapping[str, float]) -> float | None:
     """How much better the stronger generators do than the weaker: the mean over all pairs.
 
     A generator does as well as it is certain, with a minus where its most frequent answer is
     wrong. The paper keeps queries that tell strong from weak models, and does not publish how;
     this is ours.
     """
-    score = {
-        s.generator: s.certainty if s.correct else -s.certainty
-        for s in results
-        if s.correct is not None
-    }
-    decided = [s for s in results if s.generator in score]
+    scores = [
+        (strength[each.generator], _certainty(each) if each.first_correct else -_certainty(each))
+        for each in candidates
+        if each.first_correct is not None
+    ]
     gaps = [
-        math.copysign(1.0, a.strength - b.strength) * (score[a.generator] - score[b.generator])
-        for a, b in combinations(decided, 2)
-        if a.strength != b.strength
+        math.copysign(1.0, stronger - weaker) * (score - other)
+        for (stronger, score), (weaker, other) in combinations(scores, 2)
+        if stronger != weaker
     ]
     return math.fsum(gaps) / len(gaps) if gaps else None
 
 
-def certain(results: Sequence[GeneratorResult]) -> float | None:
+def certain(candidates: Sequence[Candidates], _: Mapping[str, float]) -> float:
     """Mean certainty of the generators."""
-    return math.fsum(s.certainty for s in results) / len(results)
+    return math.fsum(map(_certainty, candidates)) / len(candidates)
 
 
-def uncertain(results: Sequence[GeneratorResult]) -> float | None:
+def uncertain(candidates: Sequence[Candidates], strength: Mapping[str, float]) -> float:
     """The contrary of :func:`certain`."""
-    return -math.fsum(s.certainty for s in results) / len(results)
+    return -certain(candidates, strength)
+
+
+def _certainty(candidates: Candidates) -> float:
+    return candidates.certainty or 0.0
 
 
 RANKINGS: dict[str, Ranking] = {
@@ -77,25 +77,11 @@ RANKINGS: dict[str, Ranking] = {
     "certain": certain,
     "uncertain": uncertain,
 }
-"""The rankings that can be named."""
-
-
-def ranking_named(name: str) -> Ranking:
-    """Find a ranking of queries."""
-    if name not in RANKINGS:
-        raise UsageError(f"no such ranking: {name!r}", hint=f"use one of {', '.join(RANKINGS)}")
-    return RANKINGS[name]
+"""The rankings, by the names that ``--ranking`` takes."""
 
 
 class Selected(NamedTuple):
-    """The benchmark, and what selecting it left on the way.
-
-    Attributes:
-        triplets: task by task, the preferred queries first.
-        counts: by task: ``queries``, of them ``too_easy``, ``outranked``, ``unsampled`` (no
-            generator answered), ``undecided`` (no answer could be graded) and ``selected``;
-            ``unbalanced``: responses that had no counterpart.
-    """
+    """The benchmark, and what selecting it left on the way."""
 
     triplets: list[Triplet]
     counts: dict[str, dict[str, int]]
@@ -127,39 +113,11 @@ def convincing(samples: Samples) -> SampledResponse | None:
     return max(wrong, key=lambda response: response.steps)
 
 
-class Candidates(NamedTuple):
-    """Summary of one generator's answers to one query: all that selection uses.
-
-    Attributes:
-        task: what the query belongs to.
-        query: the query's id.
-        generator: who answered.
-        answered: whether there is any answer.
-        right: the correct response that would be taken.
-        wrong: the wrong one.
-        certainty: how certain the generator was.
-        first_correct: whether its most frequent answer is correct.
-        correct: how many responses are.
-        decided: how many are correct or wrong.
-    """
-
-    task: str
-    query: str
-    generator: str
-    answered: bool
-    right: Triplet | None
-    wrong: Triplet | None
-    certainty: float | None
-    first_correct: bool | None
-    correct: int
-    decided: int
-
-
 def select(
     samples: Iterable[Samples],
     *,
     certainty_name: str,
-    ranking: Ranking,
+    ranking: str,
     queries: int | None = None,
 ) -> Selected:
     """Select a benchmark."""
@@ -179,7 +137,7 @@ def select(
         graded = sum(any(row.decided for row in rows) for rows in sampled)
         chosen = list(hard)
         if queries is not None:
-            chosen = _preferred(hard, ranking, _strengths(questions))[:queries]
+            chosen = _preferred(hard, RANKINGS[ranking], _strengths(questions))[:queries]
         made, alone = _balanced([row for query in chosen for row in hard[query]])
         triplets += made
         counts[task] = {
@@ -198,7 +156,6 @@ def _candidates(samples: Samples, certainty_name: str) -> Candidates:
     right, wrong = exemplary(samples), convincing(samples)
     answers = samples.answers()
     return Candidates(
-        task=samples.task,
         query=samples.query,
         generator=samples.generator,
         answered=bool(samples.responses),
@@ -228,17 +185,12 @@ def _preferred(
     """Order queries by a ranking, the preferred first; of equals, as they came."""
     scores: dict[str, float] = {}
     for query, candidates in questions.items():
-        results = [
-            GeneratorResult(
-                candidate.generator,
-                strength[candidate.generator],
-                candidate.certainty,
-                candidate.first_correct,
-            )
+        known = [
+            candidate
             for candidate in candidates
             if candidate.certainty is not None and candidate.generator in strength
         ]
-        score = ranking(results) if results else None
+        score = ranking(known, strength) if known else None
         scores[query] = -math.inf if score is None else score
     return sorted(questions, key=scores.__getitem__, reverse=True)
 

@@ -36,15 +36,7 @@ _ONE_LINE = 12
 
 @dataclass(frozen=True, slots=True)
 class Grade:
-    """Result of grading one solution.
-
-    Attributes:
-        correct: whether it is correct; ``None`` where that was not decided.
-        extracted: the answer that the solution ends on.
-        gold: the gold answer that it equals, else the first one.
-        compared: how the two were compared.
-        reason: why it was not decided, or what else is to be known of the verdict.
-    """
+    """Result of grading one solution."""
 
     correct: bool | None
     extracted: str | None
@@ -65,17 +57,7 @@ class Grader:
         accept_choice_text: bool | None = None,
         reasoning: ReasoningMode = "strip",
     ) -> None:
-        """Put a grader together.
-
-        Args:
-            pool: compares answers.
-            sandbox: runs programs; without one, they aren't graded.
-            limits: of a program and its tests.
-            accept_choice_text: whether the words or the value of a choice count as its letter; by
-                default where the benchmark doesn't require letters.
-            reasoning: ``strip``: answers are looked for after the reasoning. ``keep``: in all of
-                a solution.
-        """
+        """Put a grader together."""
         self._pool = pool
         self._sandbox = sandbox
         self._limits = limits or ResourceLimits()
@@ -85,12 +67,7 @@ class Grader:
     async def grade(
         self, problem: Problem, solution: Solution, reading: Reading = "solution"
     ) -> Grade:
-        """Grade a solution.
-
-        Raises:
-            UsageError: the problem is one of code, and there is no sandbox; or an extra that
-                comparing needs is not installed.
-        """
+        """Grade a solution."""
         text = solution.text if reading == "solution" else solution.answer
         if text is None or not text.strip():
             field = "text" if reading == "solution" else "given answer"
@@ -108,12 +85,7 @@ class Grader:
         return await self._open(problem, text, reading)
 
     async def tests_passed(self, problem: Problem, text: str) -> int:
-        """Count the unit tests that a wrong program passes.
-
-        Raises:
-            RowError: the problem has no tests, or they aren't Python.
-            UsageError: there is no sandbox.
-        """
+        """Count the unit tests that a wrong program passes."""
         from heedful.bench.grading.completions import completed
         from heedful.bench.grading.programs import passed_tests
 

@@ -37,18 +37,7 @@ FAILURES_KEPT = 20
 
 @dataclass
 class GradeCounts:
-    """The counts of one set.
-
-    Attributes:
-        items: rows of the set.
-        correct: items that are correct.
-        wrong: items that are not.
-        labelled: decided items for which the file says whether they are correct.
-        agreed: those of them for which it says the same.
-        undecided: the reasons why items are neither correct nor wrong.
-        unread: rows that could not be read.
-        failures: the first of them: file, line and what is wrong.
-    """
+    """The counts of one set."""
 
     items: int = 0
     correct: int = 0

@@ -75,17 +75,7 @@ class Remote:
 
 
 class Peer:
-    """One end of the conversation: calls the other's functions, and serves calls of its own.
-
-    Attributes:
-        calls: how many were made.
-        opaque: whether a value came that isn't plain.
-        undecided: why the tests cannot decide, once they cannot.
-        ended: why the conversation ended, once it has.
-        ambiguous: whether a function changed its arguments, or returned one of them.
-        lost: what a value lost on its way, which tests that fail may have needed.
-        foreign: whether an error came that isn't of a built-in kind.
-    """
+    """One end of the conversation: calls the other's functions, and serves calls of its own."""
 
     def __init__(self, names: dict[str, Any], *, shared: bool = False) -> None:
         self._in = os.fdopen(os.dup(0), "rb")

@@ -7,6 +7,7 @@ JSON array or CSV, detected by their fields; or a dataset of the Hugging Face hu
 
 from __future__ import annotations
 
+import random
 import re
 from dataclasses import dataclass
 from itertools import takewhile
@@ -23,7 +24,8 @@ from heedful.data.formats.fields import optional_text, row_id, text
 from heedful.data.formats.files import records, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    import os
+    from collections.abc import Iterable, Iterator, Mapping
 
     from heedful.data.formats.raw import Record
 
@@ -33,15 +35,7 @@ _SHORT = 400
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One row: a problem and its solution, or the reason why it cannot be read.
-
-    Attributes:
-        line: the 1-based line of the file where the row starts.
-        id: the row's id.
-        problem: the problem; ``None`` where the row cannot be read.
-        solution: the solution, where the file has one.
-        error: what is wrong with the row, and the hint.
-    """
+    """One row: a problem and its solution, or the reason why it cannot be read."""
 
     line: int
     id: str
@@ -222,17 +216,7 @@ BENCHMARKS: dict[str, tuple[tuple[str, ...], Any]] = {
 
 
 def read_problems(source: str | Path, benchmark: str | None = None) -> Iterator[Attempt]:
-    """Read problems lazily, in order; a row that cannot be read says why and costs no other.
-
-    Args:
-        source: a file, or ``hf:OWNER/NAME``, with ``:CONFIG`` and ``@SPLIT`` (by default
-            ``test``) behind it; the hub needs the extra ``hub``.
-        benchmark: one of :data:`BENCHMARKS`; by default detected from the first row.
-
-    Raises:
-        InputError: the file is missing, empty, or in none of the formats.
-        UsageError: the benchmark isn't known, or the extra is not installed.
-    """
+    """Read problems lazily, in order; a row that cannot be read says why and costs no other."""
     if benchmark is not None and benchmark not in BENCHMARKS:
         raise UsageError(
             f"no such benchmark: {benchmark!r}", hint=f"one of {', '.join(BENCHMARKS)}"
@@ -274,3 +258,38 @@ def _attempt(record: Record, number: int, benchmark: str) -> Attempt:
     except RowError as error:
         return Attempt(record.line, ident, error=str(error))
     return Attempt(record.line, problem.id, problem, solution)
+
+
+def named_sources(sources: Iterable[str | os.PathLike[str]]) -> dict[str, str]:
+    """Name files and datasets of the hub, as ids and sets are called after them."""
+    names: dict[str, str] = {}
+    for source in map(str, sources):
+        name = Path(source).stem
+        if hub.is_named(source):
+            name = source.partition("@")[0].partition(":")[2].partition(":")[0].split("/")[-1]
+        if name in names:
+            raise UsageError(f"two files are called {name}", where=source, hint="rename one")
+        names[name] = source
+    return names
+
+
+def posed(problem: Problem, seed: int = 0, heading: str = "", separator: str = "\n") -> Problem:
+    """Write choices that the question does not state below it, in random order and lettered.
+
+    Published lists of choices may have the true one first, as TruthfulQA's.
+    """
+    choices = problem.choices
+    if not any(choices.values()) or all(text in problem.question for text in choices.values()):
+        return problem
+    order = list(choices)
+    random.Random(f"{seed}:{problem.id}").shuffle(order)
+    letters = {label: chr(ord("A") + place) for place, label in enumerate(order)}
+    lettered = {letters[label]: choices[label] for label in order}
+    listed = separator.join(f"({letter}) {text}" for letter, text in lettered.items())
+    return problem.model_copy(
+        update={
+            "question": f"{problem.question}\n{heading}{listed}",
+            "choices": lettered,
+            "answers": tuple(letters.get(answer, answer) for answer in problem.answers),
+        }
+    )

@@ -29,12 +29,7 @@ _CATCHERS = {"raises", "assertRaises", "assertRaisesRegex", "suppress"}
 
 @dataclass(frozen=True, slots=True)
 class Tested:
-    """Result of a program's tests.
-
-    Attributes:
-        passed: whether it passed all of them; ``None`` where that could not be decided.
-        reason: why not: the last line of the error, or the limit that was hit.
-    """
+    """Result of a program's tests."""
 
     passed: bool | None
     reason: str = ""

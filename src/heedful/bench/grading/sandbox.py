@@ -101,11 +101,7 @@ class Sandbox(ABC):
 
 
 def open_sandbox(kind: SandboxKind = "auto") -> Sandbox:
-    """Find a sandbox that works here; each is tried with a small program.
-
-    Raises:
-        UsageError: there is none; the message says what each lacks and what to install.
-    """
+    """Find a sandbox that works here; each is tried with a small program."""
     if kind == "unsafe":
         return Unsafe()
     candidates: dict[str, Sandbox] = {}
@@ -167,9 +163,6 @@ class Bubblewrap(Sandbox):
 
     The program sees the system's programs and libraries, read-only, and an empty temporary folder
     of limited size in memory; no home, no project, no environment, no other process.
-
-    Attributes:
-        user: the user id that it runs as; by default ours (only root can give another).
     """
 
     user: int | None = None
@@ -264,11 +257,7 @@ def _files(prefix: Path) -> list[str]:
 
 @dataclass(frozen=True)
 class Docker(Sandbox):
-    """A container without network, read-only, as nobody; Docker's own limits hold.
-
-    Attributes:
-        image: an image with Python, which must be there: nothing is downloaded.
-    """
+    """A container without network, read-only, as nobody; Docker's own limits hold."""
 
     image: str = IMAGE
 

@@ -35,17 +35,7 @@ CHUNK_BYTES = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class ResourceLimits:
-    """Resource limits of one program, with all the processes that it starts.
-
-    Attributes:
-        seconds: from start to end; the processor's time of each process is bounded by it too.
-        memory_bytes: memory in all, files in the temporary folder not included.
-        processes: processes and threads in all.
-        output_bytes: of standard output, and of standard error.
-        message_bytes: of what it sends to another program in a conversation.
-        file_bytes: files in the temporary folder, which is all that can be written.
-        files: their number, folders and links included.
-    """
+    """Resource limits of one program, with all the processes that it starts."""
 
     seconds: float = 10.0
     memory_bytes: int = 1 << 30
@@ -58,17 +48,9 @@ class ResourceLimits:
 
 @dataclass(frozen=True, slots=True)
 class ProgramOutcome:
-    """Outcome of running a program.
+    """Outcome of running a program."""
 
-    Attributes:
-        exit_code: its own, or 128 and the signal's number; ``None`` where it was killed.
-        stdout: what it wrote, up to the limit; empty where another program read it.
-        stderr: the same.
-        limit: the limit that it hit and was killed for.
-        seconds: how long it ran.
-    """
-
-    exit_code: int | None
+    exit_code: int | None  # 128 and the signal's number; None: killed at a limit
     stdout: str
     stderr: str
     limit: Limit | None
@@ -77,18 +59,7 @@ class ProgramOutcome:
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """How a program is started.
-
-    Attributes:
-        command: the program and its arguments; its environment holds a ``PATH`` and no more.
-        feed: what it reads on standard input.
-        kill: what else ends it, where killing its process does not.
-        user: the user id it runs as, where not ours.
-        cwd: the folder it starts in.
-        descriptors: open files that it is given.
-        folder: the temporary folder, as the program sees it, whose files are counted; ``None``
-            where they cannot be.
-    """
+    """How a program is started."""
 
     command: Sequence[str]
     feed: bytes

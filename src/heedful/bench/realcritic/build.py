@@ -9,7 +9,6 @@ from __future__ import annotations
 import heapq
 import json
 import random
-import re
 from collections import Counter
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -21,23 +20,23 @@ from pydantic import BaseModel, ConfigDict
 
 from heedful.bench.grading.graders import Grader, Ungraded
 from heedful.bench.grading.math_pool import MathPool
-from heedful.bench.grading.problems import read_problems
+from heedful.bench.grading.problems import named_sources, posed, read_problems
 from heedful.bench.realcritic.critic import GradedAnswer, Solver
 from heedful.bench.realcritic.prompts import Prompts
 from heedful.bench.realcritic.run import Grading
 from heedful.core.errors import InputError, UsageError
 from heedful.core.nouns import Expense  # noqa: TC001 - pydantic reads annotations at run time
 from heedful.core.problems import Problem  # noqa: TC001 - pydantic reads annotations at run time
-from heedful.core.text import amount
 from heedful.core.version import __version__
 from heedful.data.formats.base import atomically, refuse_inputs, write_json
+from heedful.data.formats.hub import is_named
 from heedful.engine.cost import CostSummary
 from heedful.engine.inputs import fingerprint, unnamed
 from heedful.engine.job import Job
 from heedful.engine.purpose import RESPONSE_TOKENS
 from heedful.engine.runner import Item
 from heedful.jobs.results import check_run
-from heedful.models.base import Sampling
+from heedful.models.base import Sampling, refuse_models
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
@@ -61,12 +60,7 @@ COUNTS = (
 
 @dataclass(frozen=True, slots=True)
 class CandidateSolution:
-    """One model's solution of a question.
-
-    Attributes:
-        model: who wrote it.
-        answer: the solution with its grade.
-    """
+    """One model's solution of a question."""
 
     model: str
     answer: GradedAnswer
@@ -79,12 +73,7 @@ class CandidateSolution:
 
 @dataclass(frozen=True, slots=True)
 class SolutionChoice:
-    """The solutions chosen from one set, and why the others were not.
-
-    Attributes:
-        chosen: a candidate for each question that is used, in the order of the questions.
-        counts: by the names in :data:`COUNTS`.
-    """
+    """The solutions chosen from one set, and why the others were not."""
 
     chosen: Mapping[str, CandidateSolution]
     counts: Mapping[str, int]
@@ -183,8 +172,6 @@ COMMAND = "bench realcritic build"
 CAP = 300
 """Questions of a set at most, as published."""
 
-_HUB = re.compile(r"hf:[\w.-]+/(?P<name>[\w.-]+)")
-
 
 @dataclass(frozen=True)
 class Pool:
@@ -208,30 +195,20 @@ class Pool:
 
     def __post_init__(self) -> None:
         """Refuse what makes no sense, before anything is opened."""
-        names = [model.name for model in self.models]
         if not self.sources:
             raise UsageError("no file of problems", hint="name one for each set")
-        if len(set(names)) < 2:  # noqa: PLR2004 - a strongest and a weakest
+        refuse_models(self.models, "model")
+        if len(self.models) < 2:  # noqa: PLR2004 - a strongest and a weakest
             raise UsageError(
-                f"the pool has {amount(len(set(names)), 'model')}",
+                "the pool has 1 model",
                 hint="name two or more with --model, so that one is the stronger",
             )
-        for name in names:
-            if names.count(name) > 1:
-                raise UsageError(f"the model {name!r} is named twice", hint="name each once")
         if self.cap < 2:  # noqa: PLR2004 - one correct, one wrong
             raise UsageError(f"--cap is {self.cap}", hint="give at least 2")
 
     def sets(self) -> dict[str, str]:
         """Return the sources by the name of the set."""
-        sets: dict[str, str] = {}
-        for source in self.sources:
-            hub = _HUB.match(source)
-            name = hub["name"] if hub else Path(source).stem
-            if name in sets:
-                raise UsageError(f"two sets are called {name}", where=source, hint="rename one")
-            sets[name] = source
-        return sets
+        return named_sources(self.sources)
 
     def config(self) -> dict[str, Any]:
         """All that the solutions and what is chosen of them depend on, as JSON."""
@@ -239,7 +216,7 @@ class Pool:
             "store": STORE_VERSION,
             "command": COMMAND,
             "input": {
-                name: source if _HUB.match(source) else fingerprint(Path(source))
+                name: source if is_named(source) else fingerprint(Path(source))
                 for name, source in self.sets().items()
             },
             "models": [dict(model.config) for model in self.models],
@@ -361,7 +338,9 @@ def _questions(pool: Pool) -> tuple[dict[str, list[tuple[int, Problem]]], dict[s
         if not chosen:
             raise InputError(f"no row can be used; the first: {failures[name][0]}")
         in_order = sorted(chosen, key=lambda row: row[0])
-        questions[name] = [(line, _stated(problem, pool.seed)) for line, problem in in_order]
+        questions[name] = [
+            (line, posed(problem, pool.seed, "Answer Choices: ", " ")) for line, problem in in_order
+        ]
     return questions, failures
 
 
@@ -386,21 +365,6 @@ def _random_order(seed: int, name: str) -> Callable[[tuple[int, Problem]], bytes
         return blake2b(json.dumps([seed, name, row[1].id, row[1].question]).encode()).digest()
 
     return rank
-
-
-def _stated(problem: Problem, seed: int) -> Problem:
-    """Write the choices into the question where it does not state them, in random order."""
-    texts = list(problem.choices.values())
-    if not any(texts) or all(text in problem.question for text in texts):
-        return problem
-    gold = problem.choices[problem.answers[0]]
-    random.Random(f"{seed}:{problem.id}").shuffle(texts)
-    choices = dict(zip(problem.choices, texts, strict=True))
-    shown = " ".join(f"({label}) {text}" for label, text in choices.items())
-    answer = next(label for label, text in choices.items() if text == gold)
-    question = f"{problem.question}\nAnswer Choices: {shown}"
-    update = {"question": question, "choices": choices, "answers": (answer,)}
-    return problem.model_copy(update=update)
 
 
 def _write(

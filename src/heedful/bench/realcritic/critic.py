@@ -49,15 +49,7 @@ class _CriticRecord(BaseModel):
 
 
 class SolutionVerdict(_CriticRecord):
-    """A grade, as it is stored; see :class:`heedful.bench.grading.graders.Grade`.
-
-    Attributes:
-        correct: ``None`` where that was not decided; the reason says why.
-        extracted: the answer that was found.
-        gold: the gold answer that it was compared with.
-        compared: how.
-        reason: why it was not decided, or what else is to be known.
-    """
+    """A grade, as it is stored; see :class:`heedful.bench.grading.graders.Grade`."""
 
     correct: bool | None = None
     extracted: str | None = None
@@ -67,13 +59,7 @@ class SolutionVerdict(_CriticRecord):
 
 
 class GradedAnswer(_CriticRecord):
-    """A critic's own solution.
-
-    Attributes:
-        text: ``None`` where the call failed; the grade's reason says why.
-        cut_off: whether it ended at the limit of tokens.
-        failed: whether the call failed, so that it can be made again.
-    """
+    """A critic's own solution."""
 
     text: str | None = None
     cut_off: bool = False
@@ -82,30 +68,16 @@ class GradedAnswer(_CriticRecord):
 
 
 class Round(GradedAnswer):
-    """One critique, and the correction that it led to, which ``grade`` is about.
+    """One critique, and the correction that it led to, which ``grade`` is about."""
 
-    Attributes:
-        verdict: whether the critic calls the solution correct; ``None`` where it does not say.
-        first_error: the first wrong step by the critic, from 1; -1 for none, ``None`` for unsaid.
-        qualified: the post-check: whether the critique took no shortcut; ``None`` where it was not
-            made or did not say.
-        checked: what the post-check's judge replied.
-    """
-
-    verdict: bool | None = None
-    first_error: int | None = None
-    qualified: bool | None = None
+    verdict: bool | None = None  # whether the critic calls the solution correct
+    first_error: int | None = None  # from 1; -1: none
+    qualified: bool | None = None  # by the post-check: no shortcut was taken
     checked: str | None = None
 
 
 class RealCriticItem(_CriticRecord):
-    """One problem with the solution that a file gives for it.
-
-    Attributes:
-        set: the name of the set, that of its file.
-        problem: the problem.
-        solution: the solution to criticise.
-    """
+    """One problem with the solution that a file gives for it."""
 
     set: str
     problem: Problem
@@ -113,15 +85,7 @@ class RealCriticItem(_CriticRecord):
 
 
 class RealCriticOutcome(_CriticRecord):
-    """All that came of one critic on one item.
-
-    Attributes:
-        given: the grade of the given solution.
-        direct: the critic's own solution, if the modes include it.
-        self_rounds: critiques of its own solution, in rounds.
-        cross_rounds: critiques of the given solution, in rounds.
-        expenses: what the calls cost.
-    """
+    """All that came of one critic on one item."""
 
     given: SolutionVerdict
     direct: GradedAnswer | None = None
@@ -155,16 +119,7 @@ class Grades(Protocol):
 
 @dataclass
 class Solver:
-    """A model that solves and criticises, with what grades it.
-
-    Attributes:
-        model: the model.
-        sampling: temperature and so on.
-        grader: grades what it answers.
-        estimating: whether calls are only counted; then each reply is taken to have its usual
-            length, so that the requests after it are counted too.
-        prompts: the prompts of its requests.
-    """
+    """A model that solves and criticises, with what grades it."""
 
     model: Model
     sampling: Sampling
@@ -214,14 +169,7 @@ class Solver:
 
 @dataclass
 class Critic:
-    """Puts one model through the modes.
-
-    Attributes:
-        solver: the model.
-        modes: its tasks; ``self`` includes ``direct``.
-        rounds: how often each solution is criticised, with the whole history.
-        checker: marks critiques that took a shortcut, where that is wanted.
-    """
+    """Puts one model through the modes."""
 
     solver: Solver
     modes: frozenset[Mode]

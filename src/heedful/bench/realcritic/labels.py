@@ -26,13 +26,7 @@ Labels = Literal["shipped", "corrected"]
 
 
 class Adjudication(NamedTuple):
-    """A verdict on a given solution.
-
-    Attributes:
-        correct: whether a person would mark it correct.
-        shipped: whether the file's label says so.
-        reason: why.
-    """
+    """A verdict on a given solution."""
 
     correct: bool
     shipped: bool

@@ -41,14 +41,7 @@ def numbers(
     scoring: Scoring = "strict",
     labels: Labels = "shipped",
 ) -> dict[str, Any]:
-    """Compute all numbers of a run, by critic, in the order of the rows.
-
-    Args:
-        rows: of a run, or of several; those that could not be read lower every coverage.
-        scoring: see the module.
-        labels: which are taken for the given solutions; see
-            :mod:`heedful.bench.realcritic.labels`.
-    """
+    """Compute all numbers of a run, by critic, in the order of the rows."""
     if labels == "corrected":
         rows = corrected(rows)
     critics: dict[str, list[RealCriticRow]] = {}
@@ -326,20 +319,7 @@ def _agreement(rows: Iterable[RealCriticRow]) -> Mapping[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One critique of one solution, as the numbers see it.
-
-    Attributes:
-        set: the item's set.
-        generator: who wrote the solution.
-        before: whether the solution is correct.
-        after: whether the correction is.
-        previous: whether the correction of the round before is; as ``before`` in the first.
-        verdict: whether the critic calls the solution correct.
-        marked: the first wrong step as people marked it, from 1; -1 for none, ``None`` unmarked.
-        found: the first wrong step by the critic.
-        qualified: whether the critique took no shortcut.
-        reason: why ``after`` was not decided.
-    """
+    """One critique of one solution, as the numbers see it."""
 
     set: str = ""
     generator: str = ""
@@ -347,7 +327,7 @@ class Case:
     after: bool | None = None
     previous: bool | None = None
     verdict: bool | None = None
-    marked: int | None = None
+    marked: int | None = None  # first wrong step, from 1; -1: none
     found: int | None = None
     qualified: bool | None = None
     reason: str = ""

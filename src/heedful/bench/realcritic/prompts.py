@@ -37,11 +37,7 @@ SUFFIX = ".txt"
 
 @dataclass(frozen=True)
 class Prompts:
-    """The texts of all prompts.
-
-    Attributes:
-        texts: of user turns by the prompt's name, and of system turns by ``NAME.system``.
-    """
+    """The texts of all prompts."""
 
     texts: Mapping[str, str]
 

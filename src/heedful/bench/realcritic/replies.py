@@ -46,19 +46,11 @@ _RESULT = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """A critique as it was read.
-
-    Attributes:
-        verdict: whether the critic calls the solution correct; ``None`` where it says neither, or
-            both.
-        first_error: the number of the first wrong step from 1, -1 for none; ``None`` where the
-            reply gives none, gives several, or gives one that contradicts its verdict.
-        correction: the text whose final answer is the critic's; ``None`` where there is none.
-    """
+    """A critique as it was read."""
 
     verdict: bool | None
-    first_error: int | None
-    correction: str | None
+    first_error: int | None  # from 1; -1: none
+    correction: str | None  # the text whose final answer is the critic's
 
 
 def read_review(text: str, shown: Shown = NOTHING) -> Review:

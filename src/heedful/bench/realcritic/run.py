@@ -36,7 +36,7 @@ from heedful.engine.job import Job
 from heedful.engine.purpose import EXPLAINED_TOKENS, RESPONSE_TOKENS
 from heedful.engine.saved_run import SUMMARY, SavedRun
 from heedful.jobs.results import PROBLEMS_LISTED, check_run
-from heedful.models.base import Sampling
+from heedful.models.base import Sampling, refuse_models
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
@@ -55,16 +55,7 @@ __all__ = ["Grading", "RealCriticPlan", "Results", "run_realcritic"]
 
 @dataclass(frozen=True, slots=True)
 class RealCriticRow:
-    """One critic on one item.
-
-    Attributes:
-        line: the row's line in its file.
-        id: ``SET/ID@CRITIC``.
-        critic: the critic's name.
-        item: ``None`` where the row could not be read.
-        outcome: ``None`` where nothing came of it.
-        problem: why.
-    """
+    """One critic on one item."""
 
     line: int
     id: str
@@ -81,13 +72,7 @@ class _CriticRequest(RealCriticItem):
 
 
 class Results:
-    """A run, finished or not, read from its store.
-
-    Attributes:
-        directory: the run's.
-        about: how the numbers come about.
-        progress: of the session that made it; ``None`` for a run that was opened.
-    """
+    """A run, finished or not, read from its store."""
 
     def __init__(
         self,
@@ -219,20 +204,7 @@ class RealCriticJob(Job[_CriticRequest, Results]):
 
 
 def run_realcritic(plan: RealCriticPlan, **options: Unpack[RunOptions]) -> Results:
-    """Have critics criticise and correct solutions, and grade what they come to.
-
-    Args:
-        plan: what is to be done.
-        options: how the job is run; ``run`` is needed. A plan with other modes, rounds, post-check
-            or grading goes on with the replies that a run holds.
-
-    Raises:
-        InputError: a file is missing, empty, or not RealCritic's.
-        RunError: the directory holds a run with another configuration.
-        StopRunError: no call can succeed any more, the next may cost more than is left, or an
-            extra that grading needs is not installed.
-        UsageError: an option makes no sense.
-    """
+    """Have critics criticise and correct solutions, and grade what they come to."""
     return RealCriticJob(plan).run(**options)
 
 
@@ -360,14 +332,9 @@ class RealCriticPlan:
 
     def __post_init__(self) -> None:
         """Refuse what makes no sense, before anything is opened."""
-        names = [model.name for model in self.critics]
         if not self.files:
             raise UsageError("no file to run on", hint="name RealCritic's files, one a set")
-        if not names:
-            raise UsageError("no critic", hint="name one with --model")
-        for name in names:
-            if names.count(name) > 1:
-                raise UsageError(f"the critic {name!r} is named twice", hint="name each once")
+        refuse_models(self.critics, "critic")
         if self.rounds < 1:
             raise UsageError(f"there are {self.rounds} rounds", hint="give at least 1")
         if not self.modes or not set(self.modes) <= set(MODES):

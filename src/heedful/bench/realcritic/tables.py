@@ -27,7 +27,7 @@ from heedful.reporting.table import INDENT, Table
 from heedful.reporting.xy_charts import Axis, Line, Point, bounds_of, line_chart
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from heedful.bench.realcritic.critic import Paradigm
     from heedful.bench.realcritic.labels import Labels
@@ -99,6 +99,22 @@ def _rounds(numbers: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]
         rounds = numbers.get(paradigm, ())
         for place, numbers_of_round in enumerate(rounds, start=1):
             yield f"{paradigm} {place}" if len(rounds) > 1 else paradigm, numbers_of_round
+
+
+def _by_round(
+    critics: Mapping[str, Any],
+    width: int,
+    shown: Callable[[Mapping[str, Any]], Iterable[str]],
+    part: str | None = None,
+) -> list[Row]:
+    """Lay out a row for each round below its critic; of rounds that have a part, where named."""
+    rows: list[Row] = []
+    for critic, numbers in critics.items():
+        rounds = [(name, own) for name, own in _rounds(numbers) if part is None or part in own]
+        if rounds:
+            rows.append((critic, *[""] * width))
+        rows += [(f"{INDENT}{name}", *shown(own)) for name, own in rounds]
+    return rows
 
 
 def _accuracies(critics: Mapping[str, Any], note: str, unread: int) -> Table:
@@ -173,25 +189,23 @@ def _written(ends: Ends | None, write: Callable[[float | None, int], str]) -> st
 
 
 def _transitions(critics: Mapping[str, Any]) -> Table:
+    def shown(round_: Mapping[str, Any]) -> Row:
+        moved = round_["transitions"]
+        gains, losses = moved["incorrect_to_correct"], moved["correct_to_incorrect"]
+        return (
+            f"{gains['count']:,}",
+            percent(gains["of_incorrect"], 1),
+            percent(gains["of_all"], 1),
+            f"{losses['count']:,}",
+            percent(losses["of_correct"], 1),
+            percent(losses["of_all"], 1),
+            f"{moved['correct_to_correct']:,}",
+            f"{moved['incorrect_to_incorrect']:,}",
+            f"{sum(moved['undecided'].values()):,}",
+        )
+
     columns = ("I→C", "of I", "of N", "C→I", "of C", "of N", "C→C", "I→I", "open")
-    rows: list[Row] = []
-    for critic, numbers in critics.items():
-        rows.append((critic, *[""] * len(columns)))
-        for name, round_ in _rounds(numbers):
-            moved = round_["transitions"]
-            gains, losses = moved["incorrect_to_correct"], moved["correct_to_incorrect"]
-            shown = (
-                f"{gains['count']:,}",
-                percent(gains["of_incorrect"], 1),
-                percent(gains["of_all"], 1),
-                f"{losses['count']:,}",
-                percent(losses["of_correct"], 1),
-                percent(losses["of_all"], 1),
-                f"{moved['correct_to_correct']:,}",
-                f"{moved['incorrect_to_incorrect']:,}",
-                f"{sum(moved['undecided'].values()):,}",
-            )
-            rows.append((f"{INDENT}{name}", *shown))
+    rows = _by_round(critics, len(columns), shown)
     note = (
         "I incorrect, C correct, before → after; open: one of them undecided. Shares in %: of I, "
         "of C as in the published code; of N as in the paper's figures. Δ = (I→C - C→I)/N"
@@ -200,67 +214,52 @@ def _transitions(critics: Mapping[str, Any]) -> Table:
 
 
 def _verdicts(critics: Mapping[str, Any]) -> Table:
+    def shown(round_: Mapping[str, Any]) -> Row:
+        quality = round_["verdict"]["quality"]
+        shares = [
+            percent(quality[key] / quality["n"] if quality["n"] else None, 1)
+            for key in ("high_right", "high_wrong", "low_right", "low_wrong")
+        ]
+        value, between, *_ = cells(round_["verdict"]["accuracy"], 1)
+        return (value, between, *shares)
+
     heads = ("high\nright", "high\nwrong", "low\nright", "low\nwrong")
-    rows: list[Row] = []
-    for critic, numbers in critics.items():
-        rows.append((critic, *[""] * 6))
-        for name, round_ in _rounds(numbers):
-            quality = round_["verdict"]["quality"]
-            shares = [
-                percent(quality[key] / quality["n"] if quality["n"] else None, 1)
-                for key in ("high_right", "high_wrong", "low_right", "low_wrong")
-            ]
-            value, between, *_ = cells(round_["verdict"]["accuracy"], 1)
-            rows.append((f"{INDENT}{name}", value, between, *shares))
+    columns = ("%", INTERVAL, *heads)
     note = (
         "%: verdicts on the solution that are right. Then, in % of the critiques with both "
         "decided: high or low as the correction is correct or not, by the verdict. Low and right "
         "is what verdict accuracy hides"
     )
-    return Table("Verdict × quality", ("critic", "%", INTERVAL, *heads), rows, note)
+    rows = _by_round(critics, len(columns), shown)
+    return Table("Verdict × quality", ("critic", *columns), rows, note)
 
 
 def _post_checks(critics: Mapping[str, Any]) -> Table:
+    def shown(round_: Mapping[str, Any]) -> Row:
+        check = round_["post_check"]
+        without = check["accuracy_without_unqualified"]
+        return (
+            rate(round_["accuracy"], 1),
+            rate(without, 1),
+            counts(without),
+            f"{check['unqualified']:,}",
+            f"{check['undecided']:,}",
+        )
+
     columns = ("%", "without\nunqualified", "counts", "unqualified", "open")
-    rows: list[Row] = []
-    for critic, numbers in critics.items():
-        checked = [(name, round_) for name, round_ in _rounds(numbers) if "post_check" in round_]
-        if checked:
-            rows.append((critic, *[""] * len(columns)))
-        for name, round_ in checked:
-            check = round_["post_check"]
-            without = check["accuracy_without_unqualified"]
-            rows.append(
-                (
-                    f"{INDENT}{name}",
-                    rate(round_["accuracy"], 1),
-                    rate(without, 1),
-                    counts(without),
-                    f"{check['unqualified']:,}",
-                    f"{check['undecided']:,}",
-                )
-            )
+    rows = _by_round(critics, len(columns), shown, "post_check")
     return Table("Shortcut post-check", ("critic", *columns), rows)
 
 
 def _first_errors(critics: Mapping[str, Any]) -> Table:
+    def shown(round_: Mapping[str, Any]) -> Row:
+        scores = round_["first_error"]
+        both = (scores["erroneous"], scores["correct"])
+        f1 = rate({"value": scores["f1"], "bounds": scores["f1_bounds"]}, 1)
+        return (f1, *(cell for measure in both for cell in (rate(measure, 1), counts(measure))))
+
     columns = ("F1, %", "erroneous, %", "counts", "correct, %", "counts")
-    rows: list[Row] = []
-    for critic, numbers in critics.items():
-        marked = [(name, round_) for name, round_ in _rounds(numbers) if "first_error" in round_]
-        if marked:
-            rows.append((critic, *[""] * len(columns)))
-        for name, round_ in marked:
-            scores = round_["first_error"]
-            both = (scores["erroneous"], scores["correct"])
-            shown = [cell for measure in both for cell in (rate(measure, 1), counts(measure))]
-            rows.append(
-                (
-                    f"{INDENT}{name}",
-                    rate({"value": scores["f1"], "bounds": scores["f1_bounds"]}, 1),
-                    *shown,
-                )
-            )
+    rows = _by_round(critics, len(columns), shown, "first_error")
     note = "as ProcessBench scores: F1 is the harmonic mean of the two accuracies"
     return Table("First wrong step", ("critic", *columns), rows, note)
 
