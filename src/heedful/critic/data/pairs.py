@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 from heedful.core.errors import InputError, RowError, UsageError
 from heedful.core.nouns import Status
+from heedful.core.outputs import atomically, write_json
 from heedful.critic.data import mbr
 from heedful.critic.data.segments import (
     READINGS,
@@ -27,7 +28,6 @@ from heedful.critic.data.segments import (
     spans,
     writer,
 )
-from heedful.data.formats.base import atomically, write_json
 from heedful.engine.inputs import items, open_data
 from heedful.jobs.results import PROBLEMS_LISTED, check_folder
 from heedful.judges import Measurement, prompts
