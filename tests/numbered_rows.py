@@ -40,7 +40,8 @@ def serving(counts: Counter[str], delay_s: float = 0.0) -> Iterator[str]:
         counts[row] += 1
         verdict = "MET" if int(row) % 3 else "UNMET"
         text = "" if row == "8" and counts[row] == 1 else f"<c1>\nSeen.\nVERDICT: {verdict}\n</c1>"
-        return Answer(body=completion(text).body, delay_s=delay_s)
+        usage = {"prompt_tokens": 600, "completion_tokens": 40}
+        return Answer(body={**completion(text).body, "usage": usage}, delay_s=delay_s)
 
     with fault_server.serving(script=answer) as server:
         yield server.url

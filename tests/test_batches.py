@@ -18,10 +18,10 @@ from batch_model import rows as rows_of
 from batch_server import KEY, serving
 from commands import run
 from heedful import StopRunError, dry_run, evaluate
-from heedful.core.errors import RunError, UsageError
+from heedful.core.errors import RunError
 from heedful.judges import prompts
 from heedful.judges.model import Checklist
-from heedful.models import AnyLLMModel, Sampling
+from heedful.models import Sampling
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -197,16 +197,6 @@ def test_a_run_larger_than_the_providers_queue_goes_through_it_in_parts(
     assert max(batch["count"] for batch in server.batches.values()) <= min(room, 5)
 
 
-def test_a_provider_without_room_for_a_day_ends_the_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("heedful.engine.batches.LONGEST_S", 0.5)
-    with serving(verdict) as server:
-        server.room = 0
-        with pytest.raises(StopRunError, match="queue"):
-            judge(Scripted("openai", server.url), 3, tmp_path, executor="batch")
-
-
 def test_a_wrong_key_stops_the_run_and_nothing_is_left_open(kind: str, tmp_path: Path) -> None:
     with serving(verdict) as server:
         server.refuse = [(401, "who are you?")]
@@ -244,16 +234,6 @@ def test_rows_that_can_be_read_only_once_are_kept_for_the_run(tmp_path: Path) ->
     assert result.summary["samples"] == 3
     assert result.summary["coverage"] == 1
     assert len(server.batches) == 1
-
-
-def test_a_model_without_batches_and_an_unknown_executor_are_refused(tmp_path: Path) -> None:
-    class Plain(Scripted):
-        batches = None  # type: ignore[assignment]
-
-    with pytest.raises(StopRunError, match="no batch endpoint"):
-        judge(Plain(), 2, tmp_path / "a", executor="batch")
-    with pytest.raises(UsageError, match="'moon'"):
-        judge(Plain(), 2, tmp_path / "b", executor="moon")
 
 
 @pytest.mark.parametrize("status", [404, 405, 501])
@@ -361,18 +341,3 @@ def test_the_command_line_runs_in_batches_and_prices_both_ways(
         assert run(*words) == 0
     assert "3 in batches" in capsys.readouterr().out
     assert len(server.batches) == 1
-
-
-def test_providers_are_found_by_their_names(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pytest.importorskip("any_llm")
-    pytest.importorskip("anthropic")
-    monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
-    with serving(verdict) as server:
-        model = AnyLLMModel("anthropic/m", base_url=server.url)
-        summary = judge(model, 3, tmp_path, executor="batch").summary
-    assert summary["coverage"] == 1
-    assert summary["cost"]["batched"] == 3
-    with pytest.raises(StopRunError, match="no batch endpoint"):
-        judge(AnyLLMModel("openai/m", api_key="k"), 3, tmp_path / "b", executor="batch")

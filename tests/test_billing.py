@@ -15,7 +15,7 @@ from heedful import Constraint, Message, Sample, evaluate
 from heedful.core.errors import StopRunError
 from heedful.judges import prompts
 from heedful.judges.model import Checklist
-from heedful.models import OpenAIModel, Price, Usage
+from heedful.models import OpenAIModel, Price
 from heedful.models.replies import read_completion
 
 if TYPE_CHECKING:
@@ -95,11 +95,6 @@ def test_any_counts_are_counts_that_can_be_stored(
     assert all(type(count) is int and 0 <= count <= 10**9 for count in counts)
     assert result.cached_tokens <= result.prompt_tokens
     assert result.reasoning_tokens <= result.completion_tokens
-
-
-def test_a_count_of_another_type_is_read_where_it_is_clear() -> None:
-    usage = {"prompt_tokens": 12.0, "completion_tokens": True, "prompt_cache_hit_tokens": 99}
-    assert read_completion(reply(usage=usage)).usage == Usage(prompt_tokens=12, cached_tokens=12)
 
 
 def test_a_number_longer_than_python_reads_costs_no_answer() -> None:

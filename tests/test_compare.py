@@ -175,21 +175,6 @@ def test_models_are_matched_by_instruction(tmp_path: Path) -> None:
         compare(first)
 
 
-def test_other_ids_are_matched_by_what_was_asked(tmp_path: Path) -> None:
-    def asked(keys: str, letters: str, response: str) -> list[Sample]:
-        return [
-            sample(k, x, response, conversation=(Message(role="user", content=f"Question {n}"),))
-            for n, (k, x) in enumerate(zip(keys, letters, strict=True))
-        ]
-
-    first = run(tmp_path / "a", asked("abc", "mmu", "1"))
-    second = run(tmp_path / "b", asked("def", "muu", "2"))
-    pair = only_pair(first, second)
-    assert pair["matched_by"] == "conversation"
-    assert value(pair, "cfbench.csr") == pytest.approx(1 / 3)
-    assert pair["flips"]["listed"][0]["second_id"] == "e"
-
-
 def test_the_same_ids_on_other_questions_are_refused(tmp_path: Path) -> None:
     first = run(tmp_path / "a", {"x1": "m", "x2": "u"}, "1")
     swapped = [
@@ -308,17 +293,6 @@ def test_the_command_line_writes_what_it_is_asked_for(
     markdown = (tmp_path / "o.md").read_text(encoding="utf-8")
     assert r"\<script\>alert(1)\</script\> \| \`x\`" in markdown
     assert all(line.count("|") >= 8 for line in markdown.splitlines() if line[2:9] == "CFBench")
-
-
-def test_what_is_left_out_is_told_by_the_exit_code(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    first = run(tmp_path / "a", {"x1": "m", "x2": "m"}, "1")
-    second = run(tmp_path / "b", {"x1": "u"}, "2")
-    with pytest.raises(SystemExit) as done:
-        main(["compare", str(first), str(second), "--quiet"])
-    assert done.value.code == 1
-    assert "50" in capsys.readouterr().err
 
 
 @pytest.mark.slow

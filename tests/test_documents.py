@@ -140,18 +140,6 @@ def test_shown_names_stay_apart_and_keep_their_ends(
     assert len(shown) == len(long)  # whatever other names stand beside them
 
 
-@of_a_hundred(25)
-@given(NAMES, st.lists(st.floats(0, 1), min_size=1, max_size=4), NAMES)
-def test_whatever_the_names_a_chart_is_valid(name: str, shares: list[float], title: str) -> None:
-    pytest.importorskip("vl_convert")
-    points = [Point(place, share) for place, share in enumerate(shares)]
-    for chart in (
-        line_chart([Line(name, points), Line("", points)], Axis(name), SHARES),
-        heat_map(("d", [name]), ("a", [f"{n}" for n, _ in enumerate(shares)]), [shares]),
-    ):
-        assert svg(chart, title).tag == f"{SVG}svg"
-
-
 # --- documents ----------------------------------------------------------------------------------
 
 

@@ -85,22 +85,6 @@ def test_the_first_goes_ahead_and_the_rest_take_the_room_there_is(room: int, mos
     assert recorder.most == most
 
 
-@pytest.mark.parametrize(("text", "inside"), [("short ", True), (LONG, False)])
-def test_what_shares_little_or_is_no_run_goes_side_by_side(text: str, inside: bool) -> None:  # noqa: FBT001
-    recorder = Recorder()
-
-    async def go() -> None:
-        given = [prompt(f"{text}{k}") for k in range(5)]
-        if inside:
-            with first_ahead(8):
-                await fan_out(given, recorder.call)
-        else:
-            await fan_out(given, recorder.call)
-
-    asyncio.run(go())
-    assert recorder.most == 5
-
-
 def test_an_error_of_one_call_is_raised_as_it_is() -> None:
     async def call(place: int, messages: Sequence[Message]) -> None:
         del messages

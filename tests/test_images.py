@@ -133,10 +133,3 @@ def test_files_are_read_from_the_named_folder_alone(tmp_path: Path) -> None:
         judgment, model = judged(sample(path), images=folder)
         assert judgment.status is Status.UNSUPPORTED, path
         assert not model.calls
-
-
-def test_a_prompt_that_shows_no_images_judges_no_row_with_them() -> None:
-    judgment, model = judged(sample(WEB), prompt="if_critic")
-    assert judgment.status is Status.UNSUPPORTED
-    assert "doesn't show the row's images (use --prompt plain)" in judgment.explanation
-    assert not model.calls

@@ -74,14 +74,6 @@ def test_calibration_changes_the_odds(yes: float, scale: float, offset: float) -
     assert judgment.status is (Status.MET if odds > 0 else Status.UNMET)
 
 
-def test_a_verdict_that_is_too_unsure_says_what_it_lacks() -> None:
-    model = ScriptedModel(lambda *_: Completion(text="Yes", first_tokens={"Yes": -0.7, "No": -0.8}))
-    judge = Likelihood(model, min_confidence=0.9)
-    judgment = asyncio.run(judge.judge(SAMPLE)).judgments[0]
-    assert judgment.status is Status.UNPARSED
-    assert "--min-confidence is 0.9" in judgment.explanation
-
-
 @given(st.dictionaries(st.text(max_size=4), st.floats(-800, 0), max_size=20))
 def test_odds_are_finite_whatever_the_tokens(tokens: dict[str, float]) -> None:
     odds, mass = log_odds(tokens)

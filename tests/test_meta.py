@@ -633,12 +633,3 @@ def test_the_command_prints_tables_and_writes_json_and_markdown(
     assert "| recorded | " in page
     assert "6 unsupported" in page
     assert capsys.readouterr().out == ""
-
-
-def test_rows_that_cannot_be_read_are_named_and_change_the_exit_code(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = written(tmp_path / "a.jsonl", [row("1", "mu", "mu"), row("1", "mu", "mu")])
-    assert run("meta", path, "-q") == 1
-    assert run("meta", path) == 1
-    assert "line 2: 1: duplicate id '1'" in capsys.readouterr().err

@@ -148,6 +148,13 @@ def test_a_declaration_that_makes_no_sense_is_not_taken(bad: dict[str, Any]) -> 
     assert result == {"csr": 0.67, "isr": 0, "psr": 0}
 
 
+def test_a_declaration_is_read_by_the_benchmark_of_its_row() -> None:
+    """InFoBench's own rows declare how many questions were asked."""
+    for benchmark, asked in (("infobench", 1), ("other", 2)):
+        judged = row("10", declared={"asked": 1}, benchmark=benchmark)
+        assert rates([judged], "infobench", "faithful")["drfr"]["denominator"] == asked
+
+
 def test_undecided_verdicts_are_left_out_and_make_rates_ranges() -> None:
     rows = [row("11", "ps"), row("10?", "pss"), row("1?", "ps"), row("??", "ps")]
     result = rates(rows, "cfbench")

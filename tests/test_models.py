@@ -152,20 +152,6 @@ def test_a_server_that_is_not_there_stops_the_run_after_two_connections() -> Non
         asyncio.run(asking())
 
 
-def test_a_server_that_goes_away_fails_the_row_only() -> None:
-    async def asking() -> None:
-        async with FaultServer(completion()) as server:
-            model = OpenAIModel("m", base_url=server.url, max_attempts=3, backoff_s=0.001)
-            await model.generate(ASK, Sampling())
-        try:
-            await model.generate(ASK, Sampling())
-        finally:
-            await model.close()
-
-    with pytest.raises(ModelError, match="the connection failed"):
-        asyncio.run(asking())
-
-
 def test_a_long_retry_after_is_bounded_by_the_timeout_and_the_wait_is_counted() -> None:
     fault = Fault(FaultKind.OVERLOADED, "too many", retry_after=7200.0)
     counted: list[tuple[int, float]] = []
@@ -281,12 +267,6 @@ def test_an_answer_without_end_is_given_up() -> None:
     assert len(server.bodies) == 1
 
 
-def test_an_answer_nested_without_end_is_a_fault() -> None:
-    with pytest.raises(FaultError, match="not JSON"):
-        read_completion(b"[" * 100_000)
-    assert fault_of(400, {}, b"[" * 100_000).text.startswith("HTTP 400: [[")
-
-
 def test_retry_after_is_waited_for_in_seconds_and_as_a_date(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
@@ -333,17 +313,6 @@ def test_a_reasoning_model_is_asked_as_it_likes_and_that_is_remembered() -> None
     assert answers[-1].attempts == 1
     assert server.bodies[-1]["max_completion_tokens"] == 5
     assert [said.split()[0] for said in adaptations] == ["max_completion_tokens", "temperature"]
-
-
-def test_a_server_that_knows_neither_name_is_not_asked_for_ever() -> None:
-    def script(_: int, body: dict[str, Any]) -> Answer:
-        field = next(field for field in body if field.endswith("_tokens"))
-        return Answer(422, {"detail": f"{field}: extra inputs are not permitted"})
-
-    server = FaultServer(script=script)
-    with pytest.raises(ModelError, match="max_completion_tokens: extra inputs"):
-        ask(server, Sampling(max_tokens=5))
-    assert len(server.bodies) == 2
 
 
 def test_overload_lowers_the_limit_once_and_success_raises_it() -> None:
@@ -402,21 +371,6 @@ def test_what_cannot_be_sent_is_refused() -> None:
         OpenAIModel("m", headers={"X-A": "1\r\nB: 2"})
     with pytest.raises(UsageError, match="'stream'"):
         ask(FaultServer(completion()), Sampling(extra={"stream": True}))
-
-
-def test_an_address_may_end_in_the_endpoint_and_outlives_its_loop() -> None:
-    server = FaultServer(completion())
-
-    async def asking() -> list[str]:
-        async with server:
-            model = OpenAIModel("m", base_url=f"{server.url}/chat/completions/")
-            texts = []
-            for _ in range(2):
-                texts.append((await model.generate(ASK, Sampling())).text)
-                await model.close()
-            return texts
-
-    assert asyncio.run(asking()) == ["fine", "fine"]
 
 
 PARTS: Any = [{"type": "thinking", "thinking": [{"type": "text", "text": "why"}]}, "yes"]
@@ -527,15 +481,6 @@ def test_costs_follow_the_table_and_an_unknown_model_has_none() -> None:
     assert cost(usage, "o3-mini-2025-01-31") == cost(usage, "o3-mini")
     assert cost(usage, "gpt-4o-2024-05-13") == pytest.approx(5.0 + 1.5)
     assert cost(Usage(), "my-model") is None
-
-
-def test_prices_of_ones_own_go_over_the_table(tmp_path: Path) -> None:
-    path = tmp_path / "prices.json"
-    path.write_text('{"my-model": {"prompt": 1, "completion": 2}}')
-    usage = Usage(prompt_tokens=1_000_000, cached_tokens=500_000, completion_tokens=1_000_000)
-    prices = read_prices(path)
-    assert cost(usage, "my-model", prices) == pytest.approx(3)
-    assert cost(usage, "gpt-4o", prices) == cost(usage, "gpt-4o")
 
 
 @pytest.mark.parametrize(

@@ -476,29 +476,3 @@ def test_a_model_says_how_it_is_to_be_asked(copy: Path) -> None:
     assert isinstance(other, Checklist)
     assert other.per_call == 2
     assert "Judge." not in (other.request(sample, [0, 1]) or "")
-
-
-@pytest.mark.parametrize(
-    "record",
-    [
-        {"prompt": "plain", "prompt_file": "/etc/passwd"},
-        {"prompt": "plain", "prompt_file": "heedful.prompt.txt"},
-        {"prompt": "plain", "prompt_file": 7},
-        {"prompt": "plain", "per_call": 0},
-        {"prompt": "plain", "per_call": "all"},
-        {"prompt": "plain", "measure": "yes"},
-    ],
-)
-def test_a_record_that_makes_no_sense_is_refused(copy: Path, record: dict[str, Any]) -> None:
-    (copy / "heedful.json").write_text(json.dumps(record))
-    with pytest.raises(InputError):
-        LocalModel(str(copy))
-
-
-def test_a_model_computes_as_precisely_as_it_is_told(folder: Path) -> None:
-    exact, rough = (LocalModel(str(folder), dtype=dtype) for dtype in ("float32", "bfloat16"))
-    assert (exact.config["dtype"], rough.config["dtype"]) == ("float32", "bfloat16")
-    assert LocalModel(str(folder), device="cpu").config == exact.config
-    assert completions(rough, ("Hello", GREEDY, 0))[0].text
-    with pytest.raises(UsageError):
-        LocalModel(str(folder), dtype="int4")

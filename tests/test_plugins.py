@@ -272,22 +272,6 @@ def test_a_plugin_never_replaces_a_built_in(namesake: Path, tmp_path: Path) -> N
     assert "'compiled'" in done.stderr
 
 
-def test_a_built_in_prompt_and_model_stay_too(namesake: Path) -> None:
-    code = """
-import warnings
-from heedful.judges import prompts
-from heedful.models import named
-with warnings.catch_warnings(record=True) as caught:
-    warnings.simplefilter("always")
-    print(type(prompts.make("plain")).__module__)
-    try: named.make("local:/nowhere")
-    except Exception as error: print("replaced" in str(error))
-print(len(caught))
-"""
-    done = python(namesake, "-c", code)
-    assert done.stdout.split() == ["heedful.judges.prompts.plain", "False", "2"], done.stderr
-
-
 def test_names_that_cannot_be_typed_are_ignored(tmp_path: Path) -> None:
     names = ["a,b", "a:b", "../../x", "\x1b[31mred", "two words", "\u202eabc"]
     info = tmp_path / "odd-1.0.dist-info"

@@ -17,11 +17,11 @@ import pytest
 
 import fault_server
 from fault_server import refusal
-from heedful import Message, StopRunError, respond
+from heedful import Message, SavedRun, StopRunError, respond
 from heedful.core.errors import ModelError, UsageError
 from heedful.engine.call_cache import cache_calls, complete
-from heedful.engine.processes import RemoteStore
-from heedful.models import OpenAIModel, Sampling, ScriptedModel
+from heedful.engine.workers import RemoteStore
+from heedful.models import OpenAIModel, Price, Sampling, ScriptedModel
 from numbered_rows import children, judge, lives, rows, serving, usage, verdicts
 
 if TYPE_CHECKING:
@@ -107,9 +107,21 @@ def test_a_run_in_processes_that_is_killed_is_resumed_and_leaves_no_process(
     assert verdicts(tmp_path / "whole") == verdicts(tmp_path / "killed")
 
 
-def test_what_several_processes_cannot_do_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="--max-cost"):
-        judge("http://127.0.0.1:9/v1", 2, tmp_path / "a", executor="processes", max_cost=1.0)
+@pytest.mark.slow
+def test_several_processes_keep_to_one_budget(tmp_path: Path) -> None:
+    prices = {"m": Price(prompt=1000.0, completion=1000.0)}
+    with serving(Counter()) as url:
+        options: dict[str, Any] = {"executor": "processes", "prices": prices}
+        with pytest.raises(StopRunError, match="--max-cost"):
+            judge(url, 60, tmp_path, max_cost=8.0, **options)
+        with SavedRun(tmp_path) as stopped:
+            spent = stopped.cost(prices)
+        assert spent is not None
+        assert 6.0 < spent["dollars"] <= 8.0
+        assert judge(url, 60, tmp_path, max_cost=100.0, **options).summary["cost"]["calls"] == 30
+
+
+def test_what_several_processes_cannot_do_is_refused() -> None:
     model = OpenAIModel("m", base_url="http://127.0.0.1:9/v1", api_key="none")
     with pytest.raises(UsageError, match="--executor processes"):
         respond(rows(2), models=model, executor="processes")

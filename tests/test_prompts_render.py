@@ -252,6 +252,22 @@ def test_structured_asks_for_a_schema_or_an_object() -> None:
     assert prompts.make("plain").response_format is None
 
 
+def test_verdicts_only_asks_for_no_explanation() -> None:
+    for name, word in (("plain", "Your explanation"), ("structured", '"explanation"')):
+        full, short = (prompts.make(name, explain=explain) for explain in (True, False))
+        assert word in rendered(full, sample())
+        assert word not in rendered(short, sample())
+
+
+def test_a_text_for_system_steerability_is_part_of_the_prompt(tmp_path: Path) -> None:
+    path = tmp_path / "system.txt"
+    path.write_text("Mine. {{response}} {{checklist}}", encoding="utf-8")
+    own = prompts.make("advancedif", system_prompt_file=path)
+    assert own.version != prompts.make("advancedif").version
+    given = sample("r", ("system", "Rhyme."), ("user", "Hi."), task="system_steerability")
+    assert rendered(own, given).startswith("Mine.")
+
+
 def test_cfbench_gives_the_reference_where_there_is_one() -> None:
     shown = unfence(rendered(prompts.make("cfbench"), sample(reference="One way.")))
     assert Fenced("参考答案", "One way.") in shown

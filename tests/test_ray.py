@@ -52,7 +52,7 @@ def address() -> Iterator[str]:
     ray.shutdown()
 
 
-def workers(name: bytes = b"ray::CallWorker") -> list[int]:
+def workers(name: bytes = b"ray::RayWorker") -> list[int]:
     """Find the processes of our actors, or tasks, by the name that Ray gives them."""
     found = []
     for folder in Path("/proc").glob("[0-9]*"):
@@ -191,7 +191,8 @@ def test_an_error_that_stops_a_run_stops_it_from_a_worker(tmp_path: Path) -> Non
 def test_a_model_that_cannot_be_sent_is_refused(tmp_path: Path) -> None:
     from heedful import evaluate
 
-    checklist = Checklist(ScriptedModel(lambda *_: "met"), prompts.make("plain"))
+    lock = threading.Lock()
+    checklist = Checklist(ScriptedModel(lambda *_: str(lock)), prompts.make("plain"))
     with pytest.raises(UsageError, match="cannot be sent"):
         evaluate(rows(2), judge=checklist, run=tmp_path, executor="ray")
 

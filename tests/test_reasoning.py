@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import commands
 from adversarial import LIMIT_S, cpu_s
 from fault_server import completion
-from heedful import Check, Constraint, Sample, evaluate, respond
+from heedful import Check, Constraint, evaluate
 from heedful.core.problems import Problem, Solution
 from heedful.core.reasoning import separate
 from heedful.data.formats import native
@@ -233,16 +233,6 @@ def test_a_completion_that_is_messages_is_rewarded_for_its_answer() -> None:
     assert rewarded([said]) == rewarded("One") == 1
 
 
-def test_responses_that_are_requested_keep_their_reasoning_apart(tmp_path: Path) -> None:
-    output = tmp_path / "responses.jsonl"
-    sample = Sample(id="1", prompt="Greet me.", checklist=CHECKLIST)
-    model = ScriptedModel(f"{THOUGHT}\n</think>\n\nHi!")
-    respond([sample], models=model, output=output)
-    (line,) = map(json.loads, output.read_text(encoding="utf-8").splitlines())
-    assert (line["response"], line["reasoning"]) == ("Hi!", THOUGHT)
-    assert "reasoning" not in line["completion"]
-
-
 @pytest.mark.slow
 def test_graders_read_the_answer() -> None:
     pytest.importorskip("math_verify", reason="the extra 'reasoning' is not installed")
@@ -280,7 +270,7 @@ def test_the_command_strips_or_keeps(tmp_path: Path, capsys: pytest.CaptureFixtu
         note = f"reasoning {'removed from' if met else 'judged as part of'} 1 response"
         assert note in " ".join(capsys.readouterr().out.split())
     assert commands.run("evaluate", data, "--reasoning", "drop") == 2
-    assert "strip or keep" in capsys.readouterr().err
+    assert "strip, keep" in capsys.readouterr().err
 
 
 def test_a_response_has_no_reasoning_that_the_template_opened() -> None:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from heedful import Check, Constraint, Sample, Status, evaluate, report
+from heedful import Check, Constraint, Sample, Status
 from heedful.core.errors import RowError
 from heedful.core.turns import ToolCall
 from heedful.data.formats import native, open_source
@@ -211,14 +211,3 @@ def test_a_prompt_that_shows_no_calls_judges_no_row_with_them() -> None:
     assert critique.judgments[0].status is Status.UNSUPPORTED
     assert "doesn't show the row's tool calls" in critique.judgments[0].explanation
     assert not model.calls
-
-
-def test_a_report_shows_calls_as_text(tmp_path: Path) -> None:
-    calls = [("<script>x", {"q": "<b>rome</b>"})]
-    sample = row(openai(calls), Check(id=TOOL_CALLS, args={"at_most": 0}))
-    evaluate([sample], judge=Rules(), run=tmp_path / "run")
-    report(tmp_path / "run", output=tmp_path / "report.html")
-    page = (tmp_path / "report.html").read_text()
-    assert "&lt;script&gt;x" in page
-    assert "<b>rome" not in page
-    assert "rome" in page

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commands import run
-from fault_server import completion, refusal, serving
+from fault_server import completion, serving
 from heedful import Constraint, Sample, evaluate
 from heedful.core.text import one_line
 from heedful.jobs.unparsed import example
@@ -60,22 +60,6 @@ def test_what_is_shown_is_one_short_line_that_no_terminal_obeys(text: str, most:
     shown = one_line(text, most)
     assert shown.isprintable()
     assert len(shown) <= most + 1
-
-
-def test_a_failed_call_of_a_judge_can_be_asked_again(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    data = tmp_path / "data.jsonl"
-    text = SAMPLE.model_dump_json() + "\n" + SAMPLE.model_copy(update={"id": "2"}).model_dump_json()
-    data.write_text(text, encoding="utf-8")
-    words = ("evaluate", data, "--model", "m", "--run", tmp_path / "run", "--base-url")
-    with serving(script=lambda *_: refusal(400, "the prompt is refused")) as server:
-        assert run(*words, server.url) == 1
-        assert "--retry-failed" in capsys.readouterr().err
-    bare = tmp_path / "bare.jsonl"
-    bare.write_text('{"prompt": "x", "checklist": ["It is kind."]}\n', encoding="utf-8")
-    assert run("evaluate", bare, "--run", tmp_path / "other") == 1
-    assert "--retry-failed" not in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("own", [None, "mine"])

@@ -79,6 +79,9 @@ def test_runs_are_searched_sorted_and_downloaded(browser: TestClient) -> None:
     assert {"small", "panel"} <= {each["run"] for each in everything}
     assert [each["run"] for each in listed_runs(browser, "q=PANEL")] == ["panel"]
     assert not listed_runs(browser, "q=nowhere")
+    (small,) = listed_runs(browser, "q=small")
+    assert small["constraints met"] is None  # code decides one constraint of two
+    assert 0 <= small["constraints met, from"] < small["constraints met, to"] <= 1
     for name in ("constraints met", "coverage"):
         values = [
             value

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,12 +9,11 @@ from cyclopts import Parameter
 
 from heedful.analysis.compare import compare as compare_runs
 from heedful.cli.flags import FlagGroup, Output, Quiet, Switch, takes
+from heedful.cli.outputs import check_document, write_document
 from heedful.cli.running import Outcome, print_outcome
 from heedful.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from heedful.analysis.compare.headline import GateResult
 
 
@@ -56,16 +54,18 @@ def compare(
         runs, options["baseline"] = _with_baseline(runs, no_worse_than, options.get("baseline"))
     elif margin or require_shown:
         raise UsageError("nothing to be no worse than", hint="name a run: --no-worse-than RUN")
-    if output is not None:
-        _check_output(output, [".json", ".md", ".html"], runs)
-    if comment is not None:
-        _check_output(comment, [".md"], runs)
+    # Of RUN@MODEL, what stands before an @ may be the directory.
+    places = [run[:at] for run in runs for at, mark in enumerate(f"{run}@") if mark == "@" and at]
+    check_document(output, places)
+    check_document(comment, places, [".md"])
     metrics = [name for words in metric or () for name in _names(words)]
     summary = compare_runs(*runs, metrics=metrics, by=None if by is None else _names(by), **options)
     results: list[GateResult] = []
     if no_worse_than is not None:
         results = _checked(summary, margin / 100, chosen=bool(metrics))
-    _write(summary, output, comment, [result.said for result in results])
+    said = [result.said for result in results]
+    write_document(output, summary, lambda: report.document(summary))
+    write_document(comment, summary, lambda: report.document(summary, brief=True, first=said))
     lacks = _lacks(summary)
     # A gate holds against the lower end of what undecided verdicts leave.
     failing = {"worse", "undecided"} | ({"open"} if require_shown else set())
@@ -77,26 +77,6 @@ def compare(
         failures=[result.said for result in results if result.verdict in failing],
     )
     return print_outcome(outcome, quiet=quiet)
-
-
-def _write(
-    summary: dict[str, Any], output: Path | None, comment: Path | None, said: Sequence[str]
-) -> None:
-    """Write the numbers or the tables, and the comment, whose first lines are ``said``."""
-    from heedful.analysis.compare.tables import document
-    from heedful.data.formats.base import atomically
-
-    if output is not None:
-        kind = output.suffix.lower()
-        if kind == ".json":
-            text = json.dumps(summary, ensure_ascii=False, indent=2) + "\n"
-        else:
-            text = document(summary).markdown() if kind == ".md" else document(summary).html()
-        with atomically(output) as file:
-            file.write(text)
-    if comment is not None:
-        with atomically(comment) as file:
-            file.write(document(summary, brief=True, first=said).markdown())
 
 
 def _with_baseline(
@@ -146,19 +126,3 @@ def _lacks(summary: dict[str, Any]) -> list[str]:
 
 def _names(words: str) -> list[str]:
     return [name.strip() for name in words.split(",") if name.strip()]
-
-
-def _check_output(path: Path, suffixes: list[str], runs: tuple[str, ...]) -> None:
-    """Refuse an output that cannot be written before anything is compared, not after."""
-    from heedful.jobs.results import check_folder
-
-    if path.suffix.lower() not in suffixes:
-        raise UsageError(
-            "the output is of an unknown kind",
-            where=str(path),
-            hint=f"name a {' or '.join([*filter(None, [', '.join(suffixes[:-1])]), suffixes[-1]])} "
-            "file",
-        )
-    # Of RUN@MODEL, what stands before an @ may be the directory.
-    places = [run[:at] for run in runs for at, mark in enumerate(f"{run}@") if mark == "@" and at]
-    check_folder(path, places)

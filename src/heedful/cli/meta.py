@@ -20,6 +20,7 @@ from heedful.cli.connection import connected
 from heedful.cli.flags import FlagGroup, Output, Scoring, taken, takes
 from heedful.cli.judging import CHECKLIST, JUDGING
 from heedful.cli.logs import LogOptions, logged
+from heedful.cli.outputs import check_document, write_document
 from heedful.cli.running import (
     PROBLEMS_SHOWN,
     ConsoleOptions,
@@ -92,7 +93,7 @@ def meta(
         output: Write the numbers to a .json file, or the tables to a .md or .html file.
     """
     read = [input, options.get("responses"), *(runs or ()), *(correct or ())]
-    _check_output(output, [path for path in read if path is not None])
+    check_document(output, [path for path in read if path is not None])
     console = taken(options, ConsoleOptions)
     judging = taken(options, JudgeOptions)
     read_costs(options, [*judging.get("model", ()), *([arbiter] if arbiter else ())])
@@ -114,7 +115,7 @@ def meta(
         summary = _measured(function, options, console)
     if summary is None:
         return 0
-    _write(summary, output)
+    write_document(output, summary, lambda: _document(summary))
     reading = {name: options[name] for name in ("format", "responses") if name in options}
     shown = _swept(summary, input, reading | judging) if sweep else _outcome(summary)
     outcome = replace(shown, written=[*shown.written, output])
@@ -160,32 +161,6 @@ def _judges(
         none = any(calls) and not has_model
         own = options | {"model": []} if none else options
         yield make_judge(name, scoring=scoring, seed=seed, **own)
-
-
-def _check_output(path: Path | None, inputs: Sequence[Path]) -> None:
-    """Refuse an output that cannot be written before anything is judged, not after."""
-    if path is None:
-        return
-    if path.suffix.lower() not in (".json", ".md", ".html"):
-        hint = "name a .json file for the numbers, or a .md or .html file for the tables"
-        raise UsageError("the output is of an unknown kind", where=str(path), hint=hint)
-    from heedful.jobs.results import check_folder
-
-    check_folder(path, inputs)
-
-
-def _write(summary: dict[str, Any], path: Path | None) -> None:
-    from heedful.data.formats.base import atomically
-
-    if path is None:
-        return
-    kind = path.suffix.lower()
-    with atomically(path) as file:
-        if kind == ".json":
-            file.write(json.dumps(summary, ensure_ascii=False, indent=2) + "\n")
-        else:
-            shown = _document(summary)
-            file.write(shown.markdown() if kind == ".md" else shown.html())
 
 
 def _document(summary: dict[str, Any]) -> Document:

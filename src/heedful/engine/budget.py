@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from heedful.core.errors import StopRunError, UsageError
 from heedful.core.text import dollars
@@ -68,7 +68,7 @@ class Budget:
         self._answers = _Estimator()
         self._reserved = 0.0
         self._in_flight = 0
-        self._room = asyncio.Condition()
+        self._released = asyncio.Event()
         for record in before:
             if record.uncounted:
                 raise _uncounted(record.requested)
@@ -79,66 +79,58 @@ class Budget:
             share = BATCH_SHARE if record.tier == "batch" else 1.0
             self.spent += share * self._price(usage, record.model, record.requested)
 
-    async def call(
+    async def reserve(
         self,
-        model: Model,
-        messages: Sequence[Message],
-        sampling: Sampling,
-        sample: int,
-        purpose: Purpose,
-    ) -> Completion:
-        """Ask a model as soon as the call fits into what is left."""
-        call = _Call(self, model, messages, sampling, purpose)
-        await call.reserve()
-        token = METER.set(call)
-        try:
-            completion = await model.generate(messages, sampling, sample=sample)
-            call.pay(completion.model, completion.usage, counted=completion.counted)
-            return completion
-        finally:
-            METER.reset(token)
-            await call.release()
+        name: str,
+        sent: int,
+        expected: int,
+        limit: int | None,
+        marked: bool,  # noqa: FBT001
+    ) -> float:
+        """Wait until a call fits; return the dollars set aside for it.
 
-    def pay(self, usage: Usage, *names: str) -> None:
-        """Count what was spent."""
-        self.spent += self._price(usage, *names)
+        Known of a call are the tokens sent and expected, roughly, the limit of its answer, and
+        whether parts of its prompt are marked to be cached.
+        """
+        while True:
+            prompt = self._prompts.of(sent)
+            usage = Usage(
+                prompt_tokens=prompt,
+                cache_write_tokens=prompt if marked else 0,
+                completion_tokens=limit or self._answers.of(expected),
+            )
+            most = self._price(usage, name, name)
+            fits = self.spent + self._reserved + most <= self.limit * ROUNDING
+            if not self._in_flight:
+                if self._prompts.blind:
+                    raise _uncounted(name)
+                if not fits:
+                    raise _exhausted(self.spent, self.limit, most)
+            if fits and (self._prompts.known or not self._in_flight):
+                self._in_flight += 1
+                self._reserved += most
+                return most
+            await self._released.wait()
 
-    def learn(self, sent: int, expected: int, usage: Usage, *, counted: bool) -> None:
-        """Compare what was guessed of a call with what was counted."""
-        self._prompts.learn(sent, usage.prompt_tokens if counted else None)
-        self._answers.learn(expected, usage.completion_tokens)
-
-    async def release(self, reserved: float) -> None:
+    def release(self, reserved: float) -> None:
         """Give back what was set aside for a call that is over."""
         self._in_flight -= 1
         self._reserved -= reserved
-        async with self._room:
-            self._room.notify_all()
+        self._released.set()
+        self._released = asyncio.Event()
 
-    async def reserve(
-        self, model: Model, sent: int, sampling: Sampling, purpose: Purpose, *, marked: bool
-    ) -> float:
-        """Wait until a call fits; return the dollars set aside for it."""
-        async with self._room:
-            while True:
-                prompt = self._prompts.of(sent)
-                usage = Usage(
-                    prompt_tokens=prompt,
-                    cache_write_tokens=prompt if marked else 0,
-                    completion_tokens=sampling.max_tokens or self._answers.of(purpose.tokens),
-                )
-                most = self._price(usage, model.name, model.name)
-                fits = self.spent + self._reserved + most <= self.limit * ROUNDING
-                if not self._in_flight:
-                    if self._prompts.blind:
-                        raise _uncounted(model.name)
-                    if not fits:
-                        raise self._exhausted(most)
-                if fits and (self._prompts.known or not self._in_flight):
-                    self._in_flight += 1
-                    self._reserved += most
-                    return most
-                await self._room.wait()
+    def pay(
+        self,
+        usage: Usage,
+        names: Sequence[str],
+        sent: int,
+        expected: int,
+        counted: bool,  # noqa: FBT001
+    ) -> None:
+        """Count what an attempt cost, and compare it with what was guessed."""
+        self.spent += self._price(usage, *names)
+        self._prompts.learn(sent, usage.prompt_tokens if counted else None)
+        self._answers.learn(expected, usage.completion_tokens)
 
     def _price(self, usage: Usage, *names: str) -> float:
         """Price a usage under the first of the model's names that has a price."""
@@ -149,12 +141,50 @@ class Budget:
         what = "its price is not known, so --max-cost cannot be enforced"
         raise StopRunError(what, where=f"model {names[-1]}", hint=NAME_PRICES)
 
-    def _exhausted(self, most: float) -> StopRunError:
-        return StopRunError(
-            f"stopped before --max-cost: {dollars(self.spent)} of ${self.limit:g} is spent, and "
-            f"the next call may cost {dollars(most)}",
-            hint="re-run the same command with a higher --max-cost to resume",
-        )
+
+class Accounts(Protocol):
+    """A budget, in this process or another."""
+
+    async def reserve(
+        self,
+        name: str,
+        sent: int,
+        expected: int,
+        limit: int | None,
+        marked: bool,  # noqa: FBT001
+        /,
+    ) -> float: ...
+    def release(self, reserved: float, /) -> None: ...
+    def pay(
+        self,
+        usage: Usage,
+        names: Sequence[str],
+        sent: int,
+        expected: int,
+        counted: bool,  # noqa: FBT001
+        /,
+    ) -> None: ...
+
+
+async def call_within(
+    budget: Accounts,
+    model: Model,
+    messages: Sequence[Message],
+    sampling: Sampling,
+    sample: int,
+    purpose: Purpose,
+) -> Completion:
+    """Ask a model as soon as the call fits into what is left."""
+    call = _Call(budget, model, messages, sampling, purpose)
+    await call.reserve()
+    token = METER.set(call)
+    try:
+        completion = await model.generate(messages, sampling, sample=sample)
+        call.pay(completion.model, completion.usage, counted=completion.counted)
+        return completion
+    finally:
+        METER.reset(token)
+        call.release()
 
 
 class _Call:
@@ -162,16 +192,16 @@ class _Call:
 
     def __init__(
         self,
-        budget: Budget,
+        budget: Accounts,
         model: Model,
         messages: Sequence[Message],
         sampling: Sampling,
         purpose: Purpose,
     ) -> None:
         self._budget = budget
-        self._model = model
-        self._sampling = sampling
-        self._purpose = purpose
+        self._name = model.name
+        self._limit = sampling.max_tokens
+        self._expected = purpose.tokens
         self._sent = sum(estimate_tokens(turn.content) for turn in messages)
         self._marked = any(isinstance(content(turn), list) for turn in messages)
         self._reserved: float | None = None
@@ -180,22 +210,20 @@ class _Call:
 
     async def reserve(self) -> None:
         """Wait until an attempt fits, and set aside what it may cost."""
-        budget = self._budget
-        self._reserved = await budget.reserve(
-            self._model, self._sent, self._sampling, self._purpose, marked=self._marked
+        self._reserved = await self._budget.reserve(
+            self._name, self._sent, self._expected, self._limit, self._marked
         )
         self._charged = False
 
-    async def release(self) -> None:
+    def release(self) -> None:
         """Give back what was set aside."""
         reserved, self._reserved = self._reserved, None
         if reserved is not None:
-            await self._budget.release(reserved)
+            self._budget.release(reserved)
 
     def pay(self, model: str, usage: Usage, *, counted: bool) -> None:
         """Count what an attempt cost, and learn from it."""
-        self._budget.pay(usage, model, self._model.name)
-        self._budget.learn(self._sent, self._purpose.tokens, usage, counted=counted)
+        self._budget.pay(usage, (model, self._name), self._sent, self._expected, counted)
 
     def charge(self, model: str, usage: Usage) -> None:
         """Count a reply without an answer, and pass it on to be recorded."""
@@ -204,17 +232,10 @@ class _Call:
         self._charged = True
         self.pay(model, usage, counted=usage.prompt_tokens > 0)
 
-    def lose(self) -> None:
-        """Take what was set aside for a lost call as spent, and have it recorded."""
-        if self._meter is not None:
-            self._meter.lose()
-        self._budget.spent += self._reserved or 0.0
-        self._charged = True
-
     async def affordable(self) -> None:
         """Set aside what the next attempt may cost, where the last one has used it up."""
         if self._charged:
-            await self.release()
+            self.release()
             await self.reserve()
 
 
@@ -238,6 +259,14 @@ class _Estimator:
     def of(self, guessed: int) -> int:
         """Correct a guess by what has been learnt."""
         return round(guessed * self._ratio) if self._ratio else guessed
+
+
+def _exhausted(spent: float, limit: float, most: float) -> StopRunError:
+    return StopRunError(
+        f"stopped before --max-cost: {dollars(spent)} of ${limit:g} is spent, and the next call "
+        f"may cost {dollars(most)}",
+        hint="re-run the same command with a higher --max-cost to resume",
+    )
 
 
 def _uncounted(name: str) -> StopRunError:
@@ -280,11 +309,7 @@ class BatchBudget:
             return price
         if promised:
             raise Postponed
-        raise StopRunError(
-            f"stopped before --max-cost: {dollars(self._spent)} of ${self._limit:g} is spent, and "
-            f"the next call may cost {dollars(price)}",
-            hint="re-run the same command with a higher --max-cost to resume",
-        )
+        raise _exhausted(self._spent, self._limit, price)
 
 
 def _price(

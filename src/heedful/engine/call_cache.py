@@ -19,7 +19,7 @@ from heedful.core.log import logger
 from heedful.core.noun import to_text, trusted
 from heedful.core.nouns import Expense
 from heedful.engine.purpose import Purpose
-from heedful.engine.schema import CACHE_WRITE, LOST, UsageRecord
+from heedful.engine.schema import CACHE_WRITE, UsageRecord
 from heedful.models.attempts import METER
 from heedful.models.base import Completion
 from heedful.models.turns import check_parts
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from heedful.core.nouns import Message
     from heedful.engine.batches import BatchQueue
-    from heedful.engine.budget import Budget
+    from heedful.engine.budget import Accounts
     from heedful.engine.call_counter import CallCounter
     from heedful.models.base import Model, Sampling, Usage
 
@@ -65,7 +65,7 @@ class _CallCache:
         self,
         store: _CallStore,
         retries: int,
-        budget: Budget | None,
+        budget: Accounts | None,
         counter: CallCounter | None,
         queue: BatchQueue | None,
         place: Callable[[Model], Model],
@@ -167,7 +167,9 @@ class _CallCache:
         try:
             if self.budget is None:
                 return await model.generate(messages, sampling, sample=sample)
-            return await self.budget.call(model, messages, sampling, sample, purpose)
+            from heedful.engine.budget import call_within
+
+            return await call_within(self.budget, model, messages, sampling, sample, purpose)
         except ModelError as error:
             logger.error("a call failed: %s", error)
             raise
@@ -220,16 +222,8 @@ class _UsageMeter:
             cached_tokens=usage.cached_tokens,
             completion_tokens=usage.completion_tokens,
         )
-        self._add(record)
-        self._cache.add_writes(record, usage)
-
-    def lose(self) -> None:
-        """Record a call that nobody knows the cost of."""
-        requested = self._requested
-        self._add(UsageRecord(self._purpose.caller, requested, requested, tier=LOST))
-
-    def _add(self, record: UsageRecord) -> None:
         self._cache.store.add_usage(record)
+        self._cache.add_writes(record, usage)
         self._cache.store.flush_soon()
 
     async def affordable(self) -> None:
@@ -244,7 +238,7 @@ async def cache_calls(
     store: _CallStore,
     *,
     retries: int = 0,
-    budget: Budget | None = None,
+    budget: Accounts | None = None,
     counter: CallCounter | None = None,
     queue: BatchQueue | None = None,
     place: Callable[[Model], Model] = lambda model: model,

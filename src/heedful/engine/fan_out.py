@@ -58,13 +58,6 @@ def first_ahead(concurrency: int) -> Iterator[None]:
         _room.reset(token)
 
 
-def divide_room(count: int) -> None:
-    """Leave this process its part of the room, before any call, where others share it."""
-    room = _room.get()
-    if room is not None:
-        room.limit = max(1, room.limit // count)
-
-
 async def fan_out(
     prompts: Sequence[Sequence[Message]], call: Callable[[int, Sequence[Message]], Awaitable[T]]
 ) -> list[T]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 from abc import ABC, abstractmethod
-from contextlib import asynccontextmanager, contextmanager, nullcontext, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
@@ -24,6 +24,7 @@ from heedful.engine.lock import only_writer
 from heedful.engine.options import (
     CONCURRENCY,
     EXECUTOR_PLUGINS,
+    SENDING,
     executor_of,
     ignore,
     refuse_unusable_options,
@@ -44,8 +45,8 @@ if TYPE_CHECKING:
     from heedful.engine.dry_run import Estimate
     from heedful.engine.inputs import Fingerprint
     from heedful.engine.options import RunOptions
-    from heedful.engine.processes import SentWork, Workers
     from heedful.engine.store import Entry
+    from heedful.engine.workers import SentWork, Workers
     from heedful.models import Model, Price
 
 __all__ = ["Job"]
@@ -228,9 +229,8 @@ class Job(ABC, Generic[Row, Result]):
         try:
             with recorded(store):
                 async with (
-                    _calls(store, options) as queue,
+                    _working(self, store, options) as (worker, queue),
                     self.resources(dry=False),
-                    _workers(self, store, options) as worker,
                 ):
                     with _unchanged(self.config, store) as trusted:
                         yield _Session(worker, queue, trusted)
@@ -390,23 +390,9 @@ def _waiting() -> tuple[int, float]:
 class _Session(NamedTuple):
     """One session of a run."""
 
-    worker: SentWork | Workers  # works on rows; the job itself, or its processes
+    worker: SentWork | Workers  # works on rows; the job itself, or its workers
     queue: BatchQueue | None  # of the batches that calls are put into, where they are
     trusted: int | None  # how many of the stored rows need no comparison with the input
-
-
-@asynccontextmanager
-async def _workers(
-    job: SentWork, store: Store, options: RunOptions
-) -> AsyncIterator[SentWork | Workers]:
-    """Give who works on the rows."""
-    if executor_of(options) != "processes":
-        yield job
-        return
-    from heedful.engine.processes import worker_processes
-
-    async with worker_processes(job, store) as workers:
-        yield workers
 
 
 @contextmanager
@@ -462,42 +448,34 @@ def _in_batches(store: Store) -> set[bytes]:
 
 
 @asynccontextmanager
-async def _calls(store: Store, options: RunOptions) -> AsyncIterator[BatchQueue | None]:
-    """Cache calls in a run's store and record their usage.
+async def _working(
+    job: SentWork, store: Store, options: RunOptions
+) -> AsyncIterator[tuple[SentWork | Workers, BatchQueue | None]]:
+    """Give who works on rows, and the queue of calls in batches; their calls go by the store.
 
     A job without models doesn't pay for their import.
     """
     max_cost, prices = options.get("max_cost"), options.get("prices")
+    concurrency = options.get("concurrency", CONCURRENCY)
     executor = executor_of(options)
-    batched = executor == "batch"
-    if executor == "processes" and max_cost is not None:
-        raise UsageError(
-            "--max-cost cannot be enforced across several processes", hint="use --executor local"
-        )
-    left = store.meta(OPEN)
-    if left and not batched:
-        count = sum(batch["count"] for batch in left.values())
-        raise RunError(
-            f"{amount(count, 'request')} of this run may be in batches that were submitted",
-            where=str(store.directory),
-            hint="--executor batch fetches them; otherwise they would be paid for twice",
-        )
-    if "heedful.models.base" not in sys.modules and max_cost is None:
-        yield None
+    if executor != "batch":
+        _refuse_submitted(store)
+    if "heedful.models.base" not in sys.modules and max_cost is None and executor not in SENDING:
+        yield job, None
         return
     from heedful.engine.call_cache import cache_calls
     from heedful.engine.fan_out import first_ahead
     from heedful.models.pricing import PRICES
 
     retries = store.meta("retries") or 0
-    if batched:
+    if executor == "batch":
         from heedful.engine.batches import BatchQueue
 
         again = bool(options.get("retry_failed"))
         queue = BatchQueue(store, max_cost, prices, buys_again=again)
         try:
             async with cache_calls(store, retries=retries, queue=queue):
-                yield queue
+                yield job, queue
         finally:
             await queue.close()
         return
@@ -506,30 +484,36 @@ async def _calls(store: Store, options: RunOptions) -> AsyncIterator[BatchQueue 
         from heedful.engine.budget import Budget
 
         budget = Budget(max_cost, PRICES if prices is None else prices, store.usage_records())
-    async with (
-        _placed(executor, options) as place,
-        cache_calls(store, retries=retries, budget=budget, place=place),
-    ):
-        # In a batch nothing can go ahead.
-        with first_ahead(options.get("concurrency", CONCURRENCY)):
-            yield None
+    if executor in SENDING:
+        from heedful.engine.processes import Processes
+        from heedful.engine.ray_workers import RayWorkers
+
+        made = Processes if executor == "processes" else RayWorkers
+        async with made(job, store, budget, concurrency) as workers:
+            yield workers, None
+        return
+    async with AsyncExitStack() as stack:
+        place: Callable[[Model], Model] = lambda model: model  # noqa: E731 - as a plugin gives it
+        if executor != "local":
+            from heedful.core.plugins import make
+
+            needs = ("__aenter__", "__aexit__")
+            plugin = make(EXECUTOR_PLUGINS, executor, needs=needs, concurrency=concurrency)
+            place = await stack.enter_async_context(plugin)
+        await stack.enter_async_context(
+            cache_calls(store, retries=retries, budget=budget, place=place)
+        )
+        with first_ahead(concurrency):
+            yield job, None
 
 
-@asynccontextmanager
-async def _placed(executor: str, options: RunOptions) -> AsyncIterator[Callable[[Model], Model]]:
-    """Give what returns a model to call in a model's place."""
-    concurrency = options.get("concurrency", CONCURRENCY)
-    if executor in {"local", "processes"}:
-        yield lambda model: model
-    elif executor == "ray":
-        from heedful.engine.ray_calls import ray_calls
-
-        async with ray_calls(concurrency) as place:
-            yield place
-    else:
-        from heedful.core.plugins import make
-
-        needs = ("__aenter__", "__aexit__")
-        plugin = make(EXECUTOR_PLUGINS, executor, needs=needs, concurrency=concurrency)
-        async with plugin as place:
-            yield place
+def _refuse_submitted(store: Store) -> None:
+    """Refuse to make calls that are in batches under way."""
+    left = store.meta(OPEN)
+    if left:
+        count = sum(batch["count"] for batch in left.values())
+        raise RunError(
+            f"{amount(count, 'request')} of this run may be in batches that were submitted",
+            where=str(store.directory),
+            hint="--executor batch fetches them; otherwise they would be paid for twice",
+        )

@@ -27,6 +27,9 @@ __all__ = [
 EXECUTORS = ("local", "processes", "ray", "batch")
 """Where the calls of a run are made, beside what plugins add."""
 
+SENDING = ("processes", "ray")
+"""Those that work on whole rows elsewhere, which only some jobs can."""
+
 EXECUTOR_PLUGINS = "heedful.executors"
 
 CONCURRENCY = 64
@@ -68,10 +71,10 @@ class RunOptions(TypedDict, total=False):
         prices: A file, {"MODEL": {"prompt": 1, "completion": 2}}, in dollars per million tokens.
             Default: heedful's own table.
         on_progress: called with the progress after each row.
-        executor: Where models are called: local, from this process; processes, from several on this
-            machine (evaluate, rejudge and meta); ray, from the workers of a Ray cluster; batch,
-            through the provider's batch endpoint, at half the price and within a day; or a plugin's
-            name. Default: local.
+        executor: Where rows are worked on: local, in this process; processes, in several on this
+            machine, or ray, in the workers of a Ray cluster (both: evaluate, rejudge and meta);
+            batch, with calls through the provider's batch endpoint, at half the price and within a
+            day; or a plugin's name. Default: local.
         prefix_cache: Tokens that a dry run takes the server's prefix cache to hold. Default:
             400,000.
     """
@@ -131,6 +134,7 @@ def executor_of(options: RunOptions) -> str:
 def refuse_unusable_options(options: RunOptions, *, sendable: bool) -> None:
     """Refuse what no run of a job could have, before anything is read."""
     refuse_unknown(options)
-    if executor_of(options) == "processes" and not sendable:
-        what = "--executor processes is for judging: evaluate, rejudge and meta"
+    executor = executor_of(options)
+    if executor in SENDING and not sendable:
+        what = f"--executor {executor} is for judging: evaluate, rejudge and meta"
         raise UsageError(what, hint="use --executor local")

@@ -100,6 +100,10 @@ class EvaluationJob(Job[Sample, Evaluation]):
         self._config = {"store": STORE_VERSION, **judging}
         self._requested = self._decided = 0
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave the data behind: another process works on the rows that it is sent."""
+        return {**vars(self), "_data": None, "_counts": None}
+
     def name_input(self) -> None:
         """Name rows in memory by their content, so that a run goes on with the same rows only."""
         self._data.name()

@@ -41,10 +41,6 @@ class Meter(Protocol):
         """Record a reply without an answer."""
         ...
 
-    def lose(self) -> None:
-        """Record a call that was lost with its worker; its cost is unknown."""
-        ...
-
     async def affordable(self) -> None:
         """Wait until another attempt at the call fits into what may be spent."""
         ...

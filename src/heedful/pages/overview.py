@@ -41,6 +41,7 @@ class Rate(NamedTuple):
     least: float | None  # what is known of it, its lower end, by which runs are sorted
     shown: str  # in per cent, or a range
     interval: str  # its interval
+    most: float | None = None  # the upper end
 
 
 @dataclass(frozen=True)
@@ -154,8 +155,8 @@ def _rates(metrics: Mapping[str, Any]) -> Iterator[tuple[str, Rate]]:
 
 
 def _rate(measure: Mapping[str, Any]) -> Rate:
-    least = measure["bounds"] and measure["bounds"][0]
-    return Rate(measure["value"], least, rate(measure), interval(measure["interval"]))
+    least, most = measure["bounds"] or (None, None)
+    return Rate(measure["value"], least, rate(measure), interval(measure["interval"]), most)
 
 
 def state(directory: Path) -> State:

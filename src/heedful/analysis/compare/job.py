@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from heedful.analysis.compare.conversations import LANGUAGE_AND_TURN
 from heedful.analysis.compare.differences import adjust_rates
-from heedful.analysis.compare.pairs import DIMENSIONS, LABELS, RunComparison, paired
-from heedful.analysis.compare.sides import differing, sides
+from heedful.analysis.compare.pairs import DIMENSIONS, LABELS, RunComparison
+from heedful.analysis.compare.sides import differing, paired, sides
 from heedful.core.errors import InputError, UsageError
 from heedful.core.text import amount
 from heedful.core.version import __version__
@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from heedful.analysis.compare.differences import Rate
-    from heedful.analysis.compare.pairs import Pairing, PairingCounts
-    from heedful.analysis.compare.sides import Side
+    from heedful.analysis.compare.sides import Pairing, PairingCounts, Side
 
     Match = Literal["id", "instruction", "conversation"]
 
@@ -162,8 +161,8 @@ def _pair(first: Side, second: Side, options: PairOptions) -> dict[str, Any]:
         comparison = RunComparison(
             (first.scoring, second.scoring), BY if options.by is None else options.by
         )
-        for pair in pairing:
-            comparison.add(pair.cluster, first.row(pair.first), second.row(pair.second))
+        for one, other, cluster in pairing:
+            comparison.add(cluster, first.row(one), second.row(other))
     # The labels of one response say nothing of how well another was judged.
     known = [rate for rate in comparison.rates() if rate != LABELS or not counts.responses]
     result = comparison.result(_chosen(options.metrics, known), options.seed)

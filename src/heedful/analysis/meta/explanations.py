@@ -22,6 +22,7 @@ from heedful.data.formats.base import write_json
 from heedful.engine.call_cache import attempt, attempts
 from heedful.engine.cost import CostSummary
 from heedful.engine.job import Job
+from heedful.engine.options import SENDING
 from heedful.engine.purpose import EXPLAINED_TOKENS, Purpose
 from heedful.engine.runner import Item
 from heedful.engine.saved_run import SUMMARY
@@ -58,10 +59,13 @@ async def compare(
 ) -> dict[str, Any]:
     """Compare two judges' explanations."""
     job = ComparisonJob(entries, _pairings(entries, samples, labelled), arbiter)
+    options = bench.run_options()
+    if options["executor"] in SENDING:
+        options["executor"] = "local"
     return await job.run_async(
         run=None if bench.folder is None else bench.folder / job.name,
         **bench.limits(),
-        **bench.run_options(),
+        **options,
     )
 
 

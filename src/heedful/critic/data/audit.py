@@ -247,99 +247,121 @@ def _write(path: Path, rows: Sequence[dict[str, Any]], columns: Sequence[str]) -
         file.write(MARK + text.getvalue())
 
 
-YES = frozenset({"yes", "y", "true", "1", "ok", "是", "对", "✓", "✔"})
-NO = frozenset({"no", "n", "false", "0", "否", "错", "✗", "✘", "x"})
-UNSURE = frozenset({"unsure", "?", "？", "不确定"})
+Answer = Literal["yes", "no", "unsure", ""]
+ANSWERS: dict[Answer, frozenset[str]] = {
+    "yes": frozenset({"yes", "y", "true", "1", "ok", "是", "对", "✓", "✔"}),
+    "no": frozenset({"no", "n", "false", "0", "否", "错", "✗", "✘", "x"}),
+    "unsure": frozenset({"unsure", "?", "？", "不确定"}),
+}
+"""How each answer may be written."""
+
 _SHOWN = 5
 
 
-@dataclass(frozen=True, slots=True)
-class Accuracy:
-    """A share with Wilson's 95 % interval."""
-
-    right: int  # how many were right
-    of: int  # how many were checked
-
-    def result(self) -> dict[str, Any]:
-        """Lay it out; the rate is ``None`` where nothing was checked."""
-        interval = wilson(self.right, self.of)
-        return {
-            "right": self.right,
-            "of": self.of,
-            "accuracy": self.right / self.of if self.of else None,
-            "interval": None if interval is None else list(interval),
-        }
-
-
-def read_back(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Read an audit that was filled in."""
-    path = Path(path)
-    rows = list(records(path))
-    for record in rows:
-        if record.problem is not None:
-            raise InputError(record.problem, where=f"{path}:{record.line}")
-    subject, kind = kind_of(path, rows[0].data if rows else {})
-    _refuse_other_rows(path, [record.data for record in rows])
-    answers = _Answers(path)
-    wholly: dict[str, bool | None] = {}
-    shares: defaultdict[str, Counter[bool | None]] = defaultdict(Counter)
-    by_verdict: defaultdict[str, Counter[bool | None]] = defaultdict(Counter)
-    for line, row, _ in rows:
-        name, number = str(row["id"]), _number(row, "number")
-        for question in kind.each + (kind.once if number == 1 else ()):
-            answer = answers.read(line, row, question)
-            wholly[name] = _both(wholly.get(name, True), answer)
-            shares[question][answer] += 1
-            if question == "judgment_correct":
-                by_verdict[str(row["verdict"])][answer] += 1
-    answers.refuse_missing(len(rows))
-    result: dict[str, Any] = {
-        "subject": subject,
-        "samples": len(wholly),
-        "questions": {question: _accuracy(shares[question]) for question in kind.each + kind.once},
-        "whole": _accuracy(Counter(wholly.values())),
-    }
-    if by_verdict:
-        result["by_verdict"] = {name: _accuracy(n) for name, n in sorted(by_verdict.items())}
-    return result
-
-
-class _Answers:
-    """Reads answers, noting those that are missing or neither yes nor no."""
+class Audit:
+    """The file of an audit, filled in or not yet."""
 
     def __init__(self, path: Path) -> None:
-        self._path = path
-        self._rows: set[int] = set()
-        self._problems: list[str] = []
+        self.path = path
+        self.rows: list[dict[str, Any]] = []
+        self._lines: list[int] = []
+        for line, data, problem in records(path):
+            if problem is not None:
+                raise InputError(problem, where=f"{path}:{line}")
+            self.rows.append(dict(data))
+            self._lines.append(line)
+        self.subject: Subject
+        self.kind: Kind
+        self.subject, self.kind = _kind_of(path, self.rows[0] if self.rows else {})
 
-    def read(self, line: int, row: Mapping[str, Any], question: str) -> bool | None:
-        """Return the answer, ``None`` for unsure; of no account where it is noted."""
-        value = row.get(question)
-        said = "" if value is None else str(value).strip().casefold()
-        if said in YES | NO:
-            return said in YES
-        if said in UNSURE:
-            return None
-        self._rows.add(line)
-        what = f"is {str(value)[:20]!r}, not yes, no or unsure" if said else "is empty"
-        self._problems.append(f"line {line}: {question} {what}")
-        return False
+    def questions(self, at: int) -> tuple[str, ...]:
+        """Return the questions on a row."""
+        first = str(self.rows[at].get("number")) == "1"
+        return self.kind.each + (self.kind.once if first else ())
 
-    def refuse_missing(self, rows: int) -> None:
-        """Raise if any was noted: half an audit has no accuracy."""
-        if not self._problems:
+    def answer(self, at: int, question: str) -> Answer:
+        """Return the answer to a question; empty where there is none that can be read."""
+        value = self.rows[at].get(question)
+        text = "" if value is None else str(value).strip().casefold()
+        return next((answer for answer, words in ANSWERS.items() if text in words), "")
+
+    def measures(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Compute the accuracy by question, and that of the judgments by verdict."""
+        answers: dict[str, Counter[str]] = {name: Counter() for name in self.kind.each}
+        verdicts: dict[str, Counter[str]] = {}
+        for at, row in enumerate(self.rows):
+            for question in self.questions(at):
+                answer = self.answer(at, question)
+                answers.setdefault(question, Counter())[answer] += 1
+                if question == "judgment_correct":
+                    verdicts.setdefault(str(row["verdict"]), Counter())[answer] += 1
+        return (
+            {name: accuracy(counts) for name, counts in answers.items()},
+            {name: accuracy(counts) for name, counts in sorted(verdicts.items())},
+        )
+
+    def refuse_gaps(self) -> None:
+        """Raise if a question is open: half an audit has no accuracy."""
+        gaps = [
+            (at, question)
+            for at in range(len(self.rows))
+            for question in self.questions(at)
+            if not self.answer(at, question)
+        ]
+        if not gaps:
             return
-        shown = "; ".join(self._problems[:_SHOWN])
-        more = len(self._problems) - _SHOWN
-        shown += f"; and {more:,} more" if more > 0 else ""
+        described = []
+        for at, question in gaps[:_SHOWN]:
+            given = str(self.rows[at].get(question) or "").strip()
+            why = f"is {given[:20]!r}, not yes, no or unsure" if given else "is empty"
+            described.append(f"line {self._lines[at]}: {question} {why}")
+        more = f"; and {len(gaps) - _SHOWN:,} more" if len(gaps) > _SHOWN else ""
+        rows = len({at for at, _ in gaps})
         raise InputError(
-            f"{len(self._rows):,} of {amount(rows, 'row')} not filled in: {shown}",
-            where=str(self._path),
+            f"{rows:,} of {amount(len(self.rows), 'row')} not filled in: "
+            f"{'; '.join(described)}{more}",
+            where=str(self.path),
             hint="answer each question with yes, no or unsure",
         )
 
 
-def kind_of(path: Path, row: Mapping[str, Any]) -> tuple[Subject, Kind]:
+def accuracy(answers: Mapping[str, int]) -> dict[str, Any]:
+    """Compute the share that is right of what was answered with yes or no, with its interval."""
+    right, checked = answers.get("yes", 0), answers.get("yes", 0) + answers.get("no", 0)
+    interval = wilson(right, checked)
+    return {
+        "right": right,
+        "of": checked,
+        "accuracy": right / checked if checked else None,
+        "interval": None if interval is None else list(interval),
+        "unsure": answers.get("unsure", 0),
+    }
+
+
+def read_back(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Read an audit that was filled in."""
+    audit = Audit(Path(path))
+    _refuse_other_rows(audit.path, audit.rows)
+    audit.refuse_gaps()
+    said: defaultdict[str, set[str]] = defaultdict(set)
+    for at, row in enumerate(audit.rows):
+        said[str(row["id"])].update(audit.answer(at, name) for name in audit.questions(at))
+    # One wrong answer makes a sample wrong, whatever is unsure beside it.
+    whole: Counter[str] = Counter(
+        next(answer for answer in ("no", "unsure", "yes") if answer in answers)
+        for answers in said.values()
+    )
+    questions, by_verdict = audit.measures()
+    result: dict[str, Any] = {
+        "subject": audit.subject,
+        "samples": len(said),
+        "questions": questions,
+        "whole": accuracy(whole),
+    }
+    return result | ({"by_verdict": by_verdict} if by_verdict else {})
+
+
+def _kind_of(path: Path, row: Mapping[str, Any]) -> tuple[Subject, Kind]:
     """Detect the kind of an audit by its columns."""
     for subject, kind in KINDS.items():
         if set(kind.each) <= row.keys():
@@ -378,16 +400,3 @@ def _number(row: Mapping[str, Any], column: str) -> int:
     except (TypeError, ValueError) as error:
         what = f"{column} of {row['id']} is {row[column]!r}, not a number"
         raise InputError(what, hint=f"leave the column {column} as it was") from error
-
-
-def _both(first: bool | None, second: bool | None) -> bool | None:  # noqa: FBT001 - answers
-    """Tell whether both are right; unsure where that depends on an unsure answer."""
-    if first is False or second is False:
-        return False
-    return None if first is None or second is None else True
-
-
-def _accuracy(answers: Mapping[bool | None, int]) -> dict[str, Any]:
-    right = answers.get(True, 0)
-    accuracy = Accuracy(right, right + answers.get(False, 0)).result()
-    return {**accuracy, "unsure": answers.get(None, 0)}

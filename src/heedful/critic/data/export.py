@@ -95,25 +95,7 @@ def export(
     settings: ExportSettings | None = None,
     funnel: str | os.PathLike[str] | None = None,
 ) -> dict[str, Any]:
-    """Write a folder with the examples, a dataset card, and the files that the tool needs.
-
-    Args:
-        data: pairs as ``heedful critic pairs`` writes them, samples with final critiques, or the
-            results of a run that was judged by code.
-        output: the folder: new, empty, or with an earlier export, which is replaced.
-        to: one of :data:`heedful.data.training_sets.LAYOUTS`.
-        name: of the dataset; by default the folder's.
-        format: of samples; by default detected from the file.
-        settings: the prompt, and which verdicts of code become critiques.
-        funnel: the summary of the filters, for the card.
-
-    Returns:
-        The result: ``pairs`` (whether), ``file``, ``counts``, rows ``dropped``, ``problems``.
-
-    Raises:
-        InputError: a file is missing, empty or in no known format, or no row can be used.
-        UsageError: the layout is unknown, or the folder cannot be written.
-    """
+    """Write a folder with the examples, a dataset card, and the files that the tool needs."""
     examples = Examples(data, format=format, settings=settings)
     summaries = {"pairs": _beside(Path(data)), "funnel": _json(funnel) if funnel else None}
     taken = dataset.take(output, to, [Path(data)], name)

@@ -29,16 +29,6 @@ def pick(texts: Sequence[str], similarity: str = "ratio") -> int:
     As in IF-Critic's public pair code, which compares ``SequenceMatcher(None, text, other)``; its
     paper (arXiv 2511.01014) calls it minimum Bayes risk. ``ratio`` is not symmetric, so the order
     counts.
-
-    Args:
-        texts: at least one.
-        similarity: one of :data:`SIMILARITIES`.
-
-    Returns:
-        Its position; of several equals the first.
-
-    Raises:
-        UsageError: the texts are empty, or the similarity is unknown.
     """
     if similarity not in SIMILARITIES:
         hint = f"use one of {', '.join(SIMILARITIES)}"

@@ -107,11 +107,7 @@ class CritiqueComparison:
 
 
 def compare(sample: Sample, reading: Reading) -> CritiqueComparison:
-    """Read an item's critiques.
-
-    Raises:
-        NoPairsError: something is missing, or the expert's critique cannot be used.
-    """
+    """Read an item's critiques."""
     recording = _recording(sample)
     try:
         prompt = segmented_prompt(recording.prompt)
@@ -395,12 +391,6 @@ class Pairs:
         """Write the pairs as JSON lines, and the summary beside them.
 
         The summary of ``pairs.jsonl`` is ``pairs.summary.json``. Both appear when complete.
-
-        Returns:
-            The summary.
-
-        Raises:
-            UsageError: a file cannot be written.
         """
         path = Path(path)
         check_folder(path, self._source.files if self._source else ())

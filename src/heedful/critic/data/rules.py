@@ -131,14 +131,6 @@ def measure(segment: str, constraint: Constraint) -> str | None:
     >>> from heedful.core.nouns import Constraint
     >>> measure("One, two. Three!", Constraint(text="At most 3 words in a single sentence."))
     '3 words, 2 sentences'
-
-    Args:
-        segment: the part.
-        constraint: names the units.
-
-    Returns:
-        The counts in words, in the constraint's language; ``None`` where it names nothing that
-        can be counted, or the segment is in a script in which it cannot.
     """
     chinese = layout.language_of(constraint.text) == "zh"
     counts = []

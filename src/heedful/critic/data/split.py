@@ -98,18 +98,10 @@ class InstructionSplit:
         }
 
     def write(self, path: str | os.PathLike[str]) -> dict[str, Any]:
-        """Write the samples as JSON lines in heedful's own format.
+        """Write the samples as JSON lines in heedful's own format, and the summary.
 
-        Args:
-            path: a folder, which is made, for ``sft.jsonl`` and ``preference.jsonl``; or, where it
-                ends in ``.jsonl``, one file in which the tag ``part`` tells them apart.
-
-        Returns:
-            The summary, which is written too: ``summary.json`` in the folder, ``.summary.json``
-            beside a file.
-
-        Raises:
-            UsageError: a file cannot be written.
+        A folder gets ``sft.jsonl`` and ``preference.jsonl``; a path that ends in ``.jsonl`` is one
+        file, in which the tag ``part`` tells the rows apart.
         """
         path = Path(path)
         if path.suffix == ".jsonl":

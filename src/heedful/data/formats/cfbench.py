@@ -36,7 +36,7 @@ def sample(record: dict[str, Any], number: int) -> Sample:
     mapped = [key for key in (*_TAGS.values(), *_TEXTS) if _is_word(record.get(key))]
     return Sample(
         id=f"{tags['model']}/{ident}" if "model" in tags else ident,
-        conversation=fields.prompt({"prompt": fields.text(record, "prompt")}),
+        conversation=fields.user(fields.text(record, "prompt")),
         checklist=_checklist(record),
         response=fields.response_text(record),
         reference=fields.optional_text(record, "gold") or None,

@@ -157,15 +157,15 @@ def messages(value: Any, name: str) -> tuple[Message, ...]:
 
 
 def user(words: str | None) -> tuple[Message, ...]:
-    """Make a conversation of one user turn; an empty one without words."""
-    return (Message(role="user", content=words),) if words else ()
+    """Make a conversation of one user turn; an empty one where there is none."""
+    return () if words is None else (Message(role="user", content=words),)
 
 
 def prompt(record: Mapping[str, Any], key: str = "prompt") -> tuple[Message, ...]:
     """Read a prompt: a text, or messages."""
     value = record.get(key)
     if isinstance(value, str):
-        return (Message(role="user", content=value),)
+        return user(value)
     return messages(value, key)
 
 

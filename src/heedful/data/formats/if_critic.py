@@ -27,9 +27,7 @@ def sample(record: dict[str, Any], number: int) -> Sample:
     critiques = _critique_fields(record)
     return Sample(
         id=fields.row_id(record, number, "id"),
-        conversation=fields.prompt(
-            {"instruction": fields.text(record, "instruction")}, "instruction"
-        ),
+        conversation=fields.user(fields.text(record, "instruction")),
         checklist=tuple(Constraint(text=words) for words in _checklist(record)),
         response=fields.response_text(record),
         tags={"benchmark": "if-critic"},

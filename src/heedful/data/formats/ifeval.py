@@ -42,7 +42,7 @@ def sample(record: dict[str, Any], number: int) -> Sample:
         ident = f"{ident}/{number}"
     sample = Sample(
         id=ident,
-        conversation=fields.prompt({"prompt": prompt}),
+        conversation=fields.user(prompt),
         checklist=tuple(map(_constraint, ids, arguments)),
         response=fields.response_text(record),
         tags=tags,

@@ -22,7 +22,7 @@ def sample(record: dict[str, Any], number: int) -> Sample:
     parts = [fields.optional_text(record, key) for key in ("instruction", "input")]
     return Sample(
         id=fields.row_id(record, number, "id"),
-        conversation=fields.user("\n\n".join(part for part in parts if part)),
+        conversation=fields.user("\n\n".join(part for part in parts if part) or None),
         checklist=tuple(Constraint(text=question) for question in questions),
         response=fields.response_text(record, "output"),
         tags=fields.tags("infobench", record, "category", "subset", "model"),

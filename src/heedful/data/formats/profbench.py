@@ -63,7 +63,7 @@ def _judged(record: dict[str, Any], number: int) -> Sample:
         {
             "id": f"{task}#{number}",
             "instruction_id": task,
-            "conversation": fields.user(fields.optional_text(record, "prompt")),
+            "conversation": fields.user(fields.optional_text(record, "prompt") or None),
             "checklist": [_criterion(record, 0)],
             "response": fields.response_text(record),
             "labels": fields.labels([record.get("human_annotation")], 1, "human_annotation"),

@@ -28,7 +28,7 @@ def sample(record: dict[str, Any], number: int) -> Sample:
     texts = [fields.text(item, "point") for item in listed]
     return Sample(
         id=fields.row_id(record, number, "id", "question_id"),
-        conversation=fields.user(fields.optional_text(record, "question")),
+        conversation=fields.user(fields.optional_text(record, "question") or None),
         checklist=tuple(
             fields.criterion(
                 text,

@@ -248,6 +248,10 @@ def _order(line: RunLine, sort: str) -> tuple[bool, float]:
 
 def _record(each: Listed) -> dict[str, Any]:
     line = each.line
+    ranges: dict[str, Any] = {}
+    for name, rate in line.rates.items():
+        if rate.value is None and rate.least is not None:
+            ranges |= {f"{name}, from": rate.least, f"{name}, to": rate.most}
     return {
         "run": each.item.name,
         "judge": line.what,
@@ -257,6 +261,7 @@ def _record(each: Listed) -> dict[str, Any]:
         "dollars": line.paid,
         "problem": line.problem,
         **{name: rate.value for name, rate in line.rates.items()},
+        **ranges,
     }
 
 

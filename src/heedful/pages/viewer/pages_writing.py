@@ -7,8 +7,7 @@ import io
 import json
 import os
 import threading
-from collections import Counter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs
 
 from starlette.concurrency import run_in_threadpool
@@ -18,7 +17,7 @@ from starlette.responses import RedirectResponse
 from heedful.analysis.calibration import DRAW, blank
 from heedful.core.errors import InputError, UsageError
 from heedful.core.text import one_line, spreadsheet_cell
-from heedful.critic.data.audit import KINDS, MARK, NO, UNSURE, YES, Accuracy, kind_of
+from heedful.critic.data.audit import ANSWERS, MARK, Audit
 from heedful.critic.data.audit import draw as draw_audit
 from heedful.data.formats.base import atomically, replacing
 from heedful.data.formats.files import records
@@ -26,20 +25,16 @@ from heedful.pages.viewer.index import Filter
 from heedful.reporting.notation import interval, percent
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from starlette.requests import Request
     from starlette.responses import Response
 
     from heedful.core.nouns import Sample
-    from heedful.critic.data.audit import Kind, Subject
     from heedful.pages.viewer.runs import Run
     from heedful.pages.viewer.state import Viewer
 
-
-ANSWERS = ("yes", "no", "unsure", "")
-"""Possible answers to a question; the empty one takes an answer back."""
 
 NOTE_LONGEST = 10_000
 
@@ -47,112 +42,49 @@ _writing = threading.Lock()
 """Two answers at a time must not each write the file without the other."""
 
 
-class AuditProgress(NamedTuple):
-    """How far an audit is, and what it says so far."""
+def open_row(audit: Audit, since: int = 0) -> int | None:
+    """Return the first row from a place on, then from the start, with a question open."""
+    size = len(audit.rows)
+    places: list[int] = [*range(since, size), *range(min(since, size))]
+    for at in places:
+        if not all(audit.answer(at, question) for question in audit.questions(at)):
+            return at
+    return None
 
-    answered: int  # questions with an answer, unsure ones among them
-    questions: int  # all questions
-    # for each question the accuracy so far, and how many are unsure
-    by_question: dict[str, tuple[dict[str, Any], int]]
-    by_verdict: dict[str, tuple[dict[str, Any], int]]  # the same of the judgments, by verdict
 
+def put_answer(path: Path, at: int, column: str, value: str) -> Audit:
+    """Write an answer or a note into an audit; what else was changed there meanwhile stays.
 
-class Audit:
-    """The file of an audit."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.rows: list[dict[str, Any]] = []
-        for line, data, problem in records(path):
-            if problem is not None:
-                raise InputError(problem, where=f"{path}:{line}")
-            self.rows.append(dict(data))
-        self.subject: Subject
-        self.kind: Kind
-        self.subject, self.kind = kind_of(path, self.rows[0] if self.rows else {})
-
-    def questions(self, at: int) -> tuple[str, ...]:
-        """Return the questions on a row."""
-        first = str(self.rows[at].get("number")) == "1"
-        return self.kind.each + (self.kind.once if first else ())
-
-    def answer(self, at: int, question: str) -> str:
-        """Return the answer to a question: one of :data:`ANSWERS`."""
-        value = self.rows[at].get(question)
-        text = "" if value is None else str(value).strip().casefold()
-        for answer, words in (("yes", YES), ("no", NO), ("unsure", UNSURE)):
-            if text in words:
-                return answer
-        return ""
-
-    def open_row(self, since: int = 0) -> int | None:
-        """Return the first row from a place on, then from the start, with a question open."""
-        places: list[int] = [*range(since, len(self.rows)), *range(min(since, len(self.rows)))]
-        for at in places:
-            if not all(self.answer(at, question) for question in self.questions(at)):
-                return at
-        return None
-
-    def progress(self) -> AuditProgress:
-        """Say how far it is. What is unsure counts as answered, and is in no accuracy."""
-        answers: dict[str, Counter[str]] = {name: Counter() for name in KINDS[self.subject].each}
-        verdicts: dict[str, Counter[str]] = {}
-        for at, row in enumerate(self.rows):
-            for question in self.questions(at):
-                said = self.answer(at, question)
-                answers.setdefault(question, Counter())[said] += 1
-                if question == "judgment_correct":
-                    verdicts.setdefault(str(row["verdict"]), Counter())[said] += 1
-        questions = sum(counts.total() for counts in answers.values())
-        left = sum(counts[""] for counts in answers.values())
-        return AuditProgress(
-            questions - left,
-            questions,
-            {name: _share(counts) for name, counts in answers.items()},
-            {name: _share(counts) for name, counts in sorted(verdicts.items())},
-        )
-
-    @classmethod
-    def put(cls, path: Path, at: int, column: str, value: str) -> Audit:
-        """Write an answer or a note into the file; what else was changed there meanwhile stays.
-
-        The file is replaced as a whole once all of it is on the disk.
-        """
-        with _writing:
-            audit = cls(path)
-            audit._set(at, column, value)
-            try:
-                put_in_place(path, audit._text())
-            except OSError as error:
-                hint = "make it writable, then answer again"
-                what = f"cannot be written: {error.strerror}"
-                raise UsageError(what, where=str(path), hint=hint) from error
-        return audit
-
-    def _set(self, at: int, column: str, value: str) -> None:
-        if not 0 <= at < len(self.rows):
-            raise UsageError(f"the audit has no row {at + 1}", where=str(self.path))
+    The file is replaced as a whole once all of it is on the disk.
+    """
+    with _writing:
+        audit = Audit(path)
+        if not 0 <= at < len(audit.rows):
+            raise UsageError(f"the audit has no row {at + 1}", where=str(path))
         if column == "note":
             if len(value) > NOTE_LONGEST:
                 raise UsageError(f"the note is longer than {NOTE_LONGEST:,} characters")
-            value = value if self.path.suffix == ".jsonl" else spreadsheet_cell(value)
-        elif column not in self.questions(at) or value not in ANSWERS:
-            raise UsageError(f"{column!r} cannot be answered {value!r}", where=str(self.path))
-        self.rows[at][column] = value
-
-    def _text(self) -> str:
-        if self.path.suffix == ".jsonl":
-            return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in self.rows)
-        text = io.StringIO()
-        table = csv.DictWriter(text, list(self.rows[0]), lineterminator="\r\n")
-        table.writeheader()
-        table.writerows(self.rows)
-        return MARK + text.getvalue()
+            value = value if path.suffix == ".jsonl" else spreadsheet_cell(value)
+        elif column not in audit.questions(at) or value not in (*ANSWERS, ""):
+            raise UsageError(f"{column!r} cannot be answered {value!r}", where=str(path))
+        audit.rows[at][column] = value
+        try:
+            put_in_place(path, _text(audit))
+        except OSError as error:
+            hint = "make it writable, then answer again"
+            what = f"cannot be written: {error.strerror}"
+            raise UsageError(what, where=str(path), hint=hint) from error
+    return audit
 
 
-def _share(counts: Mapping[str, int]) -> tuple[dict[str, Any], int]:
-    """Return the accuracy of what is decided, and how much is unsure."""
-    return Accuracy(counts["yes"], counts["yes"] + counts["no"]).result(), counts["unsure"]
+def _text(audit: Audit) -> str:
+    if audit.path.suffix == ".jsonl":
+        return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in audit.rows)
+    text = io.StringIO()
+    table = csv.DictWriter(text, list(audit.rows[0]), lineterminator="\r\n")
+    table.writeheader()
+    table.writerows(audit.rows)
+    return MARK + text.getvalue()
 
 
 def put_in_place(path: Path, text: str) -> None:
@@ -165,8 +97,6 @@ def put_in_place(path: Path, text: str) -> None:
 
 LABELS = {"met": True, "unmet": False, "": None}
 """By what a form says; the empty one takes a label back."""
-
-"""Two labels at a time must not each write the file without the other."""
 
 
 class LabelFile:
@@ -250,11 +180,17 @@ def audit(request: Request) -> Response:
     if row.isdecimal() and len(row) < 10 and 0 < int(row) <= len(audit_file.rows):  # noqa: PLR2004
         at = int(row) - 1
     else:
-        first = audit_file.open_row()
+        first = open_row(audit_file)
         at = len(audit_file.rows) - 1 if first is None else first
     questions = audit_file.questions(at)
     answers = {question: audit_file.answer(at, question) for question in questions}
     turn = next((question for question in questions if not answers[question]), questions[0])
+    by_question, by_verdict = audit_file.measures()
+    asked = [
+        (place, name)
+        for place in range(len(audit_file.rows))
+        for name in audit_file.questions(place)
+    ]
     return viewer.page(
         "audit.html",
         item=item,
@@ -264,8 +200,11 @@ def audit(request: Request) -> Response:
         answers=answers,
         words=QUESTIONS,
         turn=turn,
-        open_row=audit_file.open_row(at + 1),
-        progress=audit_file.progress(),
+        open_row=open_row(audit_file, at + 1),
+        answered=sum(bool(audit_file.answer(*place)) for place in asked),
+        asked=len(asked),
+        by_question=by_question,
+        by_verdict=by_verdict,
         percent=percent,
         interval=interval,
     )
@@ -280,7 +219,7 @@ async def answer(request: Request) -> Response:
         raise UsageError("the answer is to no row")
     at, question = int(form["row"]) - 1, form.get("question", "")
     audit = await run_in_threadpool(
-        lambda: Audit.put(item.path, at, question, form.get("answer", ""))
+        lambda: put_answer(item.path, at, question, form.get("answer", ""))
     )
     done = all(audit.answer(at, question_name) for question_name in audit.questions(at))
     following = at + 1 < len(audit.rows)

@@ -170,6 +170,8 @@ def _is_open_between(grammar: Grammar, before: Clause, after: Clause) -> bool:
         or (_BARE in later and _reaches_on(earlier, later))
         or (_BARE in earlier and _AFTER in later and not of_each)
         or (_SETTING in earlier and "at_least" in earlier and earlier.get("unit") in _COUNTED_PARTS)
+        # "分点作答，标题加粗": the title of each point?
+        or (earlier.get("format") == "points" and later.get("part") == "title")
     ):
         return True
     # "不含标点，100字以内" may say how to count.

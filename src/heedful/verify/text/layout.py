@@ -216,8 +216,10 @@ class Layout:
         headless = self._without(self._headless, self._trimmings)
         bare = self._without(self._headless, self._framing)
         readings = [self.blocks, below, headless, bare, _under_labels(headless)]
-        by_line = [[[line] for block in each for line in block] for each in readings[:4]]
-        readings += [[block for block in map(_prose, below) if block], *by_line]
+        if not {line.kind for line in self.lines} <= {"prose", "blank"}:
+            readings.append([block for block in map(_prose, below) if block])
+        if len(self.blocks) < len(self._written):
+            readings += [[[line] for block in each for line in block] for each in readings[:4]]
         # Most texts have nothing to leave out, so that most readings are one.
         distinct = {id(each): each for each in readings}.values()
         return _distinct([_join(block) for block in blocks] for blocks in distinct)

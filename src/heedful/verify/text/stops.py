@@ -95,6 +95,8 @@ class Style(NamedTuple):
 
 
 def _style(text: str) -> Style:
+    if "." not in text and "!" not in text and "?" not in text:
+        return Style(foreign=False, lowercase=False)  # which makes no difference
     words = text[:2000].lower().split()
     english = sum(map(_FREQUENT.__contains__, words))
     return Style(foreign=len(words) > 10 * max(english, 1), lowercase=text.islower())
@@ -263,6 +265,7 @@ _MARKER = re.compile(
     r"^(?:[•●▪◦‣·⁃○]\s*)?(?:\(?\d{1,3}(?:\.\d{1,3})*[.)](?:\s+|$)|\d{1,3}(?:[、．]|\.(?!\d)\s*)"
     r"|[a-zA-Z]\)\s+)?"
 )
+_MARKER_SIGNS = ". ", ") ", "•", "●", "▪", "◦", "‣", "⁃"
 _INLINE_MARKER = re.compile(r"(?<!\S)(?:\(?(?P<value>\d{1,2}|[a-z])[.)]|[•●▪◦‣⁃])\s+(?=\S)")
 _LONGEST_CACHED = 1000
 _WRAPPED = 40
@@ -321,6 +324,8 @@ def _split_line(line: str, style: Style) -> tuple[list[str], list[str]]:
 
 def _with_markers(line: str, places: list[_Boundary]) -> list[_Boundary]:
     """Add the numbers of a list within the line, before which a sentence may end."""
+    if not any(sign in line for sign in _MARKER_SIGNS):
+        return places
     markers = list(_INLINE_MARKER.finditer(line))
     values = [marker["value"] for marker in markers]
     if not any(map(_follows, values, values[1:])):
@@ -343,7 +348,9 @@ def _pieces(line: str, places: list[_Boundary]) -> Iterator[str]:
     """Cut a line at its boundaries, without pieces that have no letter or digit."""
     start = 0
     for place in [*places, _Boundary(len(line), len(line), sure=True)]:
-        piece = _MARKER.sub("", line[start : place.end].strip(), count=1)
+        piece = line[start : place.end].strip()
+        if piece and (not piece[0].isalpha() or piece[1:2] == ")"):  # most have no marker
+            piece = _MARKER.sub("", piece, count=1)
         if _LETTER.search(piece):
             yield piece
         start = place.start
