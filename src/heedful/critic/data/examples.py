@@ -10,8 +10,9 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from heedful.core.errors import InputError, RowError
 from heedful.core.nouns import Message, Recording
-from heedful.critic.data.code_verdicts import CodeVerdicts, ExportSettings, has_verdicts
+from heedful.critic.data.code_verdicts import CodeVerdicts, has_verdicts
 from heedful.critic.data.left_out import LeftOut
+from heedful.critic.data.options import ExportSettings
 from heedful.data.formats.fields import explain
 from heedful.data.formats.files import records
 from heedful.data.training_sets.layouts import Example

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Mapping
 
-    from heedful.critic.data.code_verdicts import ExportSettings
+    from heedful.critic.data.options import ExportSettings
 
 
 def sections(examples: Examples, summaries: Mapping[str, Mapping[str, Any] | None]) -> list[str]:

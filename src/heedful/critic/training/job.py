@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from heedful.core.errors import UsageError
-from heedful.critic.data.code_verdicts import ExportSettings
+from heedful.critic.data.options import ExportSettings
 from heedful.critic.training.folder import Folder
 from heedful.critic.training.plan import TrainingPlan
 from heedful.critic.training.rows import Rows, as_asked, check_text, data_file, the_prompt

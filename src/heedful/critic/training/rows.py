@@ -11,9 +11,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from heedful.core.errors import InputError, RowError, UsageError
 from heedful.core.nouns import Constraint, Message
-from heedful.critic.data.code_verdicts import ExportSettings
 from heedful.critic.data.examples import Examples
 from heedful.critic.data.left_out import LeftOut
+from heedful.critic.data.options import ExportSettings
 from heedful.data.formats.fields import explain
 from heedful.data.formats.files import records
 from heedful.data.training_sets.layouts import Example
