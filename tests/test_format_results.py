@@ -20,7 +20,7 @@ from heedful.data.formats import advancedif
 from heedful.data.formats.advancedif import results
 from heedful.judges import prompts
 from heedful.judges.model import Checklist
-from heedful.judges.prompts import AdvancedIF
+from heedful.judges.prompts.advancedif import AdvancedIF
 from heedful.models import ScriptedModel
 
 if TYPE_CHECKING:

@@ -105,7 +105,7 @@ class Budget:
                 if self._prompts.blind:
                     raise _uncounted(name)
                 if not fits:
-                    raise self._exhausted(most)
+                    raise _exhausted(self.spent, self.limit, most)
             if fits and (self._prompts.known or not self._in_flight):
                 self._in_flight += 1
                 self._reserved += most
@@ -140,13 +140,6 @@ class Budget:
                 return paid
         what = "its price is not known, so --max-cost cannot be enforced"
         raise StopRunError(what, where=f"model {names[-1]}", hint=NAME_PRICES)
-
-    def _exhausted(self, most: float) -> StopRunError:
-        return StopRunError(
-            f"stopped before --max-cost: {dollars(self.spent)} of ${self.limit:g} is spent, and "
-            f"the next call may cost {dollars(most)}",
-            hint="re-run the same command with a higher --max-cost to resume",
-        )
 
 
 class Accounts(Protocol):
@@ -268,6 +261,14 @@ class _Estimator:
         return round(guessed * self._ratio) if self._ratio else guessed
 
 
+def _exhausted(spent: float, limit: float, most: float) -> StopRunError:
+    return StopRunError(
+        f"stopped before --max-cost: {dollars(spent)} of ${limit:g} is spent, and the next call "
+        f"may cost {dollars(most)}",
+        hint="re-run the same command with a higher --max-cost to resume",
+    )
+
+
 def _uncounted(name: str) -> StopRunError:
     return StopRunError(
         "the server does not count tokens, so --max-cost cannot be enforced",
@@ -308,11 +309,7 @@ class BatchBudget:
             return price
         if promised:
             raise Postponed
-        raise StopRunError(
-            f"stopped before --max-cost: {dollars(self._spent)} of ${self._limit:g} is spent, and "
-            f"the next call may cost {dollars(price)}",
-            hint="re-run the same command with a higher --max-cost to resume",
-        )
+        raise _exhausted(self._spent, self._limit, price)
 
 
 def _price(

@@ -29,15 +29,8 @@ CHECKLIST_TOKENS = 250
 
 
 class Purpose(NamedTuple):
-    """Purpose of a call.
+    """Purpose of a call."""
 
-    Attributes:
-        caller: the part of the job that makes it, by the name under which its cost is summed up.
-        tokens: how many tokens the answer will have, roughly and without reasoning; for dry runs,
-            and for the budget before it has seen an answer.
-        reask: whether it requests again what an earlier answer left out.
-    """
-
-    caller: str = ""
-    tokens: int = EXPLAINED_TOKENS
-    reask: bool = False
+    caller: str = ""  # the part of the job under whose name the cost is summed up
+    tokens: int = EXPLAINED_TOKENS  # of the answer, roughly and without reasoning
+    reask: bool = False  # whether it requests again what an earlier answer left out

@@ -132,59 +132,34 @@ BREATH_SECONDS = 0.05
 
 
 class Item(NamedTuple, Generic[T]):
-    """One row of the input.
+    """One row of the input."""
 
-    Attributes:
-        line: line in the input file, from 1.
-        id: the row's id; ``None`` where it could not be read.
-        value: what the work is given; ``None`` where there is a problem.
-        problem: why the row cannot be worked on.
-    """
-
-    line: int
-    id: str | None
-    value: T | None
-    problem: str | None = None
+    line: int  # in the input file, from 1
+    id: str | None  # None where it could not be read
+    value: T | None  # what the work is given; None where there is a problem
+    problem: str | None = None  # why the row cannot be worked on
 
 
 @dataclass(slots=True)
 class Progress:
-    """Progress of a run.
+    """Progress of a run."""
 
-    Attributes:
-        total: rows in the input, where that is known before it has been read.
-        read: rows read.
-        done: rows finished in this or an earlier session of the run.
-        resumed: rows that were finished before this session.
-        failed: rows that failed in this session.
-        started: when this session began (``time.monotonic``).
-        spent: returns the dollars that the run has cost so far, where that is known; called only
-            when they are shown.
-        coverage: returns the share of the requested verdicts that were decided in this session,
-            where the work decides anything; also called only then.
-        waiting: returns how many calls pause before another attempt, and the seconds until the
-            first continues.
-        hopeless: failed rows that would fail again unchanged, such as those without a response.
-        unread: rows among those that failed that could not be worked on.
-        postponed: rows that are to be worked on in another pass.
-        note: what the run waits for, in words.
-    """
-
-    total: int | None = None
+    total: int | None = None  # rows in the input, where that is known
     read: int = 0
-    done: int = 0
-    resumed: int = 0
-    failed: int = 0
-    hopeless: int = 0
+    done: int = 0  # finished in this session or before
+    resumed: int = 0  # finished before this session
+    failed: int = 0  # in this session
+    hopeless: int = 0  # failed, and would fail again unchanged
     started: float = field(default_factory=time.monotonic)
+    # Called only when they are shown: dollars, share of verdicts decided, calls that pause.
     spent: Callable[[], float | None] = field(default=lambda: None, repr=False, compare=False)
     coverage: Callable[[], float | None] = field(default=lambda: None, repr=False, compare=False)
     waiting: Callable[[], tuple[int, float]] = field(
         default=lambda: (0, 0.0), repr=False, compare=False
     )
-    unread: int = 0
-    postponed: int = 0
-    note: str = ""
+    unread: int = 0  # failed, since they could not be read
+    postponed: int = 0  # left for another pass
+    note: str = ""  # what the run waits for, in words
 
     def begin_pass(self) -> None:
         """Begin to count rows that are read once more."""

@@ -44,34 +44,18 @@ class Entry(NamedTuple):
 
 
 class UsageRecord(NamedTuple):
-    """Usage of a call, or the sum over the calls of one caller to one model.
+    """Usage of a call, or the sum over the calls of one caller to one model."""
 
-    Attributes:
-        caller: the part of the job that made the call, such as a judge, by its name.
-        requested: the model that was requested, by the user's name for it.
-        model: the model that answered, by the server's name for it.
-        tier: ``batch`` for calls through a provider's batch endpoint, at half the price; ``lost``
-            for calls that were lost with the worker that made them, at a cost that nobody knows;
-            ``cache_write`` for the tokens of other calls' prompts that the provider put into its
-            cache.
-        calls: replies that were paid for, including those without an answer.
-        reasks: how many of them requested again what an earlier answer had left out.
-        uncounted: how many of them came without a count of their tokens.
-        prompt_tokens: tokens sent in the calls that were counted, including cached ones.
-        cached_tokens: how many of them the provider had cached.
-        completion_tokens: tokens generated, including reasoning.
-    """
-
-    caller: str
-    requested: str
-    model: str
-    tier: str = ""
-    calls: int = 1
+    caller: str  # the part of the job that made the call, such as a judge
+    requested: str  # the model, by the user's name for it
+    model: str  # the model that answered, by the server's name
+    tier: str = ""  # ``batch``, at half the price; LOST; CACHE_WRITE
+    calls: int = 1  # replies that were paid for, including those without an answer
     reasks: int = 0
-    uncounted: int = 0
-    prompt_tokens: int = 0
+    uncounted: int = 0  # of them without a count of their tokens
+    prompt_tokens: int = 0  # of the calls that were counted, including cached ones
     cached_tokens: int = 0
-    completion_tokens: int = 0
+    completion_tokens: int = 0  # including reasoning
 
     def plus(self, other: UsageRecord) -> UsageRecord:
         """Add up two records of the same caller, model and tier."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from heedful.core.errors import UsageError
 from heedful.core.files import PROMPT_TEXT
-from heedful.critic.data.code_verdicts import ExportSettings
+from heedful.critic.data.options import ExportSettings
 from heedful.critic.training.folder import Folder
 from heedful.critic.training.plan import TrainingPlan
 from heedful.critic.training.rows import Rows, as_asked, check_text, data_file, the_prompt
