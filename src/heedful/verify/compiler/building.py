@@ -126,7 +126,7 @@ def _may_be_of_each(before: Clause, after: Clause) -> bool:
     """Check whether a number may be of each thing counted before: "3 points, at most 10 words"."""
     earlier, later = dict(before.values), dict(after.values)
     unit = later.get("unit")
-    if earlier.get("unit") not in _COUNTED_PARTS or {"of", "part"} & later.keys():
+    if earlier.get("unit") not in _COUNTED_PARTS.keys() - {unit} or {"of", "part"} & later.keys():
         return False
     number = max((earlier[key] for key in _LIMITS & earlier.keys()), default=0)
     if number <= 1 or unit not in {*LENGTHS, "sentences", "lines"}:
