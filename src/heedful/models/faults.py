@@ -15,7 +15,7 @@ from heedful.models.base import Usage
 from heedful.models.untrusted import label, parse, storable, usage
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 OK = 200
 _OVERLOADED = frozenset({408, 429, 503, 504, 529})
@@ -121,7 +121,7 @@ def _kind(status: int, words: str) -> FaultKind:
     return next((kind for holds, kind in cases if holds), FaultKind.INVALID)
 
 
-def refused_parameter(fault: Fault, sent: Mapping[str, Any]) -> str | None:
+def refused_parameter(fault: Fault, sent: Sequence[str]) -> str | None:
     """Find the field of a request that the server or the model does not support."""
     if not _UNSUPPORTED.search(fault.text) or _CONTEXT.search(fault.text):
         return None
