@@ -12,7 +12,7 @@ from enum import Enum, auto
 from typing import TYPE_CHECKING, Any
 
 from heedful.models.base import Usage
-from heedful.models.untrusted import label, parse, storable, usage
+from heedful.models.untrusted import label, parse, storable, usage, within
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -100,8 +100,7 @@ def fault_of(status: int, headers: Mapping[str, str], body: bytes | Mapping[str,
     fault = Fault(kind, text, retry_after(headers), parameter)
     if not isinstance(content, dict):
         return fault
-    details = content if "usage" in content else content.get("error")
-    details = details if isinstance(details, dict) else {}
+    details = within(content if "usage" in content else content.get("error"))
     return replace(
         fault, usage=usage(details.get("usage")), model=label(content.get("model")) or ""
     )
