@@ -202,18 +202,6 @@ def test_processbench_files_are_scored_by_their_steps(tmp_path: Path) -> None:
     assert result["verdict"]["accuracy"]["numerator"] == 2
 
 
-def test_marked_steps_beside_a_gold_answer_are_scored_both_ways(tmp_path: Path) -> None:
-    steps = ["It is boxed{2}.", "So \\boxed{2}."]
-    rows = row(1, right=True, steps=steps, label=-1), row(2, right=False, steps=["a"], label=0)
-    results = run_realcritic(
-        plan(written(tmp_path / "s.jsonl", *rows), Named("toy", script), modes=["cross"]),
-        run=tmp_path / "run",
-    )
-    (result,) = numbers(results)["critics"]["toy"]["cross"]
-    assert result["first_error"]["f1"] == 1.0
-    assert result["accuracy"]["value"] == 1.0
-
-
 def test_an_estimate_asks_nobody_and_knows_what_is_there(data_file: Path, tmp_path: Path) -> None:
     run = tmp_path / "run"
     model = Named("toy", script)

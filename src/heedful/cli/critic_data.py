@@ -24,8 +24,7 @@ from heedful.cli.flags import (
 from heedful.cli.rows import add_to_rows, show
 from heedful.cli.running import DATA, RUN, WHOLE_DATA, Outcome, print_outcome
 from heedful.core.errors import UsageError
-from heedful.critic.data.code_verdicts import ExportSettings
-from heedful.critic.data.filtering import FilterSettings
+from heedful.critic.data.options import ExportSettings, FilterSettings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -354,9 +353,9 @@ def audit(
         format: The format of the samples; detected from the file by default.
         quiet: Print no numbers.
     """
+    from heedful.core.outputs import write_json
     from heedful.critic.data import audit as drawing
     from heedful.critic.data.audit import read_back
-    from heedful.data.formats.base import write_json
     from heedful.jobs.results import check_folder
 
     if filled:
@@ -411,4 +410,4 @@ def export(
         settings=ExportSettings(**settings),
         funnel=funnel,
     )
-    return show("export", result, output, broken=result["dropped"], quiet=quiet)
+    return show("export", result, output, broken=sum(result["left_out"].values()), quiet=quiet)

@@ -8,19 +8,19 @@ from __future__ import annotations
 
 import json
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 from heedful.core.errors import UsageError
 from heedful.core.nouns import Sample
+from heedful.core.outputs import atomically, write_json
 from heedful.critic.data import rules, stages, verification
 from heedful.critic.data.experts import SAMPLED
 from heedful.critic.data.funnel import Funnel
 from heedful.critic.data.items import READ, WRITE, Drop, FilterItem
+from heedful.critic.data.options import FilterSettings
 from heedful.critic.data.replies import own_prompts
 from heedful.data.formats import native
-from heedful.data.formats.base import atomically, write_json
 from heedful.engine.options import split_options
 from heedful.jobs.generate import Recipe, RowsJob, Task, check_rows_output, read_and_written
 from heedful.jobs.rows import Addition
@@ -105,52 +105,13 @@ def _line(row: Generated) -> str:
     return json.dumps(fields, ensure_ascii=False) + "\n"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FilterSettings:
-    """How critiques are filtered; a run resumes with other ones, and only new requests are made.
-
-    Attributes:
-        skip: Stages to leave out.
-        order: All stages, in the order in which they are gone through.
-        threshold: The least confidence that decides (judgment), 0 to 1.
-        min_votes: The fewest votes that decide (judgment).
-        confidence_over: Confidence is the majority's share of all samples (as in IF-Critic), or of
-            the survivors of the stages before (judgment).
-        similarity: By which explanations are alike (explanation): difflib's ratio or quick_ratio,
-            or another that heedful.critic.data.mbr has.
-        partial: Keep a row that lost some of its constraints, with the others as its checklist.
-        per_call: Judgments of a critique that are verified in one call. Default: all.
-        sampling: how models answer.
-        prompts: A folder with prompts of yours: verification.txt and consistency.txt (cross),
-            extraction.txt and revision.txt (rules), or some of them. Replies are read as those to
-            ours.
-        blind_consistency: Ask whether a verdict follows from its explanation in a request of its
-            own for each judgment, which doesn't show the response (cross).
-        fresh_revision: The expert judges what was counted again without seeing its earlier judgment
-            (rules).
-    """
-
-    skip: Sequence[str] = ()
-    order: Sequence[str] = stages.STAGES
-    threshold: float = stages.THRESHOLD
-    min_votes: int = stages.MIN_VOTES
-    confidence_over: stages.ConfidenceOver = "samples"
-    similarity: str = "ratio"
-    partial: bool = False
-    per_call: int | None = None
-    sampling: Sampling = field(default_factory=Sampling)
-    prompts: Path | None = None
-    blind_consistency: bool = False
-    fresh_revision: bool = False
-
-
 def filter_critiques(
     data: Data,
     *,
     verifiers: Sequence[Model] = (),
     expert: Model | None = None,
     extractor: Model | None = None,
-    settings: FilterSettings = FilterSettings(),
+    settings: FilterSettings | None = None,
     output: str | os.PathLike[str] | None = None,
     **options: Unpack[DataOptions],
 ) -> Filtering:
@@ -182,6 +143,7 @@ def filter_critiques(
         StopRunError: no further call can succeed, as with a wrong key.
         UsageError: an option makes no sense, or a stage lacks its model.
     """
+    settings = settings or FilterSettings()
     reading, running = split_options(options)
     if output is not None:
         check_rows_output(Path(output), read_and_written(data, running))
@@ -211,7 +173,11 @@ def _makers(
     own = own_prompts(settings.prompts)
     return {
         "cross": lambda: verification.CrossModelStage(
-            tuple(verifiers), settings.sampling, settings.per_call, own, settings.blind_consistency
+            tuple(verifiers),
+            settings.sampling or Sampling(),
+            settings.per_call,
+            own,
+            settings.blind_consistency,
         ),
         "rules": lambda: _rules(extractor, verifiers, expert, settings, own),
     }
@@ -229,7 +195,9 @@ def _rules(
     if extractor is None or expert is None:
         who = "revise judgments" if expert is None else "copy out what is counted"
         raise UsageError(f"there is no model to {who}", hint="name one, or skip rules")
-    return rules.RulesStage(extractor, expert, settings.sampling, own, settings.fresh_revision)
+    return rules.RulesStage(
+        extractor, expert, settings.sampling or Sampling(), own, settings.fresh_revision
+    )
 
 
 def _recipe(pipeline: Sequence[Stage], *, partial: bool) -> Recipe:

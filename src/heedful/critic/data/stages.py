@@ -9,31 +9,19 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
+from typing import TYPE_CHECKING, Any, Protocol, get_args
 
 from heedful.core.errors import UsageError
 from heedful.critic.data import mbr
 from heedful.critic.data.items import Drop
 from heedful.critic.data.mbr import ChoosingPool
+from heedful.critic.data.options import MIN_VOTES, STAGES, THRESHOLD, ConfidenceOver
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from heedful.core.nouns import Status
     from heedful.critic.data.items import CandidateJudgment, FilterItem
-
-STAGES = ("cross", "rules", "judgment", "explanation")
-"""The stages in the paper's order."""
-
-THRESHOLD = 0.75
-"""The least confidence that IF-Critic's majority must have."""
-
-ConfidenceOver = Literal["samples", "survivors"]
-"""The denominator of a majority's confidence: all critiques that were sampled, as in IF-Critic, or
-the votes that earlier stages left."""
-
-MIN_VOTES = 2
-"""The fewest votes that are a vote. The paper names no number: this one is ours."""
 
 
 class Stage(Protocol):
