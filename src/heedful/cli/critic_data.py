@@ -410,4 +410,4 @@ def export(
         settings=ExportSettings(**settings),
         funnel=funnel,
     )
-    return show("export", result, output, broken=result["dropped"], quiet=quiet)
+    return show("export", result, output, broken=sum(result["left_out"].values()), quiet=quiet)

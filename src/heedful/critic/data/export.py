@@ -44,10 +44,11 @@ def _counts(examples: Examples) -> str:
         ("prompt:", "of the prompt {}"),
         ("of type ", "judgments of {}"),
         ("left out to balance:", "judgments left out to balance: {}"),
-        ("dropped:", "rows left out: {}"),
     ):
         keys = sorted(key for key in counts if key.startswith(prefix))
         rows += [(words.format(key.removeprefix(prefix)), counts[key]) for key in keys]
+    left_out = sorted(examples.left_out.reasons.items())
+    rows += [(f"rows left out: {reason}", count) for reason, count in left_out]
     return table(("what", "number"), rows)
 
 
@@ -109,7 +110,8 @@ def export(
         pairs=examples.pairs,
     )
     if file is None:
-        first = f"; the first: {examples.problems[0]['problem']}" if examples.problems else ""
+        problems = examples.left_out.problems
+        first = f"; the first: {problems[0]['problem']}" if problems else ""
         balanced = any(key.startswith("left out to balance") for key in examples.counts)
         one = "; of each constraint type only one verdict occurs" if balanced and not first else ""
         hint = "--no-balance takes all verdicts, --cross adds others" if one else ""
@@ -121,8 +123,8 @@ def export(
         "pairs": examples.pairs,
         "file": str(file),
         "counts": dict(examples.counts),
-        "dropped": sum(n for key, n in examples.counts.items() if key.startswith("dropped:")),
-        "problems": examples.problems,
+        "left_out": dict(examples.left_out.reasons),
+        "problems": examples.left_out.problems,
     }
 
 

@@ -60,7 +60,7 @@ class TrainingSession:
     def _report_unused(self) -> None:
         """Report which of the data isn't used, before hours are spent on the rest."""
         job, rows = self._job, self._job.rows
-        listed = [(rows.dropped, rows.counts["rows"], "row", rows.problems)]
+        listed = [(len(rows.left_out), rows.read, "row", rows.left_out.problems)]
         known = [(job.held_out, "held-out"), (job.test, "test")]
         for samples, name in known:
             if samples is not None:
