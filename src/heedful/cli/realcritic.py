@@ -71,7 +71,6 @@ def run(
         options,
         models=names,
         outcome=partial(_graded, run=run, scoring=scoring, labels=labels),
-        output=run,
     )
 
 
@@ -180,5 +179,4 @@ def build(
         options,
         models=names,
         outcome=outcome,
-        output=output,
     )
