@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from heedful.core.errors import UsageError
 from heedful.core.nouns import Sample
+from heedful.core.outputs import atomically, write_json
 from heedful.critic.data import rules, stages, verification
 from heedful.critic.data.experts import SAMPLED
 from heedful.critic.data.funnel import Funnel
@@ -20,7 +21,6 @@ from heedful.critic.data.items import READ, WRITE, Drop, FilterItem
 from heedful.critic.data.options import FilterSettings
 from heedful.critic.data.replies import own_prompts
 from heedful.data.formats import native
-from heedful.data.formats.base import atomically, write_json
 from heedful.engine.options import split_options
 from heedful.jobs.generate import Recipe, RowsJob, Task, check_rows_output, read_and_written
 from heedful.jobs.rows import Addition
