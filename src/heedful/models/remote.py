@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from heedful.models.limiter import AdaptiveLimiter
     from heedful.models.redaction import Redactor
 
-__all__ = ["RemoteModel"]
-
 BACKOFF_CAP_S = 60.0
 
 _TOKENS_FIELDS = ("max_tokens", "max_completion_tokens")

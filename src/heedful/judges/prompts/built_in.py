@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from heedful.core.nouns import Constraint, Message, Sample
     from heedful.judges.prompts.block_layout import Language
 
-__all__ = ["BuiltIn"]
-
 
 class BuiltIn:
     """A prompt that fills a text; its options are the fields of the subclass, a dataclass."""
