@@ -5,16 +5,18 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from hashlib import blake2b
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from heedful.core.errors import UsageError
 from heedful.critic.data.options import ExportSettings
 from heedful.critic.training.folder import Folder
-from heedful.critic.training.plan import TrainingPlan
 from heedful.critic.training.rows import Rows, as_asked, check_text, data_file, the_prompt
 from heedful.critic.training.settings import DpoSettings, SftSettings
+from heedful.engine.inputs import fingerprint
 from heedful.judges.making import PROMPT
 from heedful.models.folder import PROMPT_TEXT, find_folder
 
@@ -22,39 +24,96 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterable
 
-    from heedful.core.nouns import Sample
+    from heedful.core.nouns import Message, Sample
     from heedful.critic.training.held_out import HeldOut
     from heedful.critic.training.settings import Settings
+    from heedful.critic.training.tokens import Chat, Tokens
     from heedful.critic.training.watch import Step, TrainingResult
+    from heedful.models.folder import ModelFolder
 
     Name = str | os.PathLike[str]
+    Known = Name | Iterable[Sample] | None  # samples with known verdicts, or their file
 
 _NEEDED = ("torch", "transformers", "trl", "datasets", "accelerate")
 
+_EVALUATED_TOKENS = 8192
+"""Generated at most in an evaluation: IF-Critic's limit (arXiv 2511.01014)."""
 
-class KnownVerdicts(NamedTuple):
-    """Samples with known verdicts: files, or samples."""
+_FREE = {
+    "keep",
+    "keep_adapter",
+    "eval_batch_size",
+    "prompt_file",
+    "chat_template",
+    "dtype",
+    "report_to",
+}
+"""Settings that may change from session to session, or that are recorded by what they come to."""
 
-    evaluation: Name | Iterable[Sample] | None  # are judged while training, and choose the weights
-    test: Name | Iterable[Sample] | None  # are judged once, by the model at the end
+_NEWER = {"group_by_length": False, "lora_4bit": False, "attention": None, "optimizer": "adamw"}
+"""Settings that trainings begun with older versions don't have, and what these did."""
 
-    def read(
-        self, task: str, prompt: str, settings: Settings
-    ) -> tuple[HeldOut | None, HeldOut | None]:
-        """Read both."""
-        from heedful.critic.training.held_out import HeldOut
 
-        if task == "checklist" and (self.evaluation, self.test) != (None, None):
-            flag = "--evaluation" if self.evaluation is not None else "--test"
-            raise UsageError(
-                "checklists cannot be evaluated: no published measure compares two of them",
-                hint=f"leave {flag} out, and look at what heedful checklist makes with it",
-            )
-        chooses_nothing = settings.model_copy(update={"select": "last"})
-        return (
-            None if self.evaluation is None else HeldOut(self.evaluation, prompt, settings),
-            None if self.test is None else HeldOut(self.test, prompt, chooses_nothing),
-        )
+@dataclass
+class TrainingPlan:
+    """The data, model and settings of a training."""
+
+    settings: Settings  # all that can be set
+    model: ModelFolder  # the folder of the model to train
+    chat: Chat  # its tokenizer and chat template
+    rows: Rows  # the rows as they were read, with those left out
+    tokens: Tokens  # the rows that are trained on
+    prompt: str  # the name of the prompt that their critiques answer
+    # the samples that the critic is measured on while it is trained, if any
+    held_out: HeldOut | None
+    test: HeldOut | None  # the samples that only the model at the end is measured on, if any
+    folder: Folder  # where everything goes
+
+    def also_trained_on(self, samples: HeldOut) -> int:
+        """Count the held-out samples whose prompt is trained on."""
+        trained = {_texts(example.prompt) for example, *_ in self.tokens.rows}
+        return sum(_texts(prompt) in trained for prompt in samples.prompts())
+
+    @property
+    def also_chosen_by(self) -> int:
+        """How many test samples are also among those that choose the weights."""
+        if self.held_out is None or self.test is None:
+            return 0
+        choosing = set(map(_texts, self.held_out.prompts()))
+        return sum(_texts(prompt) in choosing for prompt in self.test.prompts())
+
+    @property
+    def limit(self) -> int:
+        """Tokens of an answer in an evaluation at most."""
+        usual = min(_EVALUATED_TOKENS, 2 * self.tokens.longest_answer)
+        return self.settings.max_completion_tokens or usual
+
+    def configuration(self, processes: int) -> dict[str, Any]:
+        """Return everything that the weights depend on."""
+        from heedful.critic.training.trainer import computing_dtype
+
+        settings = self.settings.model_dump(mode="json", exclude=_FREE)
+        for name, usual in _NEWER.items():
+            if settings.get(name) == usual:
+                settings.pop(name)
+        template = self.chat.tokenizer.chat_template.encode()
+        prompt_file = self.settings.prompt_file
+        return {
+            "stage": self.settings.stage,
+            "content of the data": fingerprint(self.rows.path),
+            "content of the model": self.model.digest,
+            "held-out samples": self.held_out.digest if self.held_out else None,
+            **({"test samples": self.test.digest} if self.test else {}),
+            "chat template": blake2b(template, digest_size=16).hexdigest(),
+            "prompt file": None if prompt_file is None else fingerprint(prompt_file),
+            "dtype": computing_dtype(self.settings),
+            "processes": processes,
+            **settings,
+        }
+
+
+def _texts(prompt: Iterable[Message]) -> tuple[str, ...]:
+    return tuple(message.content for message in prompt)
 
 
 def train_sft(
@@ -63,35 +122,20 @@ def train_sft(
     *,
     model: Name,
     settings: SftSettings | None = None,
-    evaluation: Name | Iterable[Sample] | None = None,
-    test: Name | Iterable[Sample] | None = None,
+    evaluation: Known = None,
+    test: Known = None,
     on_progress: Callable[[Step], None] = lambda _: None,
 ) -> TrainingResult:
     """Fine-tune a model on critiques, or on checklists: on what it answers, given the prompt.
 
-    The same call goes on where an earlier one stopped, from its last checkpoint.
-
-    Args:
-        data: the folder that ``heedful critic export --to trl`` wrote, or a file: its rows, or the
-            output of ``heedful critic filter`` or ``heedful critic checklists``.
-        output: the folder for the model.
-        model: a model's folder, or its name on the Hugging Face Hub.
-        settings: see :class:`SftSettings`.
-        evaluation: samples with known verdicts, to judge while training and to choose the weights
-            by; a file, or samples.
-        test: further ones, which choose nothing: only the model at the end judges them.
-        on_progress: called as the training goes on.
-
-    Raises:
-        InputError: the data cannot be read, or no row can be used.
-        UsageError: the model cannot be trained, or a package is missing.
-        RunError: the folder is another training's, or the training failed; its last checkpoint
-            stays.
-        KeyboardInterrupt: a signal stopped it; a checkpoint is written.
+    The data is the folder that ``heedful critic export --to trl`` wrote, or a file: its rows, or
+    the output of ``heedful critic filter`` or ``heedful critic checklists``. The critic judges the
+    samples of ``evaluation`` while it is trained, and they choose the weights; those of ``test``
+    are judged once, by the model at the end. The same call goes on where an earlier one stopped,
+    from its last checkpoint; a signal stops it with a checkpoint and KeyboardInterrupt.
     """
     settings = settings or SftSettings()
-    known = KnownVerdicts(evaluation, test)
-    return _train("sft", Path(data), Path(output), str(model), settings, known, on_progress)
+    return _train(Path(data), Path(output), str(model), settings, (evaluation, test), on_progress)
 
 
 def train_dpo(
@@ -100,40 +144,25 @@ def train_dpo(
     *,
     model: Name,
     settings: DpoSettings | None = None,
-    evaluation: Name | Iterable[Sample] | None = None,
-    test: Name | Iterable[Sample] | None = None,
+    evaluation: Known = None,
+    test: Known = None,
     on_progress: Callable[[Step], None] = lambda _: None,
 ) -> TrainingResult:
-    """Train a critic to prefer one critique of a pair to the other (DPO).
+    """Train a critic to prefer one critique of a pair to the other (DPO); see :func:`train_sft`.
 
-    Args:
-        data: the folder that ``heedful critic export --to trl`` wrote, or a file: its rows, or the
-            output of ``heedful critic pairs``.
-        output: the folder for the model.
-        model: the fine-tuned critic's folder; it is also the reference.
-        settings: see :class:`DpoSettings`.
-        evaluation: as for :func:`train_sft`.
-        test: likewise.
-        on_progress: likewise.
-
-    Raises:
-        InputError: as for :func:`train_sft`.
-        UsageError: likewise.
-        RunError: likewise.
-        KeyboardInterrupt: likewise.
+    The data is an export or the output of ``heedful critic pairs``; the model is the fine-tuned
+    critic's folder, and also the reference.
     """
     settings = settings or DpoSettings()
-    known = KnownVerdicts(evaluation, test)
-    return _train("dpo", Path(data), Path(output), str(model), settings, known, on_progress)
+    return _train(Path(data), Path(output), str(model), settings, (evaluation, test), on_progress)
 
 
 def _train(
-    stage: Literal["sft", "dpo"],
     data: Path,
     output: Path,
     model: str,
     settings: Settings,
-    known: KnownVerdicts,
+    known: tuple[Known, Known],
     on_progress: Callable[[Step], None],
 ) -> TrainingResult:
     _check_packages(settings)
@@ -141,17 +170,16 @@ def _train(
     from heedful.critic.training.trainer import quiet
 
     with quiet():
-        job = _prepared(stage, data, output, model, settings, known)
-        return TrainingSession(job, on_progress).run()
+        plan = _prepared(data, output, model, settings, known)
+        return TrainingSession(plan, on_progress).run()
 
 
 def _prepared(
-    stage: Literal["sft", "dpo"],
     data: Path,
     output: Path,
     model: str,
     settings: Settings,
-    known: KnownVerdicts,
+    known: tuple[Known, Known],
 ) -> TrainingPlan:
     """Read and check all inputs before training."""
     from heedful.critic.training.tokens import open_chat, tokenised
@@ -166,7 +194,7 @@ def _prepared(
         measure=bool(settings.measure),
         seed=settings.seed,
     )
-    rows = Rows(data_file(data), pairs=stage == "dpo", settings=how)
+    rows = Rows(data_file(data), pairs=settings.stage == "dpo", settings=how)
     base = find_folder(model)
     if base.path.resolve() == output.resolve():
         raise UsageError("the output is the model", where=str(output), hint="name another folder")
@@ -176,9 +204,27 @@ def _prepared(
     prompt = the_prompt(rows, settings.prompt)
     check_text(rows, prompt, settings.prompt_file)
     settings = settings.model_copy(update=as_asked(rows, settings))
-    held_out, test = known.read(rows.task, prompt, settings)
-    return TrainingPlan(
-        stage, settings, base, chat, rows, tokens, prompt, held_out, test, Folder(output)
+    held_out, test = _read_known(known, rows.task, prompt, settings)
+    return TrainingPlan(settings, base, chat, rows, tokens, prompt, held_out, test, Folder(output))
+
+
+def _read_known(
+    known: tuple[Known, Known], task: str, prompt: str, settings: Settings
+) -> tuple[HeldOut | None, HeldOut | None]:
+    """Read the samples that choose the weights, and those that only test them."""
+    from heedful.critic.training.held_out import HeldOut
+
+    evaluation, test = known
+    if task == "checklist" and known != (None, None):
+        flag = "--evaluation" if evaluation is not None else "--test"
+        raise UsageError(
+            "checklists cannot be evaluated: no published measure compares two of them",
+            hint=f"leave {flag} out, and look at what heedful checklist makes with it",
+        )
+    chooses_nothing = settings.model_copy(update={"select": "last"})
+    return (
+        None if evaluation is None else HeldOut(evaluation, prompt, settings),
+        None if test is None else HeldOut(test, prompt, chooses_nothing),
     )
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from heedful.critic.training.folder import Folder
     from heedful.critic.training.held_out import HeldOut
-    from heedful.critic.training.plan import TrainingPlan
+    from heedful.critic.training.job import TrainingPlan
 
 _PACKAGES = ("torch", "transformers", "trl", "accelerate", "peft", "tokenizers")
 _CURVE = {
@@ -63,7 +63,7 @@ def collected(
     last = curve[-1]["step"] if curve else 0
     return {
         "heedful": __version__,
-        "stage": job.stage,
+        "stage": job.settings.stage,
         "task": rows.task,
         "prompt": job.prompt,
         "model": job.model.name,

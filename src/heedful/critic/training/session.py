@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from heedful.critic.training.held_out import HeldOut
-    from heedful.critic.training.plan import TrainingPlan
+    from heedful.critic.training.job import TrainingPlan
     from heedful.critic.training.watch import Step
 
 
@@ -114,7 +114,7 @@ class TrainingSession:
         from heedful.critic.training import trainer
 
         job = self._job
-        make: Any = trainer.dpo_trainer if job.stage == "dpo" else trainer.sft_trainer
+        make: Any = trainer.dpo_trainer if job.settings.stage == "dpo" else trainer.sft_trainer
         rows, folder = job.tokens.rows, job.folder.checkpoints
         try:
             made = make(job.model.path, job.chat, rows, folder, job.settings)
@@ -218,7 +218,7 @@ class TrainingSession:
                 "per_call": job.settings.per_call,
                 "measure": job.settings.measure,
                 "task": job.rows.task,
-                "stage": job.stage,
+                "stage": job.settings.stage,
             }
             with loading_whole():
                 publish(
