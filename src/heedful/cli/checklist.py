@@ -119,8 +119,8 @@ def lint(
         errors_only: Leave out hints: points, code, coverage.
         quiet: Print only the last line.
     """
+    from heedful.core.outputs import atomically, refuse_inputs
     from heedful.data.formats import open_source
-    from heedful.data.formats.base import atomically, refuse_inputs
     from heedful.jobs.checklists import linting
 
     source = open_source(input, **reading)
@@ -144,7 +144,7 @@ def lint(
 
 
 def _write_golden(path: Path, source: Iterable[Row]) -> None:
-    from heedful.data.formats.base import atomically
+    from heedful.core.outputs import atomically
     from heedful.jobs.checklists.linting import golden_rows
 
     with atomically(path) as file:

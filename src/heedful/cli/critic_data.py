@@ -353,9 +353,9 @@ def audit(
         format: The format of the samples; detected from the file by default.
         quiet: Print no numbers.
     """
+    from heedful.core.outputs import write_json
     from heedful.critic.data import audit as drawing
     from heedful.critic.data.audit import read_back
-    from heedful.data.formats.base import write_json
     from heedful.jobs.results import check_folder
 
     if filled:

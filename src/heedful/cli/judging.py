@@ -111,7 +111,7 @@ def _check(options: Mapping[str, Any], least: float) -> None:
     output, log = options.get("output"), options.get("log_file")
     if output is None:
         return
-    from heedful.data.formats.base import refuse_inputs
+    from heedful.core.outputs import refuse_inputs
 
     if log is not None and os.path.realpath(output) == os.path.realpath(log):
         raise UsageError("the output is the log", where=str(output), hint="name another file")

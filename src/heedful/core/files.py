@@ -17,7 +17,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = ["announced", "contents", "digest", "is_endless", "opened_input"]
+__all__ = ["contents", "digest", "is_endless", "opened_input"]
+
+PROMPT_TEXT = "heedful.prompt.txt"
+"""File beside data or a model that holds the text of the user's own prompt it was made with."""
 
 PATIENCE = 1.0
 """Seconds without a byte from a pipe, after which it is said what is waited for."""

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel, ConfigDict
 
 from heedful.core.nouns import Expense, Sample
+from heedful.core.outputs import atomically, write_json
 from heedful.data.formats import native
-from heedful.data.formats.base import atomically, write_json
 from heedful.engine.cost import CostSummary
 from heedful.engine.saved_run import SUMMARY
 from heedful.jobs.results import PROBLEMS_LISTED

@@ -26,9 +26,9 @@ from heedful.bench.realcritic.prompts import Prompts
 from heedful.bench.realcritic.run import Grading
 from heedful.core.errors import InputError, UsageError
 from heedful.core.nouns import Expense  # noqa: TC001 - pydantic reads annotations at run time
+from heedful.core.outputs import atomically, refuse_inputs, write_json
 from heedful.core.problems import Problem  # noqa: TC001 - pydantic reads annotations at run time
 from heedful.core.version import __version__
-from heedful.data.formats.base import atomically, refuse_inputs, write_json
 from heedful.data.formats.hub import is_named
 from heedful.engine.cost import CostSummary
 from heedful.engine.inputs import fingerprint, unnamed

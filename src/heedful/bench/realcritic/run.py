@@ -27,8 +27,8 @@ from heedful.bench.realcritic.critic import (
 )
 from heedful.bench.realcritic.prompts import Prompts
 from heedful.core.errors import UsageError
+from heedful.core.outputs import atomically, write_json
 from heedful.core.version import __version__
-from heedful.data.formats.base import atomically, write_json
 from heedful.engine import runner
 from heedful.engine.cost import CostSummary
 from heedful.engine.inputs import fingerprint, unnamed

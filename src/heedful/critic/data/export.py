@@ -8,14 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from heedful.core.errors import InputError
-from heedful.core.files import contents
+from heedful.core.files import PROMPT_TEXT, contents
 from heedful.core.text import amount
 from heedful.critic.data.examples import Examples
 from heedful.critic.data.funnel import LEVELS
 from heedful.critic.data.pairs import summary_path
 from heedful.data import training_sets as dataset
 from heedful.data.training_sets.folder import table
-from heedful.models.folder import PROMPT_TEXT
 
 if TYPE_CHECKING:
     import os

@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 from heedful.core.nouns import Sample
+from heedful.core.outputs import atomically, write_json
 from heedful.critic.data import rules, stages, verification
 from heedful.critic.data.experts import SAMPLED
 from heedful.critic.data.funnel import Funnel
 from heedful.critic.data.items import READ, WRITE, Drop, FilterItem
 from heedful.critic.data.options import FilterSettings
 from heedful.data.formats import native
-from heedful.data.formats.base import atomically, write_json
 from heedful.engine.options import split_options
 from heedful.jobs.generate import Recipe, RowsJob, Task, check_rows_output, read_and_written
 from heedful.jobs.rows import Addition, record

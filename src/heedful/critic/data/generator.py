@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from heedful.core.errors import InputError
+from heedful.core.outputs import atomically
 from heedful.critic.data.left_out import LeftOut
-from heedful.data.formats.base import atomically
 from heedful.engine.inputs import items, open_data
 from heedful.jobs.checklists import make
 from heedful.jobs.generate import check_rows_output

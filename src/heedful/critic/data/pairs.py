@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 from heedful.core.errors import InputError, RowError, UsageError
 from heedful.core.nouns import Status
+from heedful.core.outputs import atomically, write_json
 from heedful.critic.data import mbr, segments
 from heedful.critic.data.left_out import LeftOut
 from heedful.critic.data.segments import READINGS, Reading, Segmented, spans
-from heedful.data.formats.base import atomically, write_json
 from heedful.engine.inputs import items, open_data
 from heedful.jobs.results import check_folder
 from heedful.judges import Measurement, prompts

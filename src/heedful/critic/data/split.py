@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from heedful.core.errors import InputError, UsageError
+from heedful.core.outputs import atomically, make_folder, write_json
 from heedful.critic.data.left_out import LeftOut
 from heedful.data.formats import native
-from heedful.data.formats.base import atomically, make_folder, write_json
 from heedful.engine.inputs import items, open_data
 from heedful.jobs.results import check_folder
 

@@ -12,13 +12,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from heedful.core.errors import UsageError
+from heedful.core.files import PROMPT_TEXT
 from heedful.critic.data.options import ExportSettings
 from heedful.critic.training.folder import Folder
 from heedful.critic.training.rows import Rows, as_asked, check_text, data_file, the_prompt
 from heedful.critic.training.settings import DpoSettings, SftSettings
 from heedful.engine.inputs import fingerprint
 from heedful.judges.making import PROMPT
-from heedful.models.folder import PROMPT_TEXT, find_folder
+from heedful.models.folder import find_folder
 
 if TYPE_CHECKING:
     import os

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from heedful.core.errors import InputError
+from heedful.core.if_critic_blocks import CONSTRAINT, MARKER, blocks, write_checklist
 from heedful.core.nouns import Constraint, Judgment, Message, Sample, Status
 from heedful.core.text import amount, unix_lines
-from heedful.data.formats.if_critic_blocks import CONSTRAINT, MARKER, blocks, write_checklist
 from heedful.judges.prompts import block_layout as layout
 from heedful.judges.prompts.base import (
     decided,
