@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from heedful.critic.training.folder import Folder
     from heedful.critic.training.held_out import HeldOut
-    from heedful.critic.training.job import TrainingPlan
+    from heedful.critic.training.plan import TrainingPlan
 
 _PACKAGES = ("torch", "transformers", "trl", "accelerate", "peft", "tokenizers")
 _CURVE = {

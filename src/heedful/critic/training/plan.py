@@ -1,14 +1,10 @@
-"""Training: rows to tokens, TRL's trainer, the best weights, the model's folder.
-
-``rows → tokens → trainer ⇄ held-out evaluation → best weights → model folder → report``
-"""
+"""A training, read, checked and ready to start: its rows, its model, its settings."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from hashlib import blake2b
 from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from heedful.core.errors import UsageError
@@ -16,20 +12,20 @@ from heedful.core.files import PROMPT_TEXT
 from heedful.critic.data.options import ExportSettings
 from heedful.critic.training.folder import Folder
 from heedful.critic.training.rows import Rows, as_asked, check_text, data_file, the_prompt
-from heedful.critic.training.settings import DpoSettings, SftSettings
+from heedful.critic.training.settings import DpoSettings
 from heedful.engine.inputs import fingerprint
 from heedful.judges.making import PROMPT
 from heedful.models.folder import find_folder
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
+    from pathlib import Path
 
     from heedful.core.nouns import Message, Sample
     from heedful.critic.training.held_out import HeldOut
     from heedful.critic.training.settings import Settings
     from heedful.critic.training.tokens import Chat, Tokens
-    from heedful.critic.training.watch import Step, TrainingResult
     from heedful.models.folder import ModelFolder
 
     Name = str | os.PathLike[str]
@@ -117,65 +113,7 @@ def _texts(prompt: Iterable[Message]) -> tuple[str, ...]:
     return tuple(message.content for message in prompt)
 
 
-def train_sft(
-    data: Name,
-    output: Name,
-    *,
-    model: Name,
-    settings: SftSettings | None = None,
-    evaluation: Known = None,
-    test: Known = None,
-    on_progress: Callable[[Step], None] = lambda _: None,
-) -> TrainingResult:
-    """Fine-tune a model on critiques, or on checklists: on what it answers, given the prompt.
-
-    The data is the folder that ``heedful critic export --to trl`` wrote, or a file: its rows, or
-    the output of ``heedful critic filter`` or ``heedful critic checklists``. The critic judges the
-    samples of ``evaluation`` while it is trained, and they choose the weights; those of ``test``
-    are judged once, by the model at the end. The same call goes on where an earlier one stopped,
-    from its last checkpoint; a signal stops it with a checkpoint and KeyboardInterrupt.
-    """
-    settings = settings or SftSettings()
-    return _train(Path(data), Path(output), str(model), settings, (evaluation, test), on_progress)
-
-
-def train_dpo(
-    data: Name,
-    output: Name,
-    *,
-    model: Name,
-    settings: DpoSettings | None = None,
-    evaluation: Known = None,
-    test: Known = None,
-    on_progress: Callable[[Step], None] = lambda _: None,
-) -> TrainingResult:
-    """Train a critic to prefer one critique of a pair to the other (DPO); see :func:`train_sft`.
-
-    The data is an export or the output of ``heedful critic pairs``; the model is the fine-tuned
-    critic's folder, and also the reference.
-    """
-    settings = settings or DpoSettings()
-    return _train(Path(data), Path(output), str(model), settings, (evaluation, test), on_progress)
-
-
-def _train(
-    data: Path,
-    output: Path,
-    model: str,
-    settings: Settings,
-    known: tuple[Known, Known],
-    on_progress: Callable[[Step], None],
-) -> TrainingResult:
-    _check_packages(settings)
-    from heedful.critic.training.session import TrainingSession
-    from heedful.critic.training.trainer import quiet
-
-    with quiet():
-        plan = _prepared(data, output, model, settings, known)
-        return TrainingSession(plan, on_progress).run()
-
-
-def _prepared(
+def prepared(
     data: Path,
     output: Path,
     model: str,
@@ -229,7 +167,7 @@ def _read_known(
     )
 
 
-def _check_packages(settings: Settings) -> None:
+def check_packages(settings: Settings) -> None:
     """Check that the required packages are installed."""
     needed = (*_NEEDED, "peft") if settings.lora_rank else _NEEDED
     flash = {"flash_attention_2": "flash_attn", "flash_attention_3": "flash_attn_interface"}
