@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from heedful.core.errors import UsageError
-from heedful.core.files import announced
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -79,8 +78,7 @@ def replacing(path: Path) -> Iterator[Path]:
     try:
         target = _replaceable(path)
         if target is None:
-            with announced(path):
-                yield path
+            yield path
             return
         # A name of its own: a fixed one could be that of somebody's file, or of another process.
         part = target.with_name(f"{target.name[:PART_NAME]}.{os.urandom(4).hex()}.part")
@@ -108,7 +106,7 @@ def _replaceable(path: Path) -> Path | None:
 
 
 def refuse_run_files(output: Path) -> None:
-    """Refuse an output that would take the place of a file of a run, whichever run it is."""
+    """Refuse an output that would take the place of a file of any run."""
     target = Path(os.path.realpath(output))
     result = target.name in RUN_RESULTS and (target.parent / "run.sqlite").exists()
     if result or target.name in RUN_STORE:

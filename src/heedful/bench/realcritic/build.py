@@ -29,7 +29,7 @@ from heedful.core.problems import Problem  # noqa: TC001 - pydantic reads annota
 from heedful.core.version import __version__
 from heedful.data.formats.hub import is_named
 from heedful.engine.cost import CostSummary
-from heedful.engine.inputs import fingerprint, unnamed
+from heedful.engine.inputs import fingerprint
 from heedful.engine.job import Job
 from heedful.engine.purpose import RESPONSE_TOKENS
 from heedful.engine.runner import Item
@@ -225,10 +225,6 @@ class Pool:
             "prompts": Prompts.ours().version(),
         }
 
-    def default_run(self) -> Path:
-        """Name a run that the user has not named."""
-        return unnamed("realcritic-build", self.config())
-
 
 class _PoolRequest(BaseModel):
     """One model on one question, as a run's store keeps it."""
@@ -253,6 +249,7 @@ class PoolJob(Job[_PoolRequest, dict[str, Any]]):
     What comes of it is the manifest.
     """
 
+    stem = "realcritic-build"
     assumptions = f"{RESPONSE_TOKENS} a solution; reasoning comes on top"
 
     def __init__(self, pool: Pool, output: Path) -> None:

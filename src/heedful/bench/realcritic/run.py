@@ -31,7 +31,7 @@ from heedful.core.outputs import atomically, write_json
 from heedful.core.version import __version__
 from heedful.engine import runner
 from heedful.engine.cost import CostSummary
-from heedful.engine.inputs import fingerprint, unnamed
+from heedful.engine.inputs import fingerprint
 from heedful.engine.job import Job
 from heedful.engine.purpose import EXPLAINED_TOKENS, RESPONSE_TOKENS
 from heedful.engine.saved_run import SUMMARY, SavedRun
@@ -127,6 +127,7 @@ class Results:
 class RealCriticJob(Job[_CriticRequest, Results]):
     """Have critics criticise and correct solutions, and grade what they come to."""
 
+    stem = "realcritic"
     assumptions = (
         f"{RESPONSE_TOKENS} a solution, {CRITIQUE_TOKENS} a critique with its correction, "
         f"{EXPLAINED_TOKENS} a post-check; reasoning comes on top"
@@ -371,10 +372,6 @@ class RealCriticPlan:
             "checker": None if self.checker is None else self.checker.name,
             "sampling": self.sampling.model_dump(mode="json", exclude_defaults=True),
         }
-
-    def default_run(self) -> Path:
-        """Name a run that the user has not named; a larger extent finds the same run."""
-        return unnamed("realcritic", self.config())
 
     def critic(self, model: Model, grader: Grades, *, estimating: bool = False) -> Critic:
         """Put a critic together."""
