@@ -121,13 +121,6 @@ class Reader(Store):
         """Close the file."""
         self._db.close()
 
-    def meta(self, key: str) -> Any:
-        """Return what was stored under a key, or ``None``."""
-        try:
-            return super().meta(key)
-        except (ValueError, TypeError, RecursionError) as error:
-            raise self.damaged(str(error)) from error
-
 
 class _Copy:
     """A copy of a store with its log, in a temporary folder that goes with the last reference."""
@@ -399,11 +392,7 @@ class SavedRun(Closing):
     def answers(self) -> Iterator[dict[str, Any]]:
         """Yield the answers of models that it holds, in constant memory."""
         for text in self._reader.answers():
-            try:
-                answer: dict[str, Any] = {**from_json(text)}
-            except (ValueError, TypeError) as error:
-                raise self._damaged(f"an answer is damaged: {error}") from error
-            yield answer
+            yield from_json(text)
 
     def query(self, sql: str, *values: object) -> Iterator[tuple[Any, ...]]:
         """Yield the rows of a query on its store."""
@@ -423,14 +412,11 @@ class SavedRun(Closing):
 
     def _mapping(self, key: str) -> Mapping[str, Any]:
         try:
-            value = self._reader.meta(key)
+            return _Recorded(self._reader.meta(key) or {}, self.directory)
         except RunError:
             if not self._salvage:
                 raise
-            value = None
-        if value is not None and not isinstance(value, dict):
-            raise self._damaged(f"the run's store cannot be read: its {key} is not an object")
-        return _Recorded(value or {}, self.directory)
+            return _Recorded({}, self.directory)
 
     def _damaged(self, what: str) -> RunError:
         hint = "the file is damaged, or of another version of heedful"
