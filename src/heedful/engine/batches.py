@@ -143,7 +143,6 @@ class BatchQueue:
         *,
         buys_again: bool = False,
     ) -> None:
-        """Take up what earlier sessions left."""
         self._store = store
         self._buys_again = buys_again
         self._budget = BatchBudget(store, max_cost, PRICES if prices is None else prices)

@@ -73,7 +73,6 @@ class Budget:
     def __init__(
         self, limit: float, prices: Mapping[str, Price], before: Iterable[UsageRecord] = ()
     ) -> None:
-        """Open a budget."""
         check_limit(limit)
         self.limit = limit  # dollars that the run may spend, over all its sessions
         self.spent = 0.0  # dollars spent so far
@@ -192,7 +191,6 @@ class BatchBudget:
     """What is left for calls in batches."""
 
     def __init__(self, store: Store, limit: float | None, prices: Mapping[str, Price]) -> None:
-        """Open a budget."""
         self._store = store
         self._limit = limit
         self._prices = prices

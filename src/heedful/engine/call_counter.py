@@ -33,7 +33,6 @@ class PrefixCache:
     """A cache of the prompts' beginnings, block by block; what was used longest ago goes first."""
 
     def __init__(self, tokens: int = CACHE_TOKENS) -> None:
-        """Begin empty."""
         if tokens < 0:
             raise UsageError(f"a prefix cache of {tokens} tokens", hint="give 0 for none")
         self._room = tokens // BLOCK_TOKENS

@@ -43,7 +43,6 @@ class Reader(Store):
     def __init__(
         self, directory: Path, *, salvage: bool = False, marks_damaged: bool = False
     ) -> None:
-        """Open the store in a directory."""
         self.path = directory / NAME
         self._salvage = salvage
         self._marks_damaged = marks_damaged

@@ -97,7 +97,6 @@ class Digests:
     """
 
     def __init__(self) -> None:
-        """Begin with none."""
         self._bits = bytearray(1 << 21)
 
     def add(self, digest: bytes) -> None:

@@ -171,7 +171,6 @@ class Store(Closing):
     """
 
     def __init__(self, directory: Path | None) -> None:
-        """Open the store in a directory, making both if needed."""
         self.directory = directory
         try:
             if directory is not None:
