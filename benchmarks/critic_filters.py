@@ -16,7 +16,7 @@ from typing import Any, get_args
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
 from heedful.critic.data import STAGES, FilterSettings, filter_critiques, sample_critiques
-from heedful.critic.data.stages import ConfidenceOver
+from heedful.critic.data.options import ConfidenceOver
 from planted import Population, catches, wrong_at_the_end
 
 ASKED: dict[str, dict[str, Any]] = {

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 from heedful.cli import terminal
 from heedful.cli.flags import FlagGroup, taken
 from heedful.cli.logs import LogOptions, logged
-from heedful.core.errors import UsageError
 from heedful.core.text import amount
 from heedful.engine.options import ReadingOptions, RunOptions
 
@@ -32,9 +31,6 @@ FAILED = 3
 """The exit code where a rate is below its least, or a run is worse than another."""
 
 PROBLEMS_SHOWN = 5
-
-PART = ("limit", "sample", "reasoning")
-"""Options that say which part of the data is read, and how much of each response."""
 
 
 class TableOptions(TypedDict, total=False):
@@ -62,11 +58,6 @@ class ConsoleOptions(TypedDict, total=False):
 DATA = FlagGroup("Data", (TableOptions, ReadingOptions), {"exclude_generation_failures"})
 WHOLE_DATA = DATA.but("limit", "sample", "reasoning")
 RUN = FlagGroup("Run", (LogOptions, ConsoleOptions, RunOptions), {"concurrency", "on_progress"})
-
-
-def part(options: Mapping[str, Any]) -> list[str]:
-    """Name the part of the rows that is read, as in the name of a run; nothing for all."""
-    return [f"{name} {options[name]}" for name in PART if name in options]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,7 +95,6 @@ def carry_out(
     *,
     models: Sequence[str],
     outcome: Callable[[T], Outcome],
-    output: Path | str | None = None,
 ) -> int:
     """Run a job with the options that were given, and print its result; or only estimate it."""
     from heedful.engine.dry_run import dry_run
@@ -113,8 +103,6 @@ def carry_out(
 
     shown = taken(options, ConsoleOptions)
     dry, quiet = shown.get("dry_run"), shown.get("quiet", False)
-    if output is None and not dry:
-        raise UsageError("--output is missing", hint="name a .jsonl file for the rows")
     display = Display()
     options["on_progress"] = ignore if quiet else display
     read_costs(options, models)
@@ -128,7 +116,7 @@ def carry_out(
         except KeyboardInterrupt as stop:
             if dry:
                 raise
-            raise KeyboardInterrupt(f"the same command resumes {options['run']}") from stop
+            raise KeyboardInterrupt("the same command resumes the run") from stop
         finally:
             display.clear()
     if dry:

@@ -294,6 +294,11 @@ class OpenedData:
         # the same in words, for its summary
         self.about: dict[str, Any] = {"input": [str(path) for path in self.files] or None, **common}
 
+    @property
+    def stem(self) -> str:
+        """The name of the first file without its endings."""
+        return (self.files[0].absolute().name.partition(".")[0] if self.files else "") or "run"
+
     def total(self) -> int | None:
         """Count the rows that will be taken, where that costs next to nothing.
 

@@ -18,7 +18,6 @@ from heedful.core.closing import Closing, closed_on_error
 from heedful.core.errors import RunError, UsageError
 from heedful.core.nouns import Sample
 from heedful.data.formats import Row, named
-from heedful.engine.inputs import unnamed
 from heedful.engine.integrity import damaged_entry, refuse_incomplete, salvaged
 from heedful.engine.lock import is_held
 from heedful.engine.schema import refuse_damaged, refuse_version
@@ -403,11 +402,6 @@ class SavedRun(Closing):
         file = self._reader.path.stat().st_ino
         retries = self._reader.meta("retries")
         return [str(self.directory.resolve()), file, self.config, retries, self.settings]
-
-    def default_run(self, *options: object) -> Path:
-        """Name a run over these samples that the user has not named."""
-        name = self.directory.resolve().name
-        return unnamed(name, dict(self.config), *map(str, options))
 
     def _mapping(self, key: str) -> Mapping[str, Any]:
         try:

@@ -136,6 +136,7 @@ class RowsJob(Job[Task, Generation]):
         self._recipe = recipe
         self._output = None if output is None else Path(output)
         self._data = OpenedData(data, reading)
+        self.stem = self._data.stem
         self.about = {"heedful": __version__, **self._data.about, **recipe.about}
         self._unchanged = 0
         self.assumptions = recipe.assumptions

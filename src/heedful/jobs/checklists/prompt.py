@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from heedful.core import taxonomy
 from heedful.core.errors import InputError, UsageError
+from heedful.core.if_critic_blocks import parse_checklist, write_checklist
 from heedful.core.nouns import Constraint, Message
-from heedful.data.formats.if_critic_blocks import parse_checklist, write_checklist
 from heedful.judges.prompts import block_layout as layout
 from heedful.judges.prompts.base import answer
 from heedful.judges.prompts.fence import Fence
@@ -191,7 +191,7 @@ class IFCriticChecklist:
     def parse(self, text: str) -> list[Constraint]:
         """Read the blocks strictly.
 
-        See :func:`heedful.data.formats.if_critic_blocks.parse_checklist`.
+        See :func:`heedful.core.if_critic_blocks.parse_checklist`.
         """
         texts = parse_checklist(answer(text))
         return [Constraint(text=words) for words in texts]
