@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from typing import BinaryIO
 
-    from heedful.engine.purpose import Call
+    from heedful.engine.purpose import ModelCall
     from heedful.engine.store import Store
     from heedful.models.base import Model
     from heedful.models.batches.base import BatchService
@@ -170,7 +170,7 @@ class BatchQueue:
         self._store.change(USED, [(key,)])  # committed with the row's output
         return True
 
-    async def postpone(self, key: bytes, call: Call) -> NoReturn:
+    async def postpone(self, key: bytes, call: ModelCall) -> NoReturn:
         """Put a call into a batch, unless it is in one."""
         model, purpose = call.model, call.purpose
         if key in self._failed:

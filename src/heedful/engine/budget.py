@@ -17,7 +17,7 @@ from heedful.models.turns import content
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from heedful.engine.purpose import Call
+    from heedful.engine.purpose import ModelCall
     from heedful.engine.store import Store, UsageRecord
     from heedful.models.pricing import Price
 
@@ -53,7 +53,7 @@ class Quote(NamedTuple):
     marked: bool  # whether parts of the prompt are marked to be cached
 
     @classmethod
-    def of(cls, call: Call) -> Quote:
+    def of(cls, call: ModelCall) -> Quote:
         """Estimate a call."""
         marked = any(isinstance(content(turn), list) for turn in call.messages)
         expected, limit = call.purpose.tokens, call.sampling.max_tokens
@@ -200,7 +200,7 @@ class BatchBudget:
         """Take note that calls were answered, and so have a cost."""
         self._spent = None
 
-    def price(self, call: Call, promised: float) -> float:
+    def price(self, call: ModelCall, promised: float) -> float:
         """Return the dollars that a call may cost; 0 without a limit."""
         if self._limit is None:
             return 0.0
@@ -215,7 +215,7 @@ class BatchBudget:
         raise _exhausted(self._spent, self._limit, price)
 
 
-def _price(call: Call, prices: Mapping[str, Price]) -> float:
+def _price(call: ModelCall, prices: Mapping[str, Price]) -> float:
     """Return the dollars that a request in a batch may cost."""
     longest = call.sampling.max_tokens
     if longest is None:

@@ -19,7 +19,7 @@ from heedful.core.log import logger
 from heedful.core.noun import to_text, trusted
 from heedful.core.nouns import Expense
 from heedful.engine.budget import Quote
-from heedful.engine.purpose import Call, Purpose
+from heedful.engine.purpose import ModelCall, Purpose
 from heedful.engine.schema import CACHE_WRITE, UsageRecord
 from heedful.models.attempts import METER
 from heedful.models.base import Completion
@@ -83,7 +83,7 @@ class _CallCache:
         self._prefixes: dict[tuple[int, int], tuple[blake2b, Model, Sampling]] = {}
         self._addresses: dict[str, object] = {}  # by configuration of a model
 
-    def key(self, call: Call) -> bytes:
+    def key(self, call: ModelCall) -> bytes:
         """Digest all that an answer depends on."""
         model, sampling = call.model, call.sampling
         prefix = self._prefixes.get((id(model), id(sampling)))
@@ -125,7 +125,7 @@ class _CallCache:
         completion = Completion.model_validate_json(stored)
         return completion if new else completion.model_copy(update={"attempts": 0})
 
-    async def answer(self, key: bytes, call: Call) -> Completion:
+    async def answer(self, key: bytes, call: ModelCall) -> Completion:
         """Get an answer that isn't stored, wherever it comes from, and store it."""
         if self.counter is not None:
             self.counter.count(key, call)
@@ -145,7 +145,7 @@ class _CallCache:
         self.save(key, completion, call)
         return completion
 
-    async def call(self, call: Call) -> Completion:
+    async def call(self, call: ModelCall) -> Completion:
         """Call the model, within the budget where there is one."""
         bill = _Bill(self, call)
         token = METER.set(bill)
@@ -163,7 +163,7 @@ class _CallCache:
             METER.reset(token)
             bill.release()
 
-    def save(self, key: bytes, completion: Completion, call: Call) -> None:
+    def save(self, key: bytes, completion: Completion, call: ModelCall) -> None:
         """Store an answer: what was paid for is committed before anything else is done.
 
         Answers that came together are committed together.
@@ -197,7 +197,7 @@ class _CallCache:
 class _Bill:
     """What one call costs: the dollars set aside for an attempt, and what attempts were billed."""
 
-    def __init__(self, cache: _CallCache, call: Call) -> None:
+    def __init__(self, cache: _CallCache, call: ModelCall) -> None:
         self._cache = cache
         self._call = call
         self._budget = cache.budget
@@ -294,7 +294,7 @@ async def complete(
     if cache is None:
         return await model.generate(messages, sampling, sample=sample)
     cache.models[id(model)] = model
-    call = Call(model, messages, sampling, sample, purpose)
+    call = ModelCall(model, messages, sampling, sample, purpose)
     key = cache.key(call)
     while True:
         stored = cache.stored(key)

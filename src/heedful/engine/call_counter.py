@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from heedful.core.nouns import Message
-    from heedful.engine.purpose import Call
+    from heedful.engine.purpose import ModelCall
     from heedful.engine.store import Store
 
 
@@ -74,7 +74,7 @@ class CallCounter:
         self.batches = True  # whether all models that would be called have a batch endpoint
         self._prefixes = PrefixCache(cache_tokens)
 
-    def count(self, key: bytes, call: Call) -> NoReturn:
+    def count(self, key: bytes, call: ModelCall) -> NoReturn:
         """Record a call."""
         model = call.model
         if key in self._submitted:

@@ -42,7 +42,7 @@ class Purpose(NamedTuple):
     reask: bool = False  # whether it requests again what an earlier answer left out
 
 
-class Call(NamedTuple):
+class ModelCall(NamedTuple):
     """A request to a model."""
 
     model: Model
