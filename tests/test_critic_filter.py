@@ -175,7 +175,7 @@ def test_confidence_is_a_share_of_all_samples_unless_survivors_are_asked_for(
     item = FilterItem.read(sample)
     for candidate in item.candidates[1][:faulted]:
         candidate.drop = Drop("cross", "explanation is wrong")
-    asyncio.run(MajorityStage(**options).apply(item))
+    asyncio.run(MajorityStage(FilterSettings(**options)).apply(item))
     assert item.confidence[1] == pytest.approx(confidence)
     assert [each.status.name for each in item.left(1)] == ([UNMET] * unmet if kept else [])
 
@@ -191,7 +191,7 @@ def test_dropped_votes_never_make_a_majority_more_confident(
     item = FilterItem.read(row(*(critique(MET, vote) for vote, _ in votes)))
     for candidate, (_, faulted) in zip(item.candidates[1], votes, strict=True):
         candidate.drop = Drop("cross", "explanation is wrong") if faulted else None
-    asyncio.run(MajorityStage(threshold).apply(item))
+    asyncio.run(MajorityStage(FilterSettings(threshold=threshold)).apply(item))
     left = item.left(1)
     counts = Counter(vote for vote, faulted in votes if not faulted)
     confidence = item.confidence[1]

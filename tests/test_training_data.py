@@ -557,10 +557,10 @@ def test_a_package_that_is_not_installed_is_named(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from heedful.critic.training import job
+    from heedful.critic.training import plan
 
     missing = package.replace("-", "_")
-    monkeypatch.setattr(job, "find_spec", lambda name: None if name == missing else object())
+    monkeypatch.setattr(plan, "find_spec", lambda name: None if name == missing else object())
     words = ["critic", "train", "sft", tmp_path / "data.jsonl", "-m", model, "-o", tmp_path / "o"]
     assert run(*words, *flags) == 2
     wanted = "'heedful[train]'" if package == "trl" else package

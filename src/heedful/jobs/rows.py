@@ -82,7 +82,7 @@ class Generation:
 
     def records(self) -> Iterator[dict[str, Any]]:
         """Yield the lines of the output in input order, in constant memory."""
-        return (_record(row, self._adds) for row in self)
+        return (record(row, self._adds) for row in self)
 
     def write(self, path: Path) -> None:
         """Write the rows as JSON lines in heedful's own format; the file appears when complete.
@@ -121,7 +121,8 @@ def _rows(store: Store) -> Iterator[tuple[Generated, Addition | None]]:
     return map(generated_entry, store.entries())
 
 
-def _record(row: Generated, adds: str) -> dict[str, Any]:
+def record(row: Generated, adds: str) -> dict[str, Any]:
+    """Lay a row out as a line of the output."""
     if row.sample is None:
         return {"id": row.id, "line": row.line, "problem": row.problem}
     fields = native.write(row.sample)
