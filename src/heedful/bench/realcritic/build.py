@@ -18,8 +18,6 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict
 
-from heedful.bench.grading.graders import Grader, Ungraded
-from heedful.bench.grading.math_pool import MathPool
 from heedful.bench.grading.problems import named_sources, posed, read_problems
 from heedful.bench.realcritic.critic import GradedAnswer, Solver
 from heedful.bench.realcritic.prompts import Prompts
@@ -302,13 +300,8 @@ class PoolJob(Job[_PoolRequest, dict[str, Any]]):
     @asynccontextmanager
     async def resources(self, *, dry: bool) -> AsyncIterator[None]:
         """Hold the graders; a dry run needs none."""
-        pool, grading = self._pool, self._pool.grading
-        if dry:
-            self._solvers = {m.name: Solver(m, pool.sampling, Ungraded()) for m in pool.models}
-            yield
-            return
-        async with MathPool(grading.workers, timeout_s=grading.timeout_s) as compare:
-            grader = Grader(compare, accept_choice_text=grading.accept_choice_text)
+        pool = self._pool
+        async with pool.grading.grader(dry=dry) as grader:
             self._solvers = {m.name: Solver(m, pool.sampling, grader) for m in pool.models}
             yield
 

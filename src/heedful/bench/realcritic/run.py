@@ -179,21 +179,10 @@ class RealCriticJob(Job[_CriticRequest, Results]):
     @asynccontextmanager
     async def resources(self, *, dry: bool) -> AsyncIterator[None]:
         """Hold the graders; a dry run needs none."""
-        grading = self._plan.grading
-        if dry:
-            self._critics = self._connected(Ungraded(), estimating=True)
-            yield
-            return
-        async with MathPool(grading.workers, timeout_s=grading.timeout_s) as pool:
-            grader = Grader(pool, accept_choice_text=grading.accept_choice_text)
-            self._critics = self._connected(grader, estimating=False)
-            yield
-
-    def _connected(self, grader: Grades, *, estimating: bool) -> dict[str, Critic]:
         plan = self._plan
-        return {
-            model.name: plan.critic(model, grader, estimating=estimating) for model in plan.critics
-        }
+        async with plan.grading.grader(dry=dry) as grader:
+            self._critics = {m.name: plan.critic(m, grader, estimating=dry) for m in plan.critics}
+            yield
 
     def result(
         self, store: Store, progress: Progress, prices: Mapping[str, Price] | None
@@ -305,6 +294,15 @@ class Grading:
     def config(self) -> dict[str, Any]:
         """All that a grade depends on."""
         return {"timeout_s": self.timeout_s, "accept_choice_text": self.accept_choice_text}
+
+    @asynccontextmanager
+    async def grader(self, *, dry: bool) -> AsyncIterator[Grades]:
+        """Hold a grader; a dry run needs none."""
+        if dry:
+            yield Ungraded()
+            return
+        async with MathPool(self.workers, timeout_s=self.timeout_s) as pool:
+            yield Grader(pool, accept_choice_text=self.accept_choice_text)
 
 
 @dataclass(frozen=True)
