@@ -5,7 +5,7 @@ from __future__ import annotations
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
-from heedful.critic.data.code_verdicts import ExportSettings
+from heedful.critic.data.options import ExportSettings
 from heedful.critic.training.rows import Rows
 from heedful.critic.training.settings import DpoSettings
 from heedful.critic.training.tokens import open_chat, tokenised

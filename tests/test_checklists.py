@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from heedful import Check, Constraint, Message, Sample, UsageError, checklist, evaluate, respond
 from heedful.core import taxonomy
 from heedful.core.errors import ModelError, RowError
-from heedful.data.formats.if_critic_blocks import parse_checklist, write_checklist
+from heedful.core.if_critic_blocks import parse_checklist, write_checklist
 from heedful.jobs.checklists import Decomposer, make
 from heedful.jobs.checklists.spans import Instruction
 from heedful.judges.prompts import unfence

@@ -3,13 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import signal
-import subprocess
-import sys
-import time
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +15,6 @@ from fault_server import Answer, completion, refusal, serving
 pytest.importorskip("math_verify", reason="the extra 'reasoning' is not installed")
 
 pytestmark = pytest.mark.slow  # whole commands, with servers, files and processes
-
-MANY = 60
 
 
 @pytest.fixture(autouse=True)
@@ -152,35 +144,6 @@ def test_wrong_use_is_refused_before_any_call(capsys: pytest.CaptureFixture[str]
             said = capsys.readouterr()
             assert message in said.out + said.err
         assert not server.bodies
-
-
-@pytest.mark.interrupted
-@pytest.mark.skipif(sys.platform == "win32", reason="kill -9 is a POSIX signal")
-def test_a_run_that_is_killed_goes_on_and_buys_nothing_twice() -> None:
-    write(MANY)
-    counts: Counter[str] = Counter()
-
-    def slow(number: int, body: dict[str, Any]) -> Answer:
-        counts[json.dumps(body["messages"])] += 1
-        return Answer(body=answer(number, body).body, delay_s=0.05)
-
-    with serving(script=slow) as server:
-        words = asking(server.url, "--run", "r", "--quiet", "--max-concurrency", "8")
-        command = [sys.executable, "-m", "heedful", "bench", "realcritic", "run", *words]
-        for _ in range(3):
-            process = subprocess.Popen(command)
-            before = counts.total()
-            while counts.total() < before + 24 and process.poll() is None:
-                time.sleep(0.01)
-            assert process.poll() is None
-            os.kill(process.pid, signal.SIGKILL)
-            process.wait()
-        subprocess.run(command, check=True, timeout=60)
-    assert len(counts) == 3 * MANY
-    # in flight, or answered and not yet committed
-    assert counts.total() - len(counts) <= 2 * 3 * 8
-    lines = Path("r/results.jsonl").read_text(encoding="utf-8").splitlines()
-    assert [json.loads(line)["item"] for line in lines] == [str(n) for n in range(MANY)]
 
 
 def test_a_protocol_of_ones_own_and_corrected_labels(capsys: pytest.CaptureFixture[str]) -> None:

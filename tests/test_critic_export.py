@@ -10,8 +10,8 @@ import pytest
 
 from commands import run
 from critiques import critique, item, read, write
-from heedful.critic.data.code_verdicts import ExportSettings
 from heedful.critic.data.export import export
+from heedful.critic.data.options import ExportSettings
 from heedful.critic.data.pairs import Pairs
 
 if TYPE_CHECKING:

@@ -14,14 +14,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heedful.core.nouns import Critique, Judgment, Sample, Status
+from heedful.core.nouns import Critique, Judgment, Reply, Sample, Status
 from heedful.data import formats
 from heedful.data.formats import advancedif
 from heedful.data.formats.advancedif import results
-from heedful.data.formats.base import Reply
 from heedful.judges import prompts
 from heedful.judges.model import Checklist
-from heedful.judges.prompts import AdvancedIF
+from heedful.judges.prompts.advancedif import AdvancedIF
 from heedful.models import ScriptedModel
 
 if TYPE_CHECKING:

@@ -27,8 +27,8 @@ from heedful import (
 )
 from heedful.analysis.meta.tables import document
 from heedful.core.errors import StopRunError
+from heedful.core.if_critic_blocks import write_checklist
 from heedful.core.nouns import Check, Judgment, Recording, Status
-from heedful.data.formats.if_critic_blocks import write_checklist
 from heedful.judges import Panel, prompts
 from heedful.judges.model import Checklist
 from heedful.judges.prompts import if_critic, preference

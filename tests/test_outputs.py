@@ -18,7 +18,7 @@ import commands
 from heedful import evaluate
 from heedful.cli.commands import COMMANDS, Command
 from heedful.core.errors import UsageError
-from heedful.data.formats.base import atomically, replacing
+from heedful.core.outputs import atomically, replacing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

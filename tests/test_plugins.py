@@ -272,20 +272,6 @@ def test_a_plugin_never_replaces_a_built_in(namesake: Path, tmp_path: Path) -> N
     assert "'compiled'" in done.stderr
 
 
-def test_names_that_cannot_be_typed_are_ignored(tmp_path: Path) -> None:
-    names = ["a,b", "a:b", "../../x", "\x1b[31mred", "two words", "\u202eabc"]
-    info = tmp_path / "odd-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: odd\nVersion: 1.0\n")
-    points = "".join(f"{name} = odd:x\n" for name in names)
-    (info / "entry_points.txt").write_text(f"[heedful.judges]\n{points}", encoding="utf-8")
-    done = heedful(tmp_path, "evaluate", POEMS, "--format", "native", "--judge", "nobody")
-    assert done.returncode == 2
-    assert "Traceback" not in done.stderr
-    assert "\x1b" not in done.stderr
-    assert "\u202e" not in done.stderr
-
-
 def test_a_recording_of_a_broken_or_unknown_prompt_is_not_decided(tmp_path: Path) -> None:
     code = """
 class Prompt:

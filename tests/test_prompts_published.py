@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from commands import run
 from heedful import Constraint, Message, Sample
 from heedful.core.errors import HeedfulWarning, RowError
-from heedful.critic.data.code_verdicts import ExportSettings
+from heedful.core.if_critic_blocks import write_checklist
 from heedful.critic.data.examples import Examples
+from heedful.critic.data.options import ExportSettings
 from heedful.data.formats import if_critic
-from heedful.data.formats.if_critic_blocks import write_checklist
 from heedful.judges import prompts
 
 DATA = Path(__file__).parents[2] / "shared" / "data" / "if_critic"

@@ -153,39 +153,6 @@ def test_a_set_is_built_and_can_be_read_back(tmp_path: Path) -> None:
     assert not any(model.calls for model in again)
 
 
-def test_large_sets_are_sampled_by_lot(tmp_path: Path) -> None:
-    path = gsm8k(tmp_path / "sums.jsonl", 50)
-
-    def asked(seed: int) -> set[str]:
-        models = [Named("small", solver(4)), Named("large", solver(9))]
-        pool = Pool([str(path)], models, cap=10, seed=seed)
-        build_realcritic(pool, tmp_path / f"out-{seed}", run=tmp_path / f"run-{seed}")
-        return {call.messages[0].content for call in models[0].calls}
-
-    assert len(asked(0)) == len(asked(1)) == 10
-    assert asked(2) != asked(3)
-
-
-def test_choices_that_the_question_does_not_state_are_shuffled(tmp_path: Path) -> None:
-    rows = [
-        {
-            "question": f"Who, {n}?",
-            "mc1_targets": {"choices": ["I", "you", "he"], "labels": [1, 0, 0]},
-        }
-        for n in range(30)
-    ]
-    path = tmp_path / "truth.jsonl"
-    path.write_text("".join(json.dumps(item) + "\n" for item in rows), encoding="utf-8")
-    models = [Named("a", "\\boxed{A}"), Named("b", "\\boxed{B}")]
-    build_realcritic(Pool([str(path)], models), tmp_path / "out", run=tmp_path / "run")
-    result = [item.problem for item in read_problems(tmp_path / "out" / "truth.jsonl")]
-    assert {item.answers[0] for item in result if item} >= {"A", "B"}
-    for item in result:
-        assert item is not None
-        assert f"({item.answers[0]}) I" in item.question
-        assert item.choices[item.answers[0]] == "I"
-
-
 def test_what_cannot_be_built_is_refused(tmp_path: Path) -> None:
     models = [Named("a", "x"), Named("b", "x")]
     for sources, pool, cap, message in (

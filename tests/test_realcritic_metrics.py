@@ -155,12 +155,3 @@ def test_the_averages_of_the_papers_table_come_out_of_its_cells(model: str) -> N
     for name, printed in zip(AVERAGED, PAPER[model]["averages"], strict=True):
         # What is printed is rounded to 0.1, half up or down.
         assert result[name]["average"] == pytest.approx((printed,) * 2, abs=0.05000001), name
-
-
-def test_an_average_over_sets_of_which_one_is_a_range_is_a_range() -> None:
-    result = league(
-        {"direct": {"a": (0.5, 0.5), "b": (0.0, 1.0)}, "self": {"a": (0.75,) * 2, "b": (0.5,) * 2}}
-    )
-    assert result["direct"]["average"] == (0.25, 0.75)
-    change = {"a": (0.25, 0.25), "b": (-0.5, 0.5), "average": (-0.125, 0.375)}
-    assert result["self - direct"] == change

@@ -82,11 +82,6 @@ def test_the_last_conclusion_counts() -> None:
     assert replies.read_review(twice).verdict is True
 
 
-def test_a_box_of_the_critique_is_no_correction() -> None:
-    text = "## Critique\nIt says \\boxed{4}.\n## Conclusion\nThe solution is Incorrect.\n"
-    assert replies.read_review(text).correction is None
-
-
 def test_checks_are_read() -> None:
     assert replies.read_check("It looked.\n\n**RESULT: QUALIFIED**") is True
     assert replies.read_check("It solved first.\nRESULT: unqualified.") is False

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from critiques import write
 from heedful import Constraint, Judgment, Message, Recording, Sample, Status
-from heedful.critic.data.code_verdicts import ExportSettings
 from heedful.critic.data.export import export
+from heedful.critic.data.options import ExportSettings
 from heedful.critic.data.pairs import Pairs
 from heedful.judges import prompts
 

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from heedful.core.errors import InputError, UsageError
 from heedful.core.nouns import Judgment, Status
+from heedful.core.outputs import atomically, refuse_inputs
 from heedful.core.rubric import judgment_at, value
 from heedful.core.scale import LABEL_LEVELS, NOT_APPLICABLE
 from heedful.core.text import amount
 from heedful.data.formats import native, open_source
-from heedful.data.formats.base import atomically, refuse_inputs
 from heedful.engine.saved_run import SavedRun
 from heedful.jobs.results import scored_entry
 from heedful.metrics.prediction_powered import (

@@ -42,7 +42,7 @@ def calibrate(
         output: Where drawn rows go (.jsonl), or the numbers (.json).
     """
     from heedful.analysis import calibration
-    from heedful.data.formats.base import refuse_inputs
+    from heedful.core.outputs import refuse_inputs
 
     if output is not None:
         refuse_inputs(output, [run] if labels is None else [run, labels])
@@ -77,7 +77,7 @@ def calibrate(
 
 
 def _write(result: Mapping[str, Any], output: Path | None) -> None:
-    from heedful.data.formats.base import write_json
+    from heedful.core.outputs import write_json
 
     if output is not None:
         write_json(output, json.loads(json.dumps(result)))
@@ -125,7 +125,7 @@ def cascade(
         quiet: Print nothing.
     """
     from heedful.analysis.cascade import document, replay
-    from heedful.data.formats.base import refuse_inputs, write_json
+    from heedful.core.outputs import refuse_inputs, write_json
 
     if not 0 <= margin < 100:  # noqa: PLR2004 - points
         raise UsageError(f"--margin {margin:g}", hint="give points of accuracy, such as 1")

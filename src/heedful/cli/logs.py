@@ -57,7 +57,7 @@ def logged(*, log_level: str | None = None, log_file: Path | None = None) -> Ite
         redrawn = REDRAWN if sys.stderr.isatty() else ""
         handler.setFormatter(_formatter(redrawn + LINE))
     else:
-        from heedful.data.formats.base import refuse_run_files
+        from heedful.core.outputs import refuse_run_files
 
         refuse_run_files(log_file)
         _refuse_data(log_file)

@@ -11,10 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from heedful.analysis.meta import meta as measure_judges
-from heedful.analysis.meta.bench import MetaOptions
-from heedful.analysis.meta.sweep import protocols as protocols_of
-from heedful.analysis.meta.sweep import sweep as sweep_protocols
+from heedful.analysis.meta.options import MetaOptions
 from heedful.cli import terminal
 from heedful.cli.connection import connected
 from heedful.cli.flags import FlagGroup, Output, Scoring, taken, takes
@@ -102,13 +99,18 @@ def meta(
     options["arbiter"] = None if arbiter is None else _arbiter(arbiter, judging)
     options["probes"] = [name.strip() for name in probe.split(",")] if probe else ()
     options["concurrency"] = judging.get("max_concurrency", CONCURRENCY)
+    function: Callable[..., dict[str, Any]]
     if sweep is None:
+        from heedful.analysis.meta import meta as measure_judges
+
         names = judge or ([] if runs else ["recorded"])
         judges = list(_judges(names, scoring, seed, judging))
         function = partial(measure_judges, input, scoring=scoring, judge=judges)
     elif scoring != "strict":
         raise UsageError("--sweep has strict scoring only", hint="leave --scoring out")
     else:
+        from heedful.analysis.meta.sweep import sweep as sweep_protocols
+
         protocols = arms(sweep, judge, judging)
         function = partial(sweep_protocols, input, protocols, margin=margin / 100)
     with logged(**taken(options, LogOptions)):
@@ -241,6 +243,8 @@ def arms(
     words: Sequence[str], judges: Sequence[str] | None, options: dict[str, Any]
 ) -> list[SweepArm]:
     """Make the protocols that the command line names."""
+    from heedful.analysis.meta.sweep import protocols
+
     if list(words) == [RUNS]:
         return []
     axes: dict[str, list[Any]] = {} if judges is None else {"judge": list(judges)}
@@ -256,7 +260,7 @@ def arms(
             hint = f"write all of its values at once: {key}=A,B"
             raise UsageError(f"--sweep has {key} twice", hint=hint)
         axes[key] = [_value(key, each.strip()) for each in values.split(",") if each.strip()]
-    return protocols_of(axes, **options)
+    return protocols(axes, **options)
 
 
 def _value(name: str, word: str) -> Any:

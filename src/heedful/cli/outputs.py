@@ -42,7 +42,7 @@ def write_document(
     path: Path | None, numbers: Mapping[str, Any], document: Callable[[], Document]
 ) -> None:
     """Write numbers as JSON, or their tables as Markdown or HTML; nothing without a path."""
-    from heedful.data.formats.base import atomically
+    from heedful.core.outputs import atomically
 
     if path is None:
         return

@@ -185,7 +185,7 @@ def stats(
         output: Write the numbers here, as JSON.
         quiet: Print no numbers.
     """
-    from heedful.data.formats.base import write_json
+    from heedful.core.outputs import write_json
     from heedful.jobs.results import check_folder
     from heedful.rewards.stats import statistics
 

@@ -303,7 +303,7 @@ def _said(written: Exported, where: str) -> int:
 
 
 def _summaries(runs: tuple[Path, ...], output: Path) -> int:
-    from heedful.data.formats.base import atomically
+    from heedful.core.outputs import atomically
     from heedful.engine.saved_run import SavedRun
     from heedful.jobs.evaluate_tables import document
     from heedful.jobs.results import check_folder

@@ -19,7 +19,7 @@ def init(folder: Path = Path()) -> int:
     Args:
         folder: Where; made where it is missing. Files that are there stay as they are.
     """
-    from heedful.data.formats.base import make_folder
+    from heedful.core.outputs import make_folder
 
     make_folder(folder)
     there = [name for name in EXAMPLES if (folder / name).exists()]

@@ -11,6 +11,7 @@ code a keyword that looks like a misspelled field is an error instead: nobody wo
 from __future__ import annotations
 
 from collections.abc import Sequence  # noqa: TC003 - pydantic reads annotations at run time
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -32,6 +33,7 @@ __all__ = [
     "Judgment",
     "Message",
     "Recording",
+    "Reply",
     "Sample",
     "Scoring",
     "Status",
@@ -333,6 +335,15 @@ class Expense(Noun):
     prompt_tokens: int = 0  # the cached ones included
     cached_tokens: int = 0
     completion_tokens: int = 0  # reasoning included
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A judge's reply as a format writes it back: answers by its own keys, a text that reads so."""
+
+    answers: Mapping[str, str]
+    text: str | None = None
+    prompt: str | None = None
 
 
 class Critique(Noun):

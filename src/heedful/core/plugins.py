@@ -12,7 +12,6 @@ never replaces a built-in: whoever has a name of heedful's is passed over, with 
 
 from __future__ import annotations
 
-import re
 import warnings
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -46,10 +45,6 @@ GROUPS = {
 }
 """The entry-point groups, and what each holds."""
 
-_NAME = re.compile(r"[\w.-]+")
-"""Names that can be typed: no comma and no colon, which separate names, and nothing that a
-terminal would obey."""
-
 
 class PluginWarning(HeedfulWarning):
     """A plugin that is passed over, and why."""
@@ -63,29 +58,14 @@ def warn(message: str) -> None:
 
 @cache
 def _points(group: str) -> dict[str, EntryPoint]:
+    from importlib.metadata import entry_points
+
     points: dict[str, EntryPoint] = {}
-    for point in _installed(group):
-        if not _NAME.fullmatch(point.name):
-            warn(f"the plugin {point.name!a} of {group} is ignored: use letters, digits, _ - .")
-        elif points.setdefault(point.name, point).value != point.value:
+    for point in entry_points(group=group):
+        if points.setdefault(point.name, point).value != point.value:
             used = points[point.name].value
             warn(f"two plugins of {group} are called {point.name!r}: {used!r} is used")
     return points
-
-
-def _installed(group: str) -> Iterable[EntryPoint]:
-    from importlib.metadata import distributions, entry_points
-
-    try:
-        return entry_points(group=group)
-    except Exception:  # noqa: BLE001 - one unreadable list of entry points fails them all
-        points: list[EntryPoint] = []
-        for package in distributions():
-            try:
-                points += package.entry_points.select(group=group)
-            except Exception as error:  # noqa: BLE001
-                warn(f"the entry points of {package.name!a} cannot be read: {error!r}")
-        return points
 
 
 def names(group: str, built_in: Collection[str] = ()) -> list[str]:

@@ -11,16 +11,15 @@ from pydantic_core import to_json
 from heedful.core.errors import UsageError
 from heedful.core.noun import to_text
 from heedful.core.nouns import Critique, Sample, Status
-from heedful.data.formats.base import atomically, refuse_inputs, refuse_run_files
+from heedful.core.outputs import atomically, refuse_inputs, refuse_run_files
 from heedful.engine.runner import Written
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterable, Iterator, Mapping
 
-    from heedful.core.nouns import Scoring
+    from heedful.core.nouns import Reply, Scoring
     from heedful.data.formats import Format
-    from heedful.data.formats.base import Reply
     from heedful.engine.store import Entry, Store
     from heedful.judges import Judge
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from heedful.core.closing import Closing
 from heedful.core.errors import UsageError
 from heedful.core.nouns import Status
+from heedful.core.outputs import replacing, write_json
 from heedful.core.reasoning import answered, has_no_answer
 from heedful.core.text import amount
-from heedful.data.formats.base import replacing, write_json
 from heedful.engine.cost import CostSummary
 from heedful.engine.saved_run import SUMMARY
 from heedful.jobs.results import (

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from heedful.core.errors import InputError, UsageError
+from heedful.core.files import PROMPT_TEXT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,9 +19,6 @@ __all__ = ["ModelFolder", "find_folder"]
 
 RECORD = "heedful.json"
 """File beside a training's weights: how to ask the model, see :class:`Protocol`."""
-
-PROMPT_TEXT = "heedful.prompt.txt"
-"""File with the text of the prompt, where the model was trained on one of the user's own."""
 
 BLOCK_BYTES = 64 * 2**10
 BLOCKS = 1024

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from heedful.core.errors import UsageError
+from heedful.core.outputs import replacing
 from heedful.core.version import __version__
-from heedful.data.formats.base import replacing
 from heedful.reporting.chart import INSTALL, Chart, can_render
 from heedful.reporting.table import Table, markdown_text
 

@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from heedful.core.errors import UsageError
+from heedful.core.outputs import atomically
 from heedful.data import training_sets as dataset
 from heedful.data.formats import native
-from heedful.data.formats.base import atomically
 from heedful.data.training_sets import Example
 from heedful.data.training_sets.folder import table
 from heedful.engine.saved_run import SavedRun

@@ -16,7 +16,7 @@ import zipfile
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from heedful.data.formats.base import replacing
+from heedful.core.outputs import replacing
 from heedful.engine.saved_run import SUMMARY
 from heedful.jobs.results import scored_entry
 from heedful.metrics import scores as scores_of

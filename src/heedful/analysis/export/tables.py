@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from pydantic_core import from_json
 
 from heedful.core.errors import UsageError
+from heedful.core.outputs import atomically, replacing
 from heedful.core.text import spreadsheet_cell
-from heedful.data.formats.base import atomically, replacing
 from heedful.jobs.results import scored_entry
 
 if TYPE_CHECKING:

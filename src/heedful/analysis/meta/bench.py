@@ -3,93 +3,28 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict, cast
+from typing import TYPE_CHECKING, Any, cast
 
+from heedful.analysis.meta.options import DEFAULTS, MetaOptions
 from heedful.core.errors import UsageError
 from heedful.data.formats.memory import rows
 from heedful.engine.dry_run import dry_run
 from heedful.engine.inputs import default_run, open_data
-from heedful.engine.options import CONCURRENCY, ignore, refuse_unknown
+from heedful.engine.options import refuse_unknown
 from heedful.jobs.evaluate import evaluate, evaluate_async
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable
 
     from heedful.core.nouns import Sample, Scoring
-    from heedful.core.reasoning import ReasoningMode
     from heedful.data.formats import Row
     from heedful.data.formats.memory import InMemory
     from heedful.engine.inputs import Data
-    from heedful.engine.runner import Progress
     from heedful.jobs.evaluation import Evaluation
     from heedful.judges import Judge
-    from heedful.models import Model, Price
 
     Name = str | os.PathLike[str]
-
-BY = "task"
-"""The tag that averages go by."""
-
-
-class MetaOptions(TypedDict, total=False):
-    """Further options of :func:`heedful.meta`.
-
-    Attributes:
-        responses: A file with the responses, joined on key or prompt, where the data has none.
-        format: The format of the data; detected from the file by default.
-        reasoning: strip or keep the reasoning before a response's answer, as in evaluate.
-        by: The tag that averages per type go by. Default: task.
-        truth: Take the verdicts of code as the labels: rules, compiled, or both with a comma.
-        probes: judge again under these: ``repeat``, ``order``, ``length``.
-        correct: runs on rows without labels, by one of the judges, whose rate of constraints met
-            is to be corrected for that judge's errors.
-        arbiter: a model that compares two judges' explanations.
-        folder: Where the judges' runs are kept; the same command again goes on there. Default:
-            heedful-runs for a command; a temporary one for a call.
-        concurrency: how many rows may be judged at a time; 64 by default.
-        retry_failed: Work again on the rows, and pairs of explanations, that failed or were left
-            undecided, and only those.
-        max_cost: dollars that may be spent on models, over all judges and all sessions.
-        prices: dollars by model; heedful's own table by default.
-        executor: where calls are made; see :class:`heedful.RunOptions`.
-        on_progress: called with the progress after each row.
-    """
-
-    responses: str | os.PathLike[str] | None
-    format: str | None
-    reasoning: ReasoningMode | None
-    by: str
-    truth: str | None
-    probes: Sequence[str]
-    correct: Sequence[Name]
-    arbiter: Model | None
-    folder: str | os.PathLike[str] | None
-    concurrency: int
-    retry_failed: bool
-    max_cost: float | None
-    prices: Mapping[str, Price] | None
-    executor: str
-    on_progress: Callable[[Progress], None]
-
-
-DEFAULTS: MetaOptions = {
-    "responses": None,
-    "format": None,
-    "reasoning": None,
-    "by": BY,
-    "truth": None,
-    "probes": (),
-    "correct": (),
-    "arbiter": None,
-    "folder": None,
-    "concurrency": CONCURRENCY,
-    "retry_failed": False,
-    "max_cost": None,
-    "prices": None,
-    "executor": "local",
-    "on_progress": ignore,
-}
 
 
 class Bench:

@@ -17,8 +17,8 @@ from heedful.analysis.meta.entries import Sums, open_bounds
 from heedful.analysis.meta.labels import MET, UNMET
 from heedful.core.log import logger
 from heedful.core.nouns import Sample, Status
+from heedful.core.outputs import write_json
 from heedful.core.version import __version__
-from heedful.data.formats.base import write_json
 from heedful.engine.call_cache import attempt, attempts
 from heedful.engine.cost import CostSummary
 from heedful.engine.job import Job

@@ -10,7 +10,7 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Unpack, cast
 
-from heedful.analysis.meta.bench import BY, Bench, MetaOptions
+from heedful.analysis.meta.bench import Bench
 from heedful.analysis.meta.entries import JudgeEntry, Sums, collect, open_bounds
 from heedful.analysis.meta.labels import (
     Labelled,
@@ -27,6 +27,7 @@ from heedful.analysis.meta.measures import (
     paired,
     recall_bounds,
 )
+from heedful.analysis.meta.options import BY, MetaOptions
 from heedful.analysis.meta.probes import Probed, flips
 from heedful.analysis.meta.rankings import recorded_choices
 from heedful.core.errors import InputError, UsageError
@@ -89,7 +90,7 @@ def meta(
         scoring: ``strict`` leaves out what was not decided; ``faithful`` takes it as met, as
             IF-RewardBench's code does.
         seed: of the randomization tests, and of the order that a probe shows.
-        options: see :class:`~heedful.analysis.meta.bench.MetaOptions`.
+        options: see :class:`~heedful.analysis.meta.options.MetaOptions`.
 
     Returns:
         The summary, ready for JSON; docs/meta.md describes it.

@@ -36,9 +36,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Unpack
 
-    from heedful.analysis.meta.bench import MetaOptions
     from heedful.analysis.meta.entries import JudgeEntry
     from heedful.analysis.meta.labels import Labelled
+    from heedful.analysis.meta.options import MetaOptions
     from heedful.engine.inputs import Data
     from heedful.judges import Judge, JudgeOptions
 

@@ -35,8 +35,8 @@ from heedful.bench.grading.graders import Grader
 from heedful.bench.grading.math_pool import MathPool
 from heedful.bench.grading.sandbox import open_sandbox
 from heedful.core.errors import UsageError
+from heedful.core.outputs import atomically, write_json
 from heedful.core.version import __version__
-from heedful.data.formats.base import atomically, write_json
 from heedful.engine.cost import CostSummary
 from heedful.engine.inputs import fingerprint
 from heedful.engine.job import Job

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from heedful.bench.criticbench.metrics import accuracies, self_consistency
 from heedful.bench.criticbench.run import CriticsJob, critiqued
 from heedful.core.errors import UsageError
+from heedful.core.outputs import atomically, write_json
 from heedful.core.version import __version__
-from heedful.data.formats.base import atomically, write_json
 from heedful.jobs.results import PROBLEMS_LISTED
 
 if TYPE_CHECKING:

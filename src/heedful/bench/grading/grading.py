@@ -13,7 +13,7 @@ from heedful.bench.grading.graders import Grader
 from heedful.bench.grading.math_pool import MathPool
 from heedful.bench.grading.problems import read_problems
 from heedful.core.errors import InputError, UsageError
-from heedful.data.formats.base import atomically, refuse_inputs, refuse_run_files
+from heedful.core.outputs import atomically, refuse_inputs, refuse_run_files
 from heedful.reporting.notation import percent
 from heedful.reporting.table import Table
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from heedful.critic.data.experts import Expert, sample_critiques
-from heedful.critic.data.filtering import Filtering, FilterSettings, filter_critiques
-from heedful.critic.data.generator import checklist_data
-from heedful.critic.data.selection import CATEGORIES, SelectedInstructions, select
-from heedful.critic.data.stages import STAGES
+from typing import TYPE_CHECKING
+
+from heedful.core.lazy import exports
+
+if TYPE_CHECKING:
+    from heedful.critic.data.experts import Expert, sample_critiques
+    from heedful.critic.data.filtering import Filtering, filter_critiques
+    from heedful.critic.data.generator import checklist_data
+    from heedful.critic.data.options import STAGES, FilterSettings
+    from heedful.critic.data.selection import CATEGORIES, SelectedInstructions, select
 
 __all__ = [
     "CATEGORIES",
@@ -20,3 +25,19 @@ __all__ = [
     "sample_critiques",
     "select",
 ]
+
+__getattr__ = exports(
+    __name__,
+    {
+        "CATEGORIES": "selection",
+        "STAGES": "options",
+        "Expert": "experts",
+        "FilterSettings": "options",
+        "Filtering": "filtering",
+        "SelectedInstructions": "selection",
+        "checklist_data": "generator",
+        "filter_critiques": "filtering",
+        "sample_critiques": "experts",
+        "select": "selection",
+    },
+)

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from heedful.core.errors import InputError, UsageError
 from heedful.core.nouns import Recording, Status
+from heedful.core.outputs import atomically
 from heedful.core.text import amount, spreadsheet_cell
-from heedful.data.formats.base import atomically
 from heedful.data.formats.files import records
 from heedful.engine.inputs import items, open_data
 from heedful.engine.saved_run import SavedRun

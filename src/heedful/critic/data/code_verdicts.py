@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import random
 from collections import Counter, defaultdict
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from heedful import verify
-from heedful.core.errors import UsageError, VerifierError
+from heedful.core.errors import VerifierError
 from heedful.core.nouns import Judgment, Recording, Status
 from heedful.core.turns import calls_by_turn
 from heedful.judges import prompts
@@ -23,42 +22,12 @@ from heedful.judges.base import CODE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
-    from pathlib import Path
 
     from heedful.core.nouns import Check, Constraint, Sample
+    from heedful.critic.data.options import ExportSettings
 
 POOL = 2000
 """Constraints of other rows that are kept at most; they are few, and repeat from row to row."""
-
-
-@dataclass(frozen=True, slots=True)
-class ExportSettings:
-    """How critiques are put to a critic, and which verdicts of code become critiques.
-
-    Attributes:
-        prompt: The prompt for critiques made of code's verdicts.
-        prompt_file: A file whose text replaces that of the prompt.
-        per_call: Constraints in one example made of code's verdicts. Default: all.
-        measure: Put what code counts beside each constraint, as heedful evaluate --measure does.
-        balance: Take as many met as unmet of code's verdicts of each type.
-        cross: Constraints of other rows that code checks on each response.
-        seed: Seed of the choice.
-    """
-
-    prompt: str = "plain"
-    prompt_file: Path | None = None
-    per_call: int | None = None
-    measure: bool = False
-    balance: bool = True
-    cross: int = 0
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        """Refuse numbers that make no sense."""
-        if self.per_call is not None and self.per_call < 1:
-            raise UsageError(f"--per-call is {self.per_call}", hint="give at least 1")
-        if self.cross < 0:
-            raise UsageError(f"--cross is {self.cross}", hint="give 0 or more")
 
 
 class Decided(NamedTuple):

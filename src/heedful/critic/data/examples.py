@@ -10,12 +10,13 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from heedful.core.errors import InputError, RowError
 from heedful.core.nouns import Message, Recording
-from heedful.critic.data.code_verdicts import CodeVerdicts, ExportSettings, has_verdicts
+from heedful.critic.data.code_verdicts import CodeVerdicts, has_verdicts
+from heedful.critic.data.left_out import LeftOut
+from heedful.critic.data.options import ExportSettings
 from heedful.data.formats.fields import explain
 from heedful.data.formats.files import records
 from heedful.data.training_sets.layouts import Example
 from heedful.engine.inputs import items, open_data
-from heedful.jobs.results import PROBLEMS_LISTED
 from heedful.judges import Measurement, prompts
 from heedful.judges.base import facts
 from heedful.judges.prompts import read_recording
@@ -60,12 +61,11 @@ class Examples:
         self._measure = Measurement() if self._settings.measure else None
         self._of_code: CodeVerdicts | None = None
         self.counts: Counter[str] = Counter()  # what the last pass counted
-        # rows that the last pass could not use, with line and id
-        self.problems: list[dict[str, Any]] = []
+        self.left_out = LeftOut()  # rows that it could not use
 
     def __iter__(self) -> Iterator[Example]:
         """Yield the examples in file order, in constant memory."""
-        self.counts, self.problems = Counter(), []
+        self.counts, self.left_out = Counter(), LeftOut()
         if self._of_code is not None:
             self._of_code.begin()
         for example in self._pairs() if self.pairs else self._critiques():
@@ -76,15 +76,15 @@ class Examples:
         for record in records(self.path):
             name = str(record.data.get("id", f"line-{record.line}"))
             if record.problem is not None:
-                self._drop(record.line, name, "unreadable", record.problem)
+                self.left_out.add(record.line, name, record.problem)
                 continue
             try:
                 pair = _Pair.model_validate(record.data)
             except ValidationError as error:
-                self._drop(record.line, name, "unreadable", explain(error))
+                self.left_out.add(record.line, name, explain(error))
                 continue
             if not pair.prompt or not pair.chosen or not pair.rejected:
-                self._drop(record.line, name, "unreadable", "prompt, chosen or rejected is empty")
+                self.left_out.add(record.line, name, "prompt, chosen or rejected is empty")
                 continue
             for segment in pair.segments:
                 self.counts[f"segments:{segment.get('verdict')}"] += 1
@@ -105,14 +105,14 @@ class Examples:
     def _critiques(self) -> Iterator[Example]:
         for item in items(self._source or ()):
             if item.value is None or item.problem is not None:
-                self._drop(item.line, item.id, "unreadable", item.problem or "not read")
+                self.left_out.add(item.line, item.id, item.problem or "not read")
                 continue
             code = has_verdicts(item.value)
             try:
                 yield from self._written(item.value) if code else [self._example(item.value)]
             except RowError as error:
                 reason = "without a verdict of code" if code else "without a final critique"
-                self._drop(item.line, item.id, reason, str(error))
+                self.left_out.add(item.line, item.id, str(error), reason)
         if self._of_code is not None:
             self.counts.update(self._of_code.counts)
 
@@ -176,11 +176,6 @@ class Examples:
         beside: dict[str, Any] = {"prompt_name": name, "prompt_version": prompt.version}
         beside.update({key: value for key, value in how.items() if value})
         return Example(key, messages, completion=text, beside=beside)
-
-    def _drop(self, line: int, name: str | None, reason: str, problem: str) -> None:
-        self.counts[f"dropped:{reason}"] += 1
-        if len(self.problems) < PROBLEMS_LISTED:
-            self.problems.append({"line": line, "id": name, "problem": problem})
 
 
 def _has_pairs(path: Path) -> bool:

@@ -8,20 +8,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from heedful.core.errors import InputError
-from heedful.core.files import contents
+from heedful.core.files import PROMPT_TEXT, contents
 from heedful.core.text import amount
 from heedful.critic.data.examples import Examples
 from heedful.critic.data.funnel import LEVELS
 from heedful.critic.data.pairs import summary_path
 from heedful.data import training_sets as dataset
 from heedful.data.training_sets.folder import table
-from heedful.models.folder import PROMPT_TEXT
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Mapping
 
-    from heedful.critic.data.code_verdicts import ExportSettings
+    from heedful.critic.data.options import ExportSettings
 
 
 def sections(examples: Examples, summaries: Mapping[str, Mapping[str, Any] | None]) -> list[str]:
@@ -44,10 +43,11 @@ def _counts(examples: Examples) -> str:
         ("prompt:", "of the prompt {}"),
         ("of type ", "judgments of {}"),
         ("left out to balance:", "judgments left out to balance: {}"),
-        ("dropped:", "rows left out: {}"),
     ):
         keys = sorted(key for key in counts if key.startswith(prefix))
         rows += [(words.format(key.removeprefix(prefix)), counts[key]) for key in keys]
+    left_out = sorted(examples.left_out.reasons.items())
+    rows += [(f"rows left out: {reason}", count) for reason, count in left_out]
     return table(("what", "number"), rows)
 
 
@@ -109,7 +109,8 @@ def export(
         pairs=examples.pairs,
     )
     if file is None:
-        first = f"; the first: {examples.problems[0]['problem']}" if examples.problems else ""
+        problems = examples.left_out.problems
+        first = f"; the first: {problems[0]['problem']}" if problems else ""
         balanced = any(key.startswith("left out to balance") for key in examples.counts)
         one = "; of each constraint type only one verdict occurs" if balanced and not first else ""
         hint = "--no-balance takes all verdicts, --cross adds others" if one else ""
@@ -121,8 +122,8 @@ def export(
         "pairs": examples.pairs,
         "file": str(file),
         "counts": dict(examples.counts),
-        "dropped": sum(n for key, n in examples.counts.items() if key.startswith("dropped:")),
-        "problems": examples.problems,
+        "left_out": dict(examples.left_out.reasons),
+        "problems": examples.left_out.problems,
     }
 
 

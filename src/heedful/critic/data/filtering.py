@@ -8,28 +8,25 @@ from __future__ import annotations
 
 import json
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
-from heedful.core.errors import UsageError
 from heedful.core.nouns import Sample
+from heedful.core.outputs import atomically, write_json
 from heedful.critic.data import rules, stages, verification
 from heedful.critic.data.experts import SAMPLED
 from heedful.critic.data.funnel import Funnel
 from heedful.critic.data.items import READ, WRITE, Drop, FilterItem
-from heedful.critic.data.replies import own_prompts
+from heedful.critic.data.options import FilterSettings
 from heedful.data.formats import native
-from heedful.data.formats.base import atomically, write_json
 from heedful.engine.options import split_options
 from heedful.jobs.generate import Recipe, RowsJob, Task, check_rows_output, read_and_written
-from heedful.jobs.rows import Addition
+from heedful.jobs.rows import Addition, record
 from heedful.judges import prompts
-from heedful.models.base import Sampling
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+    from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 
     from heedful.critic.data.stages import Stage
     from heedful.engine.inputs import Data
@@ -97,51 +94,7 @@ def _kept(row: Generated) -> bool:
 
 
 def _line(row: Generated) -> str:
-    fields: dict[str, Any] = {"id": row.id, "line": row.line}
-    if row.sample is not None:
-        fields = native.write(row.sample)
-    if row.problem is not None:
-        fields |= {"problem": row.problem, OUTCOME: None}
-    return json.dumps(fields, ensure_ascii=False) + "\n"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FilterSettings:
-    """How critiques are filtered; a run resumes with other ones, and only new requests are made.
-
-    Attributes:
-        skip: Stages to leave out.
-        order: All stages, in the order in which they are gone through.
-        threshold: The least confidence that decides (judgment), 0 to 1.
-        min_votes: The fewest votes that decide (judgment).
-        confidence_over: Confidence is the majority's share of all samples (as in IF-Critic), or of
-            the survivors of the stages before (judgment).
-        similarity: By which explanations are alike (explanation): difflib's ratio or quick_ratio,
-            or another that heedful.critic.data.mbr has.
-        partial: Keep a row that lost some of its constraints, with the others as its checklist.
-        per_call: Judgments of a critique that are verified in one call. Default: all.
-        sampling: how models answer.
-        prompts: A folder with prompts of yours: verification.txt and consistency.txt (cross),
-            extraction.txt and revision.txt (rules), or some of them. Replies are read as those to
-            ours.
-        blind_consistency: Ask whether a verdict follows from its explanation in a request of its
-            own for each judgment, which doesn't show the response (cross).
-        fresh_revision: The expert judges what was counted again without seeing its earlier judgment
-            (rules).
-    """
-
-    skip: Sequence[str] = ()
-    order: Sequence[str] = stages.STAGES
-    threshold: float = stages.THRESHOLD
-    min_votes: int = stages.MIN_VOTES
-    confidence_over: stages.ConfidenceOver = "samples"
-    similarity: str = "ratio"
-    partial: bool = False
-    per_call: int | None = None
-    sampling: Sampling = field(default_factory=Sampling)
-    prompts: Path | None = None
-    blind_consistency: bool = False
-    fresh_revision: bool = False
+    return json.dumps(record(row, OUTCOME), ensure_ascii=False) + "\n"
 
 
 def filter_critiques(
@@ -150,7 +103,7 @@ def filter_critiques(
     verifiers: Sequence[Model] = (),
     expert: Model | None = None,
     extractor: Model | None = None,
-    settings: FilterSettings = FilterSettings(),
+    settings: FilterSettings | None = None,
     output: str | os.PathLike[str] | None = None,
     **options: Unpack[DataOptions],
 ) -> Filtering:
@@ -182,15 +135,18 @@ def filter_critiques(
         StopRunError: no further call can succeed, as with a wrong key.
         UsageError: an option makes no sense, or a stage lacks its model.
     """
+    settings = settings or FilterSettings()
     reading, running = split_options(options)
     if output is not None:
         check_rows_output(Path(output), read_and_written(data, running))
     chosen = stages.in_order(settings.order, settings.skip)
-    makers = _makers(verifiers, expert, extractor, settings)
-    makers["judgment"] = lambda: stages.MajorityStage(
-        settings.threshold, settings.min_votes, settings.confidence_over
-    )
-    makers["explanation"] = lambda: stages.ExplanationStage(settings.similarity)
+    first = next(iter(verifiers), None)
+    makers: dict[str, Callable[[], Stage]] = {  # only stages that run need their models
+        "cross": lambda: verification.CrossModelStage(verifiers, settings),
+        "rules": lambda: rules.RulesStage(extractor or first, expert, settings),
+        "judgment": lambda: stages.MajorityStage(settings),
+        "explanation": lambda: stages.ExplanationStage(settings),
+    }
     pipeline = [makers[name]() for name in chosen]
     job = RowsJob(data, _recipe(pipeline, partial=settings.partial), **reading)
     result = Filtering(job.run(**running), chosen, partial=settings.partial)
@@ -199,37 +155,6 @@ def filter_critiques(
     if output is not None:
         result.write(Path(output))
     return result
-
-
-def _makers(
-    verifiers: Sequence[Model],
-    expert: Model | None,
-    extractor: Model | None,
-    settings: FilterSettings,
-) -> dict[str, Callable[[], Stage]]:
-    """Return functions that make the stages with models; only stages that run need theirs."""
-    own = own_prompts(settings.prompts)
-    return {
-        "cross": lambda: verification.CrossModelStage(
-            tuple(verifiers), settings.sampling, settings.per_call, own, settings.blind_consistency
-        ),
-        "rules": lambda: _rules(extractor, verifiers, expert, settings, own),
-    }
-
-
-def _rules(
-    extractor: Model | None,
-    verifiers: Sequence[Model],
-    expert: Model | None,
-    settings: FilterSettings,
-    own: Mapping[str, str],
-) -> rules.RulesStage:
-    if extractor is None and verifiers:
-        extractor = verifiers[0]
-    if extractor is None or expert is None:
-        who = "revise judgments" if expert is None else "copy out what is counted"
-        raise UsageError(f"there is no model to {who}", hint="name one, or skip rules")
-    return rules.RulesStage(extractor, expert, settings.sampling, own, settings.fresh_revision)
 
 
 def _recipe(pipeline: Sequence[Stage], *, partial: bool) -> Recipe:
@@ -258,11 +183,11 @@ def _recipe(pipeline: Sequence[Stage], *, partial: bool) -> Recipe:
                 if isinstance(stage, stages.ExplanationStage):
                     await stage.pool.close()
 
-    settings = {"partial": partial, "stages": {stage.name: stage.settings for stage in pipeline}}
-    about = {"models": sorted({name for stage in pipeline for name in stage.models}), **settings}
+    settings = {"partial": partial, "stages": {stage.name: stage.config for stage in pipeline}}
+    names = {model.name for stage in pipeline for model in stage.models}
     return Recipe(
         adds=OUTCOME,
-        about=about,
+        about={"models": sorted(names), **settings},
         config={"command": "critic filter"},
         assumptions=ASSUMED,
         tasks=tasks,

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from heedful.core.errors import InputError
-from heedful.data.formats.base import atomically
+from heedful.core.outputs import atomically
+from heedful.critic.data.left_out import LeftOut
 from heedful.engine.inputs import items, open_data
 from heedful.jobs.checklists import make
 from heedful.jobs.generate import check_rows_output
-from heedful.jobs.results import PROBLEMS_LISTED
 
 if TYPE_CHECKING:
     import os
@@ -48,8 +48,8 @@ def checklist_data(
     source = open_data(data, format=format, task=task)
     if output is not None:
         check_rows_output(Path(output), source.files if source else ())
-    counts: Counter[str] = Counter(written=0, repeated=0, conflicting=0, failed=0)
-    problems: list[dict[str, Any]] = []
+    counts: Counter[str] = Counter(written=0, repeated=0, conflicting=0)
+    failed = LeftOut()
     seen: dict[bytes, bytes] = {}
     with nullcontext() if output is None else atomically(Path(output)) as file:
         for item in items(source or cast("InMemory", data)):
@@ -57,9 +57,7 @@ def checklist_data(
             if sample is not None and problem is None:
                 problem = _problem(sample, contract)
             if sample is None or problem is not None:
-                counts["failed"] += 1
-                if len(problems) < PROBLEMS_LISTED:
-                    problems.append({"line": item.line, "id": item.id, "problem": problem})
+                failed.add(item.line, item.id, problem or "not read")
                 continue
             instruction = _digest(*(f"{turn.role}: {turn.content}" for turn in sample.conversation))
             checklist = _digest(*(constraint.text for constraint in sample.checklist))
@@ -71,7 +69,7 @@ def checklist_data(
             counts["written"] += 1
             if file is not None:
                 file.write(json.dumps(_row(sample, contract), ensure_ascii=False) + "\n")
-    return {"rows": dict(counts), "problems": problems}
+    return {"rows": {**counts, "failed": len(failed)}, "problems": failed.problems}
 
 
 def _row(sample: Sample, prompt: ChecklistPrompt) -> dict[str, Any]:

@@ -11,69 +11,46 @@ import json
 import random
 from collections import Counter
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 from heedful.core.errors import InputError, RowError, UsageError
 from heedful.core.nouns import Status
-from heedful.critic.data import mbr
-from heedful.critic.data.segments import (
-    READINGS,
-    Reading,
-    Segmented,
-    read,
-    segmented_prompt,
-    spans,
-    writer,
-)
-from heedful.data.formats.base import atomically, write_json
+from heedful.core.outputs import atomically, write_json
+from heedful.critic.data import mbr, segments
+from heedful.critic.data.left_out import LeftOut
+from heedful.critic.data.segments import READINGS, Reading, Segmented, spans
 from heedful.engine.inputs import items, open_data
-from heedful.jobs.results import PROBLEMS_LISTED, check_folder
+from heedful.jobs.results import check_folder
 from heedful.judges import Measurement, prompts
 from heedful.judges.base import facts
 from heedful.judges.prompts.base import same_words
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from heedful.core.nouns import Judgment, Message, Recording, Sample
-    from heedful.critic.data.segments import Reading, Span, Writer
+    from heedful.critic.data.segments import Span
     from heedful.data.formats.memory import InMemory
     from heedful.engine.inputs import Data
     from heedful.engine.runner import Item
     from heedful.judges.prompts import JudgePrompt
 
-
-class Reason(StrEnum):
-    """Why an item has no pairs."""
-
-    UNREADABLE = "the row cannot be read"
-    NO_CHECKLIST = "no checklist"
-    NO_RESPONSE = "no response"
-    NO_EXPERT = "no expert critique"
-    NO_SAMPLES = "no sampled critiques"
-    PROMPT = "critiques that are not segments"
-    EXPERT_UNPARSED = "the expert critique does not parse"
-    OTHER_CHECKLIST = "the expert critique is on another checklist"
-    SAMPLES_UNPARSED = "no sampled critique parses and repeats the expert's constraints"
-    AGREED = "every sampled critique agrees with the expert"
-    NOTHING_RIGHT = "no sampled critique to choose is right where one is wrong"
-    DIFFERENT = "the critiques differ outside the segments on which they disagree"
-
-    @property
-    def normal(self) -> bool:
-        """Whether such an item is as it should be."""
-        return self in (Reason.AGREED, Reason.NOTHING_RIGHT)
+Method = Literal["constraint-level", "whole-response", "expert", "per-constraint"]
+METHODS: tuple[Method, ...] = ("constraint-level", "whole-response", "expert", "per-constraint")
+"""How the chosen critique is made; the last three are the baselines of IF-Critic's ablation."""
 
 
 class NoPairsError(RowError):
-    """An item has no pairs; ``reason`` is what it is counted under."""
+    """An item gives no pairs; ``reason`` is what it is counted under."""
 
-    def __init__(self, reason: Reason, detail: str = "", *, hint: str = "") -> None:
+    def __init__(
+        self, reason: str, detail: str = "", *, hint: str = "", in_order: bool = False
+    ) -> None:
         self.reason = reason
-        super().__init__(f"{reason.value}: {detail}" if detail else reason.value, hint=hint)
+        self.in_order = in_order  # nothing is wrong with the item
+        super().__init__(f"{reason}: {detail}" if detail else reason, hint=hint)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +67,7 @@ class CritiqueComparison:
     """An item's critiques, read."""
 
     prompt: JudgePrompt  # of all of them
+    reading: Reading
     expert: Segmented  # the expert's
     samples: tuple[Sampled, ...]  # those that judge the expert's constraints
     unparsed: int  # sampled critiques that leave a constraint undecided
@@ -101,24 +79,21 @@ class CritiqueComparison:
         judgments = (sampled.critique.judgments[position] for sampled in self.samples)
         return [judgment for judgment in judgments if judgment.status is truth]
 
-    def can_be_righted(self, positions: Iterable[int]) -> bool:
-        """Tell whether a sample agrees with the expert on each of these constraints."""
-        return all(self.right(position) for position in positions)
+    def write(self, critique: Segmented) -> str:
+        """Write a critique as they are read."""
+        return segments.write(critique, self.prompt, self.reading)
 
 
 def compare(sample: Sample, reading: Reading) -> CritiqueComparison:
     """Read an item's critiques."""
     recording = _recording(sample)
-    try:
-        prompt = segmented_prompt(recording.prompt)
-    except RowError as error:
-        raise NoPairsError(Reason.PROMPT, error.what, hint=error.hint) from error
+    prompt = prompts.make(recording.prompt)
     expert = _expert(sample, recording, prompt, reading)
     samples: list[Sampled] = []
     unparsed = other_constraints = 0
     for number, text in enumerate(recording.others, start=1):
         try:
-            critique = read(text, prompt, sample.checklist, reading)
+            critique = segments.read(text, prompt, sample.checklist, reading)
         except InputError:
             unparsed += 1
             continue
@@ -126,20 +101,26 @@ def compare(sample: Sample, reading: Reading) -> CritiqueComparison:
             other_constraints += 1
             continue
         samples.append(Sampled(number, critique, tuple(critique.disagreements(expert))))
-    return CritiqueComparison(prompt, expert, tuple(samples), unparsed, other_constraints)
+    return CritiqueComparison(prompt, reading, expert, tuple(samples), unparsed, other_constraints)
 
 
 def _recording(sample: Sample) -> Recording:
     if not sample.checklist:
-        raise NoPairsError(Reason.NO_CHECKLIST, hint="make one with heedful checklist")
+        raise NoPairsError("no checklist", hint="make one with heedful checklist")
     if sample.response is None:
-        raise NoPairsError(Reason.NO_RESPONSE, hint="obtain one with heedful respond")
+        raise NoPairsError("no response", hint="obtain one with heedful respond")
     recording = sample.recording
     if recording is None or not recording.text:
         hint = "give it as recording.text, or make it with heedful critic filter"
-        raise NoPairsError(Reason.NO_EXPERT, hint=hint)
+        raise NoPairsError("no expert critique", hint=hint)
     if not recording.others:
-        raise NoPairsError(Reason.NO_SAMPLES, hint="sample them with heedful critic sample")
+        raise NoPairsError("no sampled critiques", hint="sample them with heedful critic sample")
+    if recording.prompt not in segments.SEGMENTED:
+        raise NoPairsError(
+            "critiques that are not segments",
+            f"critiques by the prompt {recording.prompt} cannot be taken apart by constraint",
+            hint=f"sample them in one of {', '.join(segments.SEGMENTED)}",
+        )
     return recording
 
 
@@ -147,22 +128,16 @@ def _expert(
     sample: Sample, recording: Recording, prompt: JudgePrompt, reading: Reading
 ) -> Segmented:
     try:
-        expert = read(recording.text or "", prompt, sample.checklist, reading)
+        expert = segments.read(recording.text or "", prompt, sample.checklist, reading)
     except InputError as error:
-        raise NoPairsError(Reason.EXPERT_UNPARSED, error.what) from error
+        raise NoPairsError("the expert critique does not parse", error.what) from error
     checklist = [same_words(constraint.text) for constraint in sample.checklist]
     if [same_words(constraint.text) for constraint in expert.constraints] != checklist:
-        raise NoPairsError(Reason.OTHER_CHECKLIST)
+        raise NoPairsError("the expert critique is on another checklist")
     return expert
 
 
-Method = Literal["constraint-level", "whole-response", "expert", "per-constraint"]
-METHODS: tuple[Method, ...] = ("constraint-level", "whole-response", "expert", "per-constraint")
-"""How the chosen critique is made; the last three are the baselines of IF-Critic's ablation."""
-
-
-@dataclass(frozen=True, slots=True)
-class Segment:
+class Segment(NamedTuple):
     """A judgment on which the two critiques of a pair disagree."""
 
     number: int  # the constraint's number in the critiques, from 1
@@ -172,8 +147,7 @@ class Segment:
     rejected: Span  # the same in the rejected text
 
 
-@dataclass(frozen=True, slots=True)
-class PreferencePair:
+class PreferencePair(NamedTuple):
     """A chosen and a rejected critique on the same prompt."""
 
     # the item's, with the number of the sampled critique: ``ID#3``; per constraint also the
@@ -183,6 +157,7 @@ class PreferencePair:
     method: Method  # how the chosen critique was made
     prompt_name: str  # the prompt that was rendered, and whose parser reads the critiques
     prompt_version: str  # of that prompt's text and parser
+    measure: bool  # whether counts of code stand in the prompt
     prompt: tuple[Message, ...]  # the messages to the critic
     chosen: str  # the critique to prefer
     rejected: str  # the sampled critique
@@ -190,145 +165,21 @@ class PreferencePair:
     # whether the prompt's parser reads both critiques as meant. In the published reading a critique
     # may state a constraint in other words than the checklist's, which the parser refuses
     strict: bool
-    measure: bool = False  # whether counts of code stand in the prompt
 
     def record(self) -> dict[str, Any]:
         """Lay it out as a line of the output."""
-        return {
-            "id": self.id,
-            "sample": self.sample,
-            "method": self.method,
-            "prompt_name": self.prompt_name,
-            "prompt_version": self.prompt_version,
-            **({"measure": True} if self.measure else {}),
+        fields = self._asdict() | {
             "prompt": [
                 message.model_dump(mode="json", exclude_defaults=True) for message in self.prompt
             ],
-            "chosen": self.chosen,
-            "rejected": self.rejected,
-            "segments": [
-                {
-                    "number": segment.number,
-                    "constraint": segment.constraint,
-                    "verdict": segment.verdict.value,
-                    "chosen": list(segment.chosen),
-                    "rejected": list(segment.rejected),
-                }
-                for segment in self.segments
-            ],
+            "segments": [segment._asdict() for segment in self.segments],
         }
-
-
-class Agreement:
-    """A 2×2 table of verdicts: the expert's by the sampled critique's."""
-
-    def __init__(self) -> None:
-        self._cells: Counter[tuple[Status, Status]] = Counter()
-
-    def add(self, expert: Segmented, sampled: Segmented) -> None:
-        """Count the verdicts of two critiques on the same constraints."""
-        for truth, said in zip(expert.judgments, sampled.judgments, strict=True):
-            self._cells[truth.status, said.status] += 1
-
-    def result(self) -> dict[str, Any]:
-        """Lay out the table and the two F1, as IF-Critic's meta-evaluation defines them.
-
-        Positive F1 takes ``met`` for the positive class, negative F1 ``unmet``; the expert is the
-        truth. ``None`` where neither side has the class.
-        """
-        table = {
-            f"expert_{truth.value}": {
-                f"sampled_{said.value}": self._cells[truth, said]
-                for said in (Status.MET, Status.UNMET)
-            }
-            for truth in (Status.MET, Status.UNMET)
-        }
-        return {
-            "verdicts": self._cells.total(),
-            **table,
-            "positive_f1": self._f1(Status.MET),
-            "negative_f1": self._f1(Status.UNMET),
-        }
-
-    def _f1(self, positive: Status) -> float | None:
-        """Compute 2 TP / (2 TP + FP + FN)."""
-        hits = self._cells[positive, positive]
-        misses = sum(
-            count
-            for (truth, said), count in self._cells.items()
-            if truth is not said and positive in (truth, said)
-        )
-        return 2 * hits / (2 * hits + misses) if hits + misses else None
-
-
-class PairCounts:
-    """Counts one pass over the items."""
-
-    def __init__(self) -> None:
-        self._with_pairs = 0
-        self._reasons: Counter[str] = Counter()
-        self._problems: list[dict[str, Any]] = []
-        self._broken = 0
-        self._critiques: Counter[str] = Counter(compared=0, unparsed=0, other_constraints=0)
-        self._pairs = 0
-        self._loose = 0
-        self._chosen: Counter[Status] = Counter()
-        self._agreement = Agreement()
-
-    def without(self, line: int, name: str | None, error: NoPairsError) -> None:
-        """Count an item without pairs; name it where something is wrong with it."""
-        self._reasons[error.reason.value] += 1
-        if error.reason.normal:
-            return
-        self._broken += 1
-        if len(self._problems) < PROBLEMS_LISTED:
-            self._problems.append({"line": line, "id": name, "problem": str(error)})
-
-    def compared(self, comparison: CritiqueComparison) -> None:
-        """Count an item's sampled critiques, and how they agree with the expert's."""
-        self._critiques["compared"] += len(comparison.samples)
-        self._critiques["unparsed"] += comparison.unparsed
-        self._critiques["other_constraints"] += comparison.other_constraints
-        for sampled in comparison.samples:
-            self._agreement.add(comparison.expert, sampled.critique)
-
-    def item(self) -> None:
-        """Count an item with pairs."""
-        self._with_pairs += 1
-
-    def pair(self, pair: PreferencePair) -> None:
-        """Count a pair, and the verdicts that its segments teach."""
-        self._pairs += 1
-        self._loose += not pair.strict
-        self._chosen.update(segment.verdict for segment in pair.segments)
-
-    def result(self) -> dict[str, Any]:
-        """Lay out the counts."""
-        return {
-            "items": {
-                "all": self._with_pairs + self._reasons.total(),
-                "with_pairs": self._with_pairs,
-                "broken": self._broken,
-            },
-            "pairs": self._pairs,
-            "pairs_not_strict": self._loose,
-            "segments": {
-                "chosen_met": self._chosen[Status.MET],
-                "chosen_unmet": self._chosen[Status.UNMET],
-            },
-            "without_pairs": dict(self._reasons.most_common()),
-            "critiques": {"sampled": self._critiques.total(), **self._critiques},
-            "agreement": self._agreement.result(),
-            "problems": self._problems,
-        }
+        hidden = {"strict"} if self.measure else {"strict", "measure"}
+        return {name: value for name, value in fields.items() if name not in hidden}
 
 
 class Pairs:
-    """Pairs made from a file or from samples; iterate to make them, each time the same.
-
-    Attributes:
-        counts: what the last pass counted.
-    """
+    """Pairs made from a file or from samples; iterate to make them, each time the same."""
 
     def __init__(  # noqa: PLR0913 - the options of a command
         self,
@@ -344,7 +195,7 @@ class Pairs:
     ) -> None:
         """Prepare to make pairs."""
         _refuse("method", method, METHODS)
-        _refuse("similarity", similarity, mbr.SIMILARITIES)
+        mbr.refuse_unknown(similarity)
         _refuse("reading", reading, READINGS)
         if candidates < 1:
             raise UsageError(f"candidates is {candidates}", hint="give at least 1")
@@ -353,29 +204,44 @@ class Pairs:
         self.candidates = candidates
         self.seed = seed
         self.reading = reading
-        self.counts = PairCounts()
         self._prompt_file = None if prompt_file is None else Path(prompt_file)
         self._source = open_data(data, format=format)
         self._rows = cast("InMemory", data) if self._source is None else self._source
+        self._begin()
+
+    def _begin(self) -> None:
+        """Forget what an earlier pass counted."""
+        self._left_out = LeftOut()  # with a problem where something is wrong with the item
+        self._counts: Counter[str] = Counter()
+        self._critiques: Counter[str] = Counter(compared=0, unparsed=0, other_constraints=0)
+        self._taught: Counter[Status] = Counter()
+        self._verdicts: Counter[tuple[Status, Status]] = Counter()  # the expert's, a sample's
 
     def __iter__(self) -> Iterator[PreferencePair]:
         """Make the pairs in the order of the items, in constant memory."""
-        self.counts = PairCounts()
+        self._begin()
         # One generator for the whole file: with its order and its seed, the published pairs.
         generator = random.Random(self.seed)
         for item in items(self._rows):
             try:
                 made = self._of(item, generator)
             except NoPairsError as error:
-                self.counts.without(item.line, item.id, error)
+                if error.in_order:
+                    self._left_out.reasons[error.reason] += 1
+                else:
+                    self._counts["broken"] += 1
+                    self._left_out.add(item.line, item.id, str(error), error.reason)
                 continue
-            self.counts.item()
+            self._counts["with pairs"] += 1
             for pair in made:
-                self.counts.pair(pair)
+                self._counts["pairs"] += 1
+                self._counts["not strict"] += not pair.strict
+                self._taught.update(segment.verdict for segment in pair.segments)
                 yield pair
 
     def summary(self) -> dict[str, Any]:
         """Sum up the last pass."""
+        counts, taught = self._counts, self._taught
         return {
             "input": [str(path) for path in self._source.files] if self._source else None,
             "format": self._source and self._source.format and self._source.format.name,
@@ -384,7 +250,18 @@ class Pairs:
             "candidates": self.candidates,
             "seed": self.seed,
             "reading": self.reading,
-            **self.counts.result(),
+            "items": {
+                "all": counts["with pairs"] + len(self._left_out),
+                "with_pairs": counts["with pairs"],
+                "broken": counts["broken"],
+            },
+            "pairs": counts["pairs"],
+            "pairs_not_strict": counts["not strict"],
+            "segments": {"chosen_met": taught[Status.MET], "chosen_unmet": taught[Status.UNMET]},
+            "without_pairs": dict(self._left_out.reasons.most_common()),
+            "critiques": {"sampled": self._critiques.total(), **self._critiques},
+            "agreement": _agreement(self._verdicts),
+            "problems": self._left_out.problems,
         }
 
     def write(self, path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -405,16 +282,83 @@ class Pairs:
         """Make an item's pairs."""
         sample = item.value
         if sample is None or item.problem is not None:
-            raise NoPairsError(Reason.UNREADABLE, item.problem or "")
+            raise NoPairsError("the row cannot be read", item.problem or "")
         compared = compare(sample, self.reading)
-        self.counts.compared(compared)
+        self._critiques["compared"] += len(compared.samples)
+        self._critiques["unparsed"] += compared.unparsed
+        self._critiques["other_constraints"] += compared.other_constraints
+        for sampled in compared.samples:
+            both = zip(compared.expert.judgments, sampled.critique.judgments, strict=True)
+            self._verdicts.update((truth.status, said.status) for truth, said in both)
         taken = _candidates(compared, self.method)
         if len(taken) > self.candidates:
             taken = generator.sample(taken, self.candidates)
-        maker = _Maker(
-            sample, compared, self.method, self.similarity, self.reading, self._prompt_file
+        if self.method != "per-constraint":
+            return [self._pair(sample, compared, rejected) for rejected in taken]
+        return [
+            self._pair(sample, compared, rejected, position)
+            for rejected in taken
+            for position in rejected.wrong
+        ]
+
+    def _chosen(self, compared: CritiqueComparison, rejected: Sampled) -> Segmented:
+        if self.method == "expert":
+            return compared.expert
+        if self.method == "whole-response":
+            right = [sampled.critique for sampled in compared.samples if not sampled.wrong]
+            return right[mbr.pick(list(map(compared.write, right)), self.similarity)]
+        judgments = list(rejected.critique.judgments)
+        for position in rejected.wrong:
+            agreeing = compared.right(position)
+            texts = [judgment.explanation for judgment in agreeing]
+            judgments[position] = agreeing[mbr.pick(texts, self.similarity)]
+        return Segmented(rejected.critique.constraints, tuple(judgments))
+
+    def _pair(
+        self,
+        sample: Sample,
+        compared: CritiqueComparison,
+        sampled: Sampled,
+        only: int | None = None,
+    ) -> PreferencePair:
+        """Make a pair of whole critiques, or of those on one constraint."""
+        chosen, rejected, wrong = self._chosen(compared, sampled), sampled.critique, sampled.wrong
+        name, checklist = f"{sample.id}#{sampled.number}", sample.checklist
+        if only is not None:
+            chosen, rejected, wrong = chosen.alone(only), rejected.alone(only), (0,)
+            name, checklist = f"{name}.{only + 1}", checklist[only : only + 1]
+        texts = compared.write(chosen), compared.write(rejected)
+        places = [spans(critique, wrong, compared.write) for critique in (chosen, rejected)]
+        if self.method in ("constraint-level", "per-constraint"):
+            refuse_other_differences(texts, places)
+        prompt = prompts.make(compared.prompt.name, prompt_file=self._prompt_file)
+        recorded = sample.recording.model_extra if sample.recording else None
+        measure = Measurement() if (recorded or {}).get("measure") is True else None
+        counted = facts(measure, sample, checklist)
+        return PreferencePair(
+            id=name,
+            sample=sample.id,
+            method=self.method,
+            prompt_name=prompt.name,
+            prompt_version=prompt.version,
+            measure=measure is not None,
+            prompt=tuple(prompt.render(sample, checklist, measurements=counted)),
+            chosen=texts[0],
+            rejected=texts[1],
+            segments=tuple(
+                Segment(
+                    position + 1,
+                    rejected.constraints[position].text,
+                    chosen.judgments[position].status,
+                    *both,
+                )
+                for position, *both in zip(wrong, *places, strict=True)
+            ),
+            strict=all(
+                [judgment.status for judgment in prompt.parse(text, checklist)] == critique.statuses
+                for text, critique in zip(texts, (chosen, rejected), strict=True)
+            ),
         )
-        return [pair for rejected in taken for pair in maker.pairs(rejected)]
 
 
 def summary_path(pairs: Path) -> Path:
@@ -430,127 +374,46 @@ def _refuse(option: str, value: str, known: Sequence[str]) -> None:
 def _candidates(compared: CritiqueComparison, method: Method) -> list[Sampled]:
     """Return the samples that can be rejected."""
     if not compared.samples:
-        raise NoPairsError(Reason.SAMPLES_UNPARSED)
+        raise NoPairsError("no sampled critique parses and repeats the expert's constraints")
     wrong = [sampled for sampled in compared.samples if sampled.wrong]
     if not wrong:
-        raise NoPairsError(Reason.AGREED)
+        raise NoPairsError("every sampled critique agrees with the expert", in_order=True)
     if method == "whole-response":
         rejectable = wrong if len(wrong) < len(compared.samples) else []
     elif method == "expert":
         rejectable = wrong
     else:
-        rejectable = [sampled for sampled in wrong if compared.can_be_righted(sampled.wrong)]
+        rejectable = [sampled for sampled in wrong if all(map(compared.right, sampled.wrong))]
     if not rejectable:
-        raise NoPairsError(Reason.NOTHING_RIGHT)
+        reason = "no sampled critique to choose is right where one is wrong"
+        raise NoPairsError(reason, in_order=True)
     return rejectable
 
 
-class _Maker:
-    """Makes the pairs of one item."""
+def _agreement(verdicts: Counter[tuple[Status, Status]]) -> dict[str, Any]:
+    """Lay out the verdicts and the two F1, as IF-Critic's meta-evaluation defines them.
 
-    def __init__(
-        self,
-        sample: Sample,
-        compared: CritiqueComparison,
-        method: Method,
-        similarity: str,
-        reading: Reading,
-        prompt_file: Path | None,
-    ) -> None:
-        self._sample = sample
-        self._compared = compared
-        self._method = method
-        self._similarity = similarity
-        self._write: Writer = writer(compared.prompt, reading)
-        self._prompt = prompts.make(compared.prompt.name, prompt_file=prompt_file)
-        recorded = sample.recording.model_extra if sample.recording else None
-        self._measure = Measurement() if (recorded or {}).get("measure") is True else None
+    Positive F1 takes ``met`` for the positive class, negative F1 ``unmet``; the expert is the
+    truth. ``None`` where neither side has the class.
+    """
+    met, unmet = Status.MET, Status.UNMET
+    wrong = verdicts[met, unmet] + verdicts[unmet, met]
 
-    def pairs(self, rejected: Sampled) -> list[PreferencePair]:
-        """Make the pairs in which one sample is rejected: one, or one for each constraint."""
-        if self._method == "per-constraint":
-            return [self._on_one(rejected, position) for position in rejected.wrong]
-        name = f"{self._sample.id}#{rejected.number}"
-        return [self._pair(name, self._chosen(rejected), rejected.critique, rejected.wrong)]
+    def f1(hits: int) -> float | None:
+        return 2 * hits / (2 * hits + wrong) if hits + wrong else None
 
-    def _chosen(self, rejected: Sampled) -> Segmented:
-        if self._method == "expert":
-            return self._compared.expert
-        return self._wholly_right() if self._method == "whole-response" else self._righted(rejected)
-
-    def _righted(self, rejected: Sampled) -> Segmented:
-        """Replace each wrong judgment by the pick among the samples' right ones."""
-        judgments = list(rejected.critique.judgments)
-        for position in rejected.wrong:
-            right = self._compared.right(position)
-            texts = [judgment.explanation for judgment in right]
-            judgments[position] = right[mbr.pick(texts, self._similarity)]
-        return Segmented(rejected.critique.constraints, tuple(judgments))
-
-    def _wholly_right(self) -> Segmented:
-        """Pick among the samples that agree with the expert throughout."""
-        right = [critique.critique for critique in self._compared.samples if not critique.wrong]
-        texts = [self._write(critique.judgments, critique.constraints) for critique in right]
-        return right[mbr.pick(texts, self._similarity)]
-
-    def _on_one(self, rejected: Sampled, position: int) -> PreferencePair:
-        """Make a pair of critiques on a checklist of one constraint."""
-        righted = self._righted(rejected)
-        cut = slice(position, position + 1)
-        chosen, wrong = (
-            Segmented(critique.constraints[cut], critique.judgments[cut])
-            for critique in (righted, rejected.critique)
-        )
-        name = f"{self._sample.id}#{rejected.number}.{position + 1}"
-        return self._pair(name, chosen, wrong, (0,), positions=cut)
-
-    def _pair(
-        self,
-        name: str,
-        chosen: Segmented,
-        rejected: Segmented,
-        wrong: Sequence[int],
-        positions: slice = slice(None),
-    ) -> PreferencePair:
-        texts = [
-            self._write(critique.judgments, critique.constraints) for critique in (chosen, rejected)
-        ]
-        places = [spans(critique, wrong, self._write) for critique in (chosen, rejected)]
-        if self._method in ("constraint-level", "per-constraint"):
-            refuse_other_differences(texts, places)
-        segments = tuple(
-            Segment(position + 1, rejected.constraints[position].text, verdict, *pair_spans)
-            for position, verdict, pair_spans in zip(
-                wrong,
-                (chosen.judgments[position].status for position in wrong),
-                zip(*places, strict=True),
-                strict=True,
-            )
-        )
-        constraints = self._sample.checklist[positions]
-        counted = facts(self._measure, self._sample, constraints)
-        return PreferencePair(
-            id=name,
-            sample=self._sample.id,
-            method=self._method,
-            prompt_name=self._prompt.name,
-            prompt_version=self._prompt.version,
-            prompt=tuple(self._prompt.render(self._sample, constraints, measurements=counted)),
-            measure=self._measure is not None,
-            chosen=texts[0],
-            rejected=texts[1],
-            segments=segments,
-            strict=all(
-                self._reads_back(text, critique, positions)
-                for text, critique in zip(texts, (chosen, rejected), strict=True)
-            ),
-        )
-
-    def _reads_back(self, text: str, critique: Segmented, positions: slice) -> bool:
-        read = self._prompt.parse(text, self._sample.checklist[positions])
-        return [judgment.status for judgment in read] == [
-            judgment.status for judgment in critique.judgments
-        ]
+    table = {
+        f"expert_{truth.value}": {
+            f"sampled_{said.value}": verdicts[truth, said] for said in (met, unmet)
+        }
+        for truth in (met, unmet)
+    }
+    return {
+        "verdicts": verdicts.total(),
+        **table,
+        "positive_f1": f1(verdicts[met, met]),
+        "negative_f1": f1(verdicts[unmet, unmet]),
+    }
 
 
 def refuse_other_differences(texts: Sequence[str], places: Sequence[Sequence[Span]]) -> None:
@@ -561,4 +424,4 @@ def refuse_other_differences(texts: Sequence[str], places: Sequence[Sequence[Spa
         ends = [*(start for start, _ in text_spans), len(text)]
         outside.append([text[start:end] for start, end in zip(starts, ends, strict=True)])
     if outside[0] != outside[1]:
-        raise NoPairsError(Reason.DIFFERENT)
+        raise NoPairsError("the critiques differ outside the segments on which they disagree")

@@ -6,19 +6,15 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from heedful.core.errors import InputError, RowError
+from heedful.core.errors import InputError
 from heedful.core.nouns import Constraint, Judgment, Status
 from heedful.core.text import common_prefix
-from heedful.judges import prompts
 from heedful.judges.prompts.if_critic import MET, UNMET
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from heedful.judges.prompts import JudgePrompt
-
-    Writer = Callable[[Sequence[Judgment], Sequence[Constraint]], str]
-    from collections.abc import Iterator, Sequence
 
 Reading = Literal["published", "strict"]
 READINGS: tuple[Reading, ...] = ("published", "strict")
@@ -42,9 +38,14 @@ class Segmented:
     constraints: tuple[Constraint, ...]  # as the critique states them
     judgments: tuple[Judgment, ...]  # one for each, all decided
 
-    def __len__(self) -> int:
-        """The number of segments."""
-        return len(self.judgments)
+    @property
+    def statuses(self) -> list[Status]:
+        """The verdicts."""
+        return [judgment.status for judgment in self.judgments]
+
+    def alone(self, position: int) -> Segmented:
+        """Return the critique on one of the constraints."""
+        return Segmented((self.constraints[position],), (self.judgments[position],))
 
     def same_constraints(self, other: Segmented) -> bool:
         """Tell whether both judge the same constraints, word for word."""
@@ -54,8 +55,8 @@ class Segmented:
 
     def disagreements(self, other: Segmented) -> list[int]:
         """Return the positions on which the verdicts differ."""
-        both = enumerate(zip(self.judgments, other.judgments, strict=True))
-        return [at for at, (mine, theirs) in both if mine.status is not theirs.status]
+        both = zip(self.statuses, other.statuses, strict=True)
+        return [at for at, (mine, theirs) in enumerate(both) if mine is not theirs]
 
 
 def read(
@@ -72,39 +73,31 @@ def read(
     return Segmented(tuple(checklist), tuple(parsed))
 
 
-def writer(prompt: JudgePrompt, reading: Reading) -> Writer:
-    """Return what writes critiques as they are read."""
-    return (
-        write_published if prompt.name == "if_critic" and reading == "published" else prompt.write
-    )
+def write(critique: Segmented, prompt: JudgePrompt, reading: Reading) -> str:
+    """Write a critique as it is read."""
+    published = prompt.name == "if_critic" and reading == "published"
+    writer = write_published if published else prompt.write
+    return writer(critique.judgments, critique.constraints)
 
 
-def segmented_prompt(name: str) -> JudgePrompt:
-    """Make the prompt that a recording names."""
-    if name not in SEGMENTED:
-        raise RowError(
-            f"critiques by the prompt {name} cannot be taken apart by constraint",
-            hint=f"sample them in one of {', '.join(SEGMENTED)}",
-        )
-    return prompts.make(name)
-
-
-def spans(critique: Segmented, positions: Sequence[int], write: Writer) -> list[Span]:
+def spans(
+    critique: Segmented, positions: Sequence[int], write: Callable[[Segmented], str]
+) -> list[Span]:
     """Find the judgments on some constraints in the critique's text: explanation and verdict.
 
     A span begins where the explanation does and ends with the line that states the verdict.
     """
-    text = write(critique.judgments, critique.constraints)
+    text = write(critique)
     return [_span(critique, position, text, write) for position in positions]
 
 
-def _span(critique: Segmented, position: int, text: str, write: Writer) -> Span:
+def _span(critique: Segmented, position: int, text: str, write: Callable[[Segmented], str]) -> Span:
     """Find one judgment by what changes when it is replaced by two others."""
     probes = []
     for status, explanation in zip((Status.MET, Status.UNMET), _MARK, strict=True):
         judgments = list(critique.judgments)
         judgments[position] = Judgment(status=status, explanation=explanation)
-        probes.append(write(judgments, critique.constraints))
+        probes.append(write(Segmented(critique.constraints, tuple(judgments))))
     start = common_prefix(*probes)
     # The two verdicts may end alike; the rest of their line belongs to them.
     behind = common_prefix(*(probe[::-1] for probe in probes))

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 from heedful.core.errors import ModelError, RowError, UsageError
+from heedful.core.outputs import atomically
 from heedful.core.text import amount
 from heedful.critic.data import replies
 from heedful.data.formats import native
-from heedful.data.formats.base import atomically
 from heedful.engine.call_cache import attempt, attempts
 from heedful.engine.options import split_options
 from heedful.engine.purpose import Purpose

@@ -15,10 +15,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from heedful.core.errors import InputError, UsageError
+from heedful.core.outputs import atomically, make_folder, write_json
+from heedful.critic.data.left_out import LeftOut
 from heedful.data.formats import native
-from heedful.data.formats.base import atomically, make_folder, write_json
 from heedful.engine.inputs import items, open_data
-from heedful.jobs.results import PROBLEMS_LISTED, check_folder
+from heedful.jobs.results import check_folder
 
 if TYPE_CHECKING:
     import os
@@ -27,19 +28,12 @@ if TYPE_CHECKING:
     from heedful.core.nouns import Sample
     from heedful.engine.runner import Item
 
-__all__ = ["InstructionSplit"]
-
 PARTS = ("sft", "preference")
 """The first part, to fine-tune on, and the second, to sample preferences on."""
 
 
 class InstructionSplit:
-    """A file's samples in two parts, all samples of an instruction in the same.
-
-    Attributes:
-        problems: rows that the last pass could not place, with line and id.
-        rows: the last pass's rows in each part.
-    """
+    """A file's samples in two parts, all samples of an instruction in the same."""
 
     def __init__(
         self,
@@ -55,9 +49,8 @@ class InstructionSplit:
         self._source = open_data(data, format=format)
         self.share = share
         self.seed = seed
-        self.problems: list[dict[str, Any]] = []
+        self.unplaced = LeftOut()
         self.rows: Counter[str] = Counter()
-        self.unplaced = 0
         keys = {_rank(sample, seed) for sample in map(_readable, self._items()) if sample}
         if len(keys) < 2:  # noqa: PLR2004 - one part each
             raise InputError(
@@ -71,15 +64,12 @@ class InstructionSplit:
 
     def __iter__(self) -> Iterator[tuple[str, Sample]]:
         """Yield each sample with its part, in file order; the tag ``part`` holds it too."""
-        self.problems, self.rows, self.unplaced = [], Counter(), 0
+        self.unplaced, self.rows = LeftOut(), Counter()
         for item in self._items():
             sample = _readable(item)
             if sample is None:
-                self.unplaced += 1
-                if len(self.problems) < PROBLEMS_LISTED:
-                    problem = item.problem or "the row has no conversation, so no instruction"
-                    entry = {"line": item.line, "id": item.id, "problem": problem}
-                    self.problems.append(entry)
+                problem = item.problem or "the row has no conversation, so no instruction"
+                self.unplaced.add(item.line, item.id, problem)
                 continue
             part = PARTS[0] if _rank(sample, self.seed) in self._first else PARTS[1]
             self.rows[part] += 1
@@ -93,8 +83,8 @@ class InstructionSplit:
             "seed": self.seed,
             "instructions": self.instructions,
             "rows": {part: self.rows[part] for part in PARTS},
-            "unplaced": self.unplaced,
-            "problems": self.problems,
+            "unplaced": len(self.unplaced),
+            "problems": self.unplaced.problems,
         }
 
     def write(self, path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -105,10 +95,11 @@ class InstructionSplit:
         """
         path = Path(path)
         if path.suffix == ".jsonl":
-            names = dict.fromkeys(PARTS, path)
+            names, about = dict.fromkeys(PARTS, path), path.with_suffix(".summary.json")
         else:
             make_folder(path)
             names = {part: path / f"{part}.jsonl" for part in PARTS}
+            about = path / "summary.json"
         for name in names.values():
             check_folder(name, self._source.files if self._source else ())
         with ExitStack() as stack:
@@ -117,8 +108,7 @@ class InstructionSplit:
                 line = json.dumps(native.write(sample), ensure_ascii=False)
                 opened[names[part]].write(line + "\n")
         summary = self.summary()
-        single = path.suffix == ".jsonl"
-        write_json(path.with_suffix(".summary.json") if single else path / "summary.json", summary)
+        write_json(about, summary)
         return summary
 
     def _items(self) -> Iterator[Item[Sample]]:

@@ -65,12 +65,13 @@ def _export(result: Summary) -> Document:
     lines = [amount(result["counts"]["examples"], noun)]
     for key, count in result["counts"].items():
         kind, _, reason = key.partition(":")
-        if kind == "dropped":
-            lines.append(f"{amount(count, 'row')} left out: {reason}")
-        elif kind == "left out to balance":
+        if kind == "left out to balance":
             lines.append(f"{amount(count, 'verdict')} saying {reason} left out to balance")
         elif kind == "judgments":
             lines.append(f"  {amount(count, 'judgment')}: {reason}")
+    lines += [
+        f"{amount(count, 'row')} left out: {reason}" for reason, count in result["left_out"].items()
+    ]
     return Document("Export", lines)
 
 

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from heedful.critic.training.job import train_dpo, train_sft
-from heedful.critic.training.settings import DpoSettings, SftSettings, load_settings
-from heedful.critic.training.watch import Step, TrainingResult
+from typing import TYPE_CHECKING
+
+from heedful.core.lazy import exports
+
+if TYPE_CHECKING:
+    from heedful.critic.training.session import train_dpo, train_sft
+    from heedful.critic.training.settings import DpoSettings, SftSettings, load_settings
+    from heedful.critic.training.watch import Step, TrainingResult
 
 __all__ = [
     "DpoSettings",
@@ -15,3 +20,16 @@ __all__ = [
     "train_dpo",
     "train_sft",
 ]
+
+__getattr__ = exports(
+    __name__,
+    {
+        "DpoSettings": "settings",
+        "SftSettings": "settings",
+        "Step": "watch",
+        "TrainingResult": "watch",
+        "load_settings": "settings",
+        "train_dpo": "session",
+        "train_sft": "session",
+    },
+)

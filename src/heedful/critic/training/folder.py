@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from heedful.core.errors import RunError, UsageError
-from heedful.data.formats.base import atomically, write_json
-from heedful.models.folder import PROMPT_TEXT, RECORD
+from heedful.core.files import PROMPT_TEXT
+from heedful.core.outputs import atomically, write_json
+from heedful.models.folder import RECORD
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

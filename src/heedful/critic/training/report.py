@@ -63,7 +63,7 @@ def collected(
     last = curve[-1]["step"] if curve else 0
     return {
         "heedful": __version__,
-        "stage": job.stage,
+        "stage": job.settings.stage,
         "task": rows.task,
         "prompt": job.prompt,
         "model": job.model.name,
@@ -71,7 +71,7 @@ def collected(
         "evaluation": job.held_out.where or None if job.held_out else None,
         "test_data": job.test.where or None if job.test else None,
         **_sizes(job, last, configuration["processes"]),
-        "problems": rows.problems,
+        "problems": rows.left_out.problems,
         "checkpoint": {
             "step": best["step"] if best else last,
             "of": last,
@@ -99,18 +99,14 @@ def _sizes(job: TrainingPlan, steps: int, processes: int) -> dict[str, Any]:
     full, rest = divmod(steps, math.ceil(math.ceil(rows / batch) / settings.gradient_accumulation))
     # The last step of a pass takes what is left.
     seen = full * rows + min(rows, rest * batch * settings.gradient_accumulation)
-    counts, tokens = job.rows.counts, job.tokens
+    tokens = job.tokens
     return {
         "rows": {
-            "read": counts["rows"],
+            "read": job.rows.read,
             "usable": rows,
             "trained_on": min(rows, seen),
             "passes": seen / rows,
-            "left_out": {
-                name.removeprefix("dropped:"): count
-                for name, count in sorted(counts.items())
-                if name.startswith("dropped:")
-            },
+            "left_out": dict(sorted(job.rows.left_out.reasons.items())),
         },
         "tokens": {
             "prompts": tokens.prompt,

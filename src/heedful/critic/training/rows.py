@@ -11,12 +11,12 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from heedful.core.errors import InputError, RowError, UsageError
 from heedful.core.nouns import Constraint, Message
-from heedful.critic.data.code_verdicts import ExportSettings
 from heedful.critic.data.examples import Examples
+from heedful.critic.data.left_out import LeftOut
+from heedful.critic.data.options import ExportSettings
 from heedful.data.formats.fields import explain
 from heedful.data.formats.files import records
 from heedful.data.training_sets.layouts import Example
-from heedful.jobs.results import PROBLEMS_LISTED
 from heedful.judges import prompts
 
 if TYPE_CHECKING:
@@ -62,9 +62,8 @@ class Rows:
     path: Path  # the file
     pairs: bool  # whether pairs are wanted; other rows are then problems, and vice versa
     settings: ExportSettings = field(default_factory=ExportSettings)
-    counts: Counter[str] = field(default_factory=Counter)  # rows read, and left out by reason
-    # the first rows left out, with line, id and why
-    problems: list[dict[str, Any]] = field(default_factory=list)
+    read: int = 0  # rows of the last pass
+    left_out: LeftOut = field(default_factory=LeftOut)  # those that are not trained on
     task: Task = "critique"  # the task that the rows teach
     # the prompts that rows name, with how often
     prompt_names: Counter[str] = field(default_factory=Counter)
@@ -75,11 +74,11 @@ class Rows:
 
     def __iter__(self) -> Iterator[tuple[int, Example]]:
         """Yield the rows that can be used, each with its line."""
-        self.counts, self.problems, self.prompt_names = Counter(), [], Counter()
-        self.prompt_versions, self.protocols = Counter(), Counter()
+        self.read, self.left_out = 0, LeftOut()
+        self.prompt_names, self.prompt_versions = Counter(), Counter()
+        self.protocols = Counter()
         rows = self._laid_out() if _in_layout(self.path) else self._examples()
         for line, example in rows:
-            self.counts["usable"] += 1
             if name := example.beside.get("prompt_name"):
                 self.prompt_names[name] += 1
             if version := example.beside.get("prompt_version"):
@@ -87,27 +86,16 @@ class Rows:
             self.protocols[bool(example.beside.get("measure")), example.beside.get("per_call")] += 1
             yield line, example
 
-    def drop(self, line: int, name: str, reason: str, problem: str) -> None:
-        """Leave a row out, and remember why."""
-        self.counts[f"dropped:{reason}"] += 1
-        if len(self.problems) < PROBLEMS_LISTED:
-            self.problems.append({"line": line, "id": name, "problem": problem})
-
-    @property
-    def dropped(self) -> int:
-        """How many rows were left out."""
-        return sum(n for name, n in self.counts.items() if name.startswith("dropped:"))
-
     def _laid_out(self) -> Iterator[tuple[int, Example]]:
         for record in records(self.path):
-            self.counts["rows"] += 1
+            self.read += 1
             name = str(record.data.get("id", f"line-{record.line}"))
             try:
                 row = _read(record)
                 self.task = row.task
                 yield record.line, self._example(row, name)
             except RowError as error:
-                self.drop(record.line, name, "unreadable", str(error))
+                self.left_out.add(record.line, name, str(error))
 
     def _example(self, row: _Row, name: str) -> Example:
         """Make an example of a row."""
@@ -146,13 +134,8 @@ class Rows:
             hint = f"heedful critic train {command} trains on them"
             raise InputError(f"the file holds {what}", where=str(self.path), hint=hint)
         yield from enumerate(examples, start=1)
-        self.counts.update(
-            {name: n for name, n in examples.counts.items() if name.startswith("dropped:")}
-        )
-        self.problems += examples.problems[: PROBLEMS_LISTED - len(self.problems)]
-        self.counts["rows"] = examples.counts["examples"] + sum(
-            n for name, n in examples.counts.items() if name.startswith("dropped:")
-        )
+        self.left_out.update(examples.left_out)
+        self.read = examples.counts["examples"] + len(examples.left_out)
 
 
 def data_file(data: Path) -> Path:

@@ -231,19 +231,20 @@ def tokenised(rows: Rows, chat: Chat, limit: int | None, *, segments: bool) -> T
             if segments:
                 _check_segments(example, encoded)
         except RowError as error:
-            rows.drop(line, example.id, "unusable", str(error))
+            rows.left_out.add(line, example.id, str(error), "unusable")
             continue
         longest = max(map(len, encoded))
         if limit is not None and longest > limit:
             what = f"{longest:,} tokens, more than {limit:,}"
-            rows.drop(line, example.id, "too long", what)
+            rows.left_out.add(line, example.id, what, "too long")
             continue
         if rows.task == "critique" and (problem := undecided(example)):
-            rows.drop(line, example.id, "undecided", problem)
+            rows.left_out.add(line, example.id, problem, "undecided")
             continue
         tokens.take(example, encoded)
     if not tokens.rows:
-        first = f"; the first: {rows.problems[0]['problem']}" if rows.problems else ""
+        problems = rows.left_out.problems
+        first = f"; the first: {problems[0]['problem']}" if problems else ""
         raise InputError(f"no row can be trained on{first}", where=str(rows.path))
     return tokens
 

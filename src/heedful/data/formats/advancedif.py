@@ -17,15 +17,17 @@ from pydantic_core import from_json
 
 from heedful.core.errors import RowError
 from heedful.core.nouns import Critique, Recording, Sample, Status
+from heedful.core.outputs import atomically
 from heedful.data.formats import fields, native
-from heedful.data.formats.base import Format, atomically
+from heedful.data.formats.base import Format
 from heedful.data.formats.files import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
-    from heedful.data.formats.base import Reply, Result, Writer
+    from heedful.core.nouns import Reply
+    from heedful.data.formats.base import Result, Writer
 
 TASKS = {
     "if_system_steerability_oss": "system_steerability",

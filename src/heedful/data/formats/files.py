@@ -31,11 +31,11 @@ from heedful.data.formats.raw import (
     lost,
     opened,
     refuse_twice,
-    text_lines,
+    unmarked_lines,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
 __all__ = ["FileKind", "kind", "records", "shown"]
@@ -52,23 +52,15 @@ _COMPRESSED = {
     "zstd": b"(\xb5/\xfd",
     "zip": b"PK\x03\x04",
 }
-_SIGNATURES = {
-    **_COMPRESSED,
-    "a PNG image": b"\x89PNG",
-    "a JPEG image": b"\xff\xd8\xff",
-    "a GIF image": b"GIF8",
-    "a PDF document": b"%PDF-",
-    "a program": b"\x7fELF",
-    "a SQLite database": b"SQLite format 3\0",
-}
-"""Kinds of files that people name by mistake, and how each begins."""
-
-_READS = "heedful reads JSON Lines, JSON arrays, CSV (in UTF-8), Parquet and Excel"
+"""How files begin that are to be unpacked first."""
 
 _HALF_PAIR = re.compile(
     r"\\u[dD][89abAB]..(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB]..)\\u[dD][c-fC-F]"
 )
 """May be half a surrogate pair; a backslash before it can make it plain text."""
+_SMUGGLED = re.compile("[\udc80-\udcff]")
+"""A byte that isn't UTF-8, in text that was decoded with surrogates."""
+
 _TEXT_CONTROLS = frozenset(b"\t\n\r\f\x1a")
 
 
@@ -85,7 +77,10 @@ def kind(path: Path) -> FileKind:
         return "parquet"
     if head.startswith(xlsx.MAGIC) and xlsx.is_workbook(path):
         return "xlsx"
-    _refuse_other_kinds(path, head)
+    for name, signature in _COMPRESSED.items():
+        if head.startswith(signature):
+            hint = "unpack it; heedful reads gzip as it is"
+            raise InputError(f"this is compressed with {name}", where=str(path), hint=hint)
     if text.startswith(b"["):
         return "array"
     if text.startswith(b"{"):
@@ -93,22 +88,9 @@ def kind(path: Path) -> FileKind:
         return "lines"
     header = text.partition(b"\n")[0][:1024]
     if any(byte < ord(" ") and byte not in _TEXT_CONTROLS for byte in header):
-        raise InputError(
-            "this is not a text file",
-            where=str(path),
-            hint=_READS,
-        )
+        hint = "heedful reads JSON Lines, JSON arrays, CSV (in UTF-8), Parquet and Excel"
+        raise InputError("this is not a text file", where=str(path), hint=hint)
     return "csv"
-
-
-def _refuse_other_kinds(path: Path, head: bytes) -> None:
-    """Raise if a file begins as one of another kind, or holds NUL bytes."""
-    for name, signature in _SIGNATURES.items():
-        if head.startswith(signature):
-            compressed = name in _COMPRESSED
-            what = f"this is compressed with {name}" if compressed else f"this is {name}"
-            hint = "unpack it; heedful reads gzip as it is" if compressed else _READS
-            raise InputError(what, where=str(path), hint=hint)
 
 
 def records(path: Path) -> Iterator[Record]:
@@ -202,10 +184,9 @@ def _refuse_spread_object(path: Path, head: bytes) -> None:
 def _lines(path: Path) -> Iterator[Record]:
     """Read JSON Lines; a line that is blank is not a record."""
     with opened(path) as file:
-        for line, raw in enumerate(text_lines(file), start=1):
-            content = raw.removeprefix(codecs.BOM_UTF8) if line == 1 else raw
-            if content and not content.isspace():
-                yield _from_json(line, content)
+        for line, raw in enumerate(unmarked_lines(file), start=1):
+            if raw and not raw.isspace():
+                yield _from_json(line, raw)
 
 
 def _from_json(line: int, raw: bytes) -> Record:
@@ -375,32 +356,6 @@ def _after_array(window: Window) -> Iterator[Record]:
         )
 
 
-class _Decoded:
-    """A CSV file's lines as text, noting the last byte that was not UTF-8.
-
-    ``csv`` pulls as many lines as a quoted cell needs, so the note is how the row's reader hears
-    of it.
-    """
-
-    def __init__(self, file: BinaryIO) -> None:
-        self._file = file
-        self.flaw: str | None = None
-
-    def __iter__(self) -> Iterator[str]:
-        for line, raw in enumerate(text_lines(self._file), start=1):
-            content = raw.removeprefix(codecs.BOM_UTF8) if line == 1 else raw
-            try:
-                yield content.decode()
-            except UnicodeDecodeError as error:
-                self.flaw = f"invalid UTF-8 at byte {error.start + 1} of line {line}"
-                yield content.decode(errors="replace")
-
-    def take_flaw(self) -> str | None:
-        """Return the note, once."""
-        flaw, self.flaw = self.flaw, None
-        return flaw
-
-
 def csv_rows(path: Path) -> Iterator[Record]:
     """Read CSV, or a table with tabs or semicolons, by its header.
 
@@ -408,14 +363,14 @@ def csv_rows(path: Path) -> Iterator[Record]:
     """
     csv.field_size_limit(max(csv.field_size_limit(), CELL_LIMIT))
     with opened(path) as file:
-        lines = _Decoded(file)
-        rest = iter(lines)
+        # A byte that is not UTF-8 costs its own row only: it comes through as a surrogate.
+        rest = (raw.decode(errors="surrogateescape") for raw in unmarked_lines(file))
         begin = [""]
         while not begin[-1].strip() and (line_text := next(rest, None)) is not None:
             begin.append(line_text)
         separator = _separator(begin[-1])
         rows = csv.reader(chain(begin[1:], rest), delimiter=separator, strict=True)
-        header = _header(path, rows, lines)
+        header = _header(path, rows)
         while True:
             line = rows.line_num + 1
             try:
@@ -423,17 +378,23 @@ def csv_rows(path: Path) -> Iterator[Record]:
             except StopIteration:
                 return
             except csv.Error as error:
-                lines.take_flaw()
                 yield Record(line, {}, _csv_problem(error, line, rows.line_num))
                 continue
-            flaw = lines.take_flaw()
-            if not cells:
-                continue
-            if flaw is None and any("\0" in cell for cell in cells):
-                flaw = "a NUL byte in a cell: the file is damaged or not CSV"
-            if flaw is None and len(cells) != len(header):
-                flaw = f"{amount(len(cells), 'cell')}, the header has {len(header)}"
-            yield Record(line, {} if flaw else dict(zip(header, cells, strict=False)), flaw)
+            if cells:
+                flaw = _flaw(cells)
+                if flaw is None and len(cells) != len(header):
+                    flaw = f"{amount(len(cells), 'cell')}, the header has {len(header)}"
+                yield Record(line, {} if flaw else dict(zip(header, cells, strict=False)), flaw)
+
+
+def _flaw(cells: Sequence[str]) -> str | None:
+    """Say which cell holds what is not text."""
+    for number, cell in enumerate(cells, start=1):
+        if "\0" in cell:
+            return f"a NUL byte in cell {number}: the file is damaged or not CSV"
+        if not cell.isascii() and _SMUGGLED.search(cell):
+            return f"invalid UTF-8 in cell {number}"
+    return None
 
 
 def _separator(header: str) -> str:
@@ -442,12 +403,12 @@ def _separator(header: str) -> str:
     return max(",\t;", key=bare.count)
 
 
-def _header(path: Path, rows: Iterator[list[str]], lines: _Decoded) -> list[str]:
+def _header(path: Path, rows: Iterator[list[str]]) -> list[str]:
     try:
         header = [cell.strip() for cell in next(row for row in rows if row)]
     except (csv.Error, StopIteration) as error:
         raise InputError(f"the header row is broken CSV: {error}", where=str(path)) from error
-    flaw = lines.take_flaw()
+    flaw = _flaw(header)
     if flaw is not None:
         raise InputError(flaw, where=str(path), hint="correct the header row")
     refuse_twice(path, header)

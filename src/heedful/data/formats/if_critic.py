@@ -11,10 +11,10 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from heedful.core.errors import InputError, RowError
+from heedful.core.if_critic_blocks import parse_checklist
 from heedful.core.nouns import Constraint, Recording, Sample
 from heedful.data.formats import fields
 from heedful.data.formats.base import Format
-from heedful.data.formats.if_critic_blocks import parse_checklist
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

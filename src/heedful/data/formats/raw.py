@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import io
 import json
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast
 from heedful.core.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
 __all__ = ["Record"]
@@ -61,11 +62,17 @@ def opened(path: Path) -> BinaryIO:
     return cast("BinaryIO", gzip.open(path, "rb"))
 
 
-def text_lines(file: BinaryIO) -> Iterable[bytes]:
-    """Yield the lines of a file; of a compressed one, none so long that it fills the memory."""
-    if isinstance(file, io.BufferedReader):
-        yield from file
-        return
+def unmarked_lines(file: BinaryIO) -> Iterator[bytes]:
+    """Yield the lines of a file without its byte order mark.
+
+    Of a compressed file no line is so long that it fills the memory.
+    """
+    lines = iter(file) if isinstance(file, io.BufferedReader) else _bounded_lines(file)
+    yield next(lines, b"").removeprefix(codecs.BOM_UTF8)
+    yield from lines
+
+
+def _bounded_lines(file: BinaryIO) -> Iterator[bytes]:
     while line := file.readline(CELL_LIMIT):
         if len(line) == CELL_LIMIT:
             raise OSError(f"a line is longer than {CELL_LIMIT:,} bytes")

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from heedful.core.errors import InputError, RowError, UsageError
-from heedful.data.formats.base import atomically, make_folder, replacing, write_json
+from heedful.core.files import PROMPT_TEXT
+from heedful.core.outputs import atomically, make_folder, replacing, write_json
 from heedful.data.training_sets.layouts import LAYOUTS, dataset_info
-from heedful.models.folder import PROMPT_TEXT
 
 if TYPE_CHECKING:
     import os

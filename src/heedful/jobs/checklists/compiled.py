@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from pydantic_core import to_json
 
 from heedful.core.nouns import Sample
+from heedful.core.outputs import atomically, refuse_inputs, refuse_run_files
 from heedful.data.formats import native
-from heedful.data.formats.base import atomically, refuse_inputs, refuse_run_files
 from heedful.reporting.notation import percent
 from heedful.reporting.table import Table
 from heedful.verify.base import describe

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from heedful.core.nouns import Constraint, Critique, Judgment, Recording, Sample, Scoring
-    from heedful.data.formats.base import Reply
+    from heedful.core.nouns import Constraint, Critique, Judgment, Recording, Reply, Sample, Scoring
     from heedful.judges.prompts.base import JudgePrompt
     from heedful.judges.prompts.fence import unfence
     from heedful.judges.prompts.quotation import Shown

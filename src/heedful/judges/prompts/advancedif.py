@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from heedful.core.errors import RowError
-from heedful.core.nouns import Constraint, Judgment, Message, Sample, Status
+from heedful.core.nouns import Constraint, Judgment, Message, Reply, Sample, Status
 from heedful.core.text import amount
-from heedful.data.formats.base import Reply
 from heedful.judges.prompts import block_layout as layout
 from heedful.judges.prompts import template
 from heedful.judges.prompts.base import (

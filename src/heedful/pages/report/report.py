@@ -12,8 +12,8 @@ from heedful.analysis.compare import tables as differences
 from heedful.analysis.compare.job import adjust, compare
 from heedful.analysis.compare.tables import BOUNDS
 from heedful.core.errors import InputError, UsageError
+from heedful.core.outputs import atomically
 from heedful.core.text import amount
-from heedful.data.formats.base import atomically
 from heedful.engine.saved_run import SavedRun
 from heedful.jobs.evaluate_tables import notes
 from heedful.jobs.results import check_folder

@@ -16,10 +16,10 @@ from starlette.responses import RedirectResponse
 
 from heedful.analysis.calibration import DRAW, blank
 from heedful.core.errors import InputError, UsageError
+from heedful.core.outputs import atomically, replacing
 from heedful.core.text import one_line, spreadsheet_cell
 from heedful.critic.data.audit import ANSWERS, MARK, Audit
 from heedful.critic.data.audit import draw as draw_audit
-from heedful.data.formats.base import atomically, replacing
 from heedful.data.formats.files import records
 from heedful.pages.viewer.index import Filter
 from heedful.reporting.notation import interval, percent

@@ -1,0 +1,140 @@
+"""Writing what a user names: complete or not at all, and never over what it is made from."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import stat
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from heedful.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from typing import TextIO
+
+PART_NAME = 200
+"""Characters of a file's name in that of its unfinished part: names may have 255 bytes."""
+
+RUN_FILES = ("run.sqlite", "run.sqlite-wal", "run.sqlite-shm", "summary.json")
+"""Input of a run."""
+
+RUN_STORE = ("run.sqlite", "run.sqlite-wal", "run.sqlite-shm", "run.lock")
+"""Never an output."""
+
+RUN_RESULTS = ("results.jsonl", "summary.json", "samples.jsonl", "triplets.jsonl")
+"""No output where they lie beside a store."""
+
+_OPEN_FILES = re.compile(r"/proc/(self|\d+)/fd|/dev/fd")
+_LINKS = 8
+"""Links followed on the way to an open file; there are two in practice."""
+
+_DEVICES = (("dev",), ("proc",))
+"""Folders whose symbolic links are names of open files, not of places."""
+
+
+@contextmanager
+def atomically(path: Path) -> Iterator[TextIO]:
+    """Write a text file so that it appears only when it is complete; see :func:`replacing`."""
+    opened = _descriptor(path)
+    if opened is not None:
+        # Opening its name again would empty the file and begin at its start.
+        with open(os.dup(opened), "w", encoding="utf-8", newline="\n") as file:  # noqa: PTH123
+            yield file
+        return
+    with replacing(path) as part, part.open("w", encoding="utf-8", newline="\n") as file:
+        yield file
+
+
+def _descriptor(path: Path) -> int | None:
+    """Return the open file that a name such as ``/dev/stdout`` or ``/dev/fd/3`` stands for."""
+    for _ in range(_LINKS):
+        if path.name.isdecimal() and _OPEN_FILES.fullmatch(os.path.realpath(path.parent)):
+            return int(path.name)
+        if not path.is_symlink():
+            return None
+        path = path.parent / path.readlink()
+    return None
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write a value as indented JSON; the file appears only when it is complete."""
+    with atomically(path) as file:
+        file.write(json.dumps(value, ensure_ascii=False, indent=2) + "\n")
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Put what is written beside a file in its place, once it is complete.
+
+    A symbolic link is followed: its target is replaced and the link stays. A pipe, a device or
+    anything else that isn't a regular file is never replaced, but written straight into.
+    """
+    part: Path | None = None
+    try:
+        target = _replaceable(path)
+        if target is None:
+            yield path
+            return
+        # A name of its own: a fixed one could be that of somebody's file, or of another process.
+        part = target.with_name(f"{target.name[:PART_NAME]}.{os.urandom(4).hex()}.part")
+        yield part
+        with suppress(OSError):  # nothing to copy where the file is new
+            shutil.copymode(target, part)
+        part.replace(target)
+    except OSError as error:
+        what = f"cannot be written: {error.strerror or error}"
+        raise UsageError(what, where=str(path), hint="name another place") from error
+    finally:
+        if part is not None:
+            with suppress(OSError):  # it is there only if something went wrong
+                part.unlink()
+
+
+def _replaceable(path: Path) -> Path | None:
+    """Return the regular file that an output replaces; ``None`` where it is to be written into."""
+    with suppress(FileNotFoundError):
+        if not stat.S_ISREG(path.stat().st_mode):
+            return None
+    if not path.is_symlink():
+        return path
+    return None if path.parent.resolve().parts[1:2] in _DEVICES else Path(os.path.realpath(path))
+
+
+def refuse_run_files(output: Path) -> None:
+    """Refuse an output that would take the place of a file of any run."""
+    target = Path(os.path.realpath(output))
+    result = target.name in RUN_RESULTS and (target.parent / "run.sqlite").exists()
+    if result or target.name in RUN_STORE:
+        raise UsageError(
+            "the output is a file of a run", where=str(output), hint="name another file"
+        )
+
+
+def refuse_inputs(output: Path, inputs: Iterable[str | os.PathLike[str]]) -> None:
+    """Refuse an output that would take the place of what it is made from."""
+    try:
+        status = output.stat()
+    except OSError:
+        return  # not there yet, or a better message comes when it is opened
+    if not stat.S_ISREG(status.st_mode):
+        return
+    for path in map(Path, inputs):
+        files = [path / name for name in RUN_FILES] if path.is_dir() else [path]
+        for file in files:
+            if file.exists() and os.path.samestat(file.stat(), status):
+                said = f"the output is the input{'' if file == output else f' {file}'}"
+                raise UsageError(said, where=str(output), hint="name another file")
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder for what is to be written."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        what = f"no folder can be made here: {error.strerror}"
+        raise UsageError(what, where=str(path), hint="name another place") from error

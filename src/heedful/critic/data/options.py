@@ -1,0 +1,99 @@
+"""Options of filtering and of exports; their module is light, as the help of commands reads it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from heedful.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from heedful.models.base import Sampling
+
+STAGES = ("cross", "rules", "judgment", "explanation")
+"""The stages in the paper's order."""
+
+ConfidenceOver = Literal["samples", "survivors"]
+"""The denominator of a majority's confidence: all critiques that were sampled, as in IF-Critic, or
+the votes that earlier stages left."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilterSettings:
+    """How critiques are filtered; a run resumes with other ones, and only new requests are made.
+
+    Attributes:
+        skip: Stages to leave out.
+        order: All stages, in the order in which they are gone through.
+        threshold: The least confidence that decides (judgment), 0 to 1.
+        min_votes: The fewest votes that decide (judgment).
+        confidence_over: Confidence is the majority's share of all samples (as in IF-Critic), or of
+            the survivors of the stages before (judgment).
+        similarity: By which explanations are alike (explanation): difflib's ratio or quick_ratio,
+            or another that heedful.critic.data.mbr has.
+        partial: Keep a row that lost some of its constraints, with the others as its checklist.
+        per_call: Judgments of a critique that are verified in one call. Default: all.
+        sampling: how models answer.
+        prompts: A folder with prompts of yours: verification.txt and consistency.txt (cross),
+            extraction.txt and revision.txt (rules), or some of them. Replies are read as those to
+            ours.
+        blind_consistency: Ask whether a verdict follows from its explanation in a request of its
+            own for each judgment, which doesn't show the response (cross).
+        fresh_revision: The expert judges what was counted again without seeing its earlier judgment
+            (rules).
+    """
+
+    skip: Sequence[str] = ()
+    order: Sequence[str] = STAGES
+    threshold: float = 0.75  # IF-Critic's
+    min_votes: int = 2  # ours: the paper names none
+    confidence_over: ConfidenceOver = "samples"
+    similarity: str = "ratio"
+    partial: bool = False
+    per_call: int | None = None
+    sampling: Sampling | None = None
+    prompts: Path | None = None
+    blind_consistency: bool = False
+    fresh_revision: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse limits that make no sense."""
+        if not 0 <= self.threshold <= 1:
+            raise UsageError(f"the threshold is {self.threshold}", hint="give a share, 0 to 1")
+        if self.min_votes < 1:
+            raise UsageError(f"min_votes is {self.min_votes}", hint="give at least 1")
+        if self.per_call is not None and self.per_call < 1:
+            raise UsageError(f"per_call is {self.per_call}", hint="give at least 1")
+
+
+@dataclass(frozen=True, slots=True)
+class ExportSettings:
+    """How critiques are put to a critic, and which verdicts of code become critiques.
+
+    Attributes:
+        prompt: The prompt for critiques made of code's verdicts.
+        prompt_file: A file whose text replaces that of the prompt.
+        per_call: Constraints in one example made of code's verdicts. Default: all.
+        measure: Put what code counts beside each constraint, as heedful evaluate --measure does.
+        balance: Take as many met as unmet of code's verdicts of each type.
+        cross: Constraints of other rows that code checks on each response.
+        seed: Seed of the choice.
+    """
+
+    prompt: str = "plain"
+    prompt_file: Path | None = None
+    per_call: int | None = None
+    measure: bool = False
+    balance: bool = True
+    cross: int = 0
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        """Refuse numbers that make no sense."""
+        if self.per_call is not None and self.per_call < 1:
+            raise UsageError(f"--per-call is {self.per_call}", hint="give at least 1")
+        if self.cross < 0:
+            raise UsageError(f"--cross is {self.cross}", hint="give 0 or more")
