@@ -82,12 +82,12 @@ def test_a_command_without_its_arguments_names_what_is_missing_or_how_to_see_it(
 @pytest.mark.parametrize(
     ("words", "named"),
     [
-        (["evaluat"], "evaluate?"),
-        (["bench", "criticbench", "buidl"], "build?"),
+        (["evaluat"], '"evaluate"?'),
+        (["bench", "criticbench", "buidl"], '"build"?'),
         (["evaluate", EXAMPLE, "more"], "more: no such file"),
         (["evaluate", EXAMPLE, "--judge"], "--judge"),
         (["evaluate", EXAMPLE, "--votes", "x"], "--votes"),
-        (["evaluate", EXAMPLE, "--scoring", "strcit"], "strict?"),
+        (["evaluate", EXAMPLE, "--scoring", "strcit"], '"strict"?'),
         (["evaluate", EXAMPLE, "--scoring", "other"], "faithful"),
         (["evaluate", EXAMPLE, "--dry-run=3"], "--dry-run"),
         (["evaluate", EXAMPLE, "--seed", "1", "--seed", "2"], "--seed"),

@@ -147,7 +147,7 @@ def test_what_the_user_saves_is_trusted() -> None:
     ("text", "said"),
     [
         ("[evaluate]\nvotez = 3\n", "did you mean 'votes'"),
-        ('[evaluate]\nvotes = "x"\n', "heedful.toml: votes is 'x'"),
+        ('[evaluate]\nvotes = "x"\n', "[votes] from heedful.toml"),
         ('api-key = "sk-1"\n', "secret"),
         ("votes = [\n", "cannot be read"),
         ("evaluate = 3\n", "not a table"),

@@ -131,9 +131,11 @@ def test_no_text_of_a_reply_holds_a_key(
     body = json.dumps(reply("@", status=status)).replace("@", "\N{MIDDLE DOT}" * before + text)
     read = Redactor([key]).body(body.encode())
     fault = fault_of(status, {}, read)
-    kept = [fault.text, fault.model, fault.parameter or ""]
+    kept = {fault.text, fault.model, fault.parameter or ""}
     if status == 200:
-        kept += texts(read_completion(read).model_dump())
+        kept |= {*texts(read_completion(read).model_dump())}
+        without = read_completion(json.dumps(reply("", status=status)).encode())
+        kept -= {*texts(without.model_dump())}  # words of every reply, which a key may resemble
     assert not [text for text in kept if longest_left(text, said) >= PIECE]
 
 

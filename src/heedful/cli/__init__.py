@@ -28,7 +28,6 @@ INTERRUPTED = 130
 HELP = frozenset({"--help", "-h"})
 PATHS = frozenset({"--run", "--input", "-i", "--output", "-o", "--responses"})
 """Flags whose value, where it is empty, would be the current folder."""
-"""Behind a command, whose help lists the plugins; a look for them would slow the overview down."""
 
 PARSED = {"-": "./-", HELP_ALL: "--help"}
 """Words that the parser is given for others: it takes a lone hyphen, standard input, for a flag."""
@@ -69,9 +68,9 @@ def main(argv: list[str] | None = None) -> None:
         code = _carried_out(app, words, Config(save=SAVE in given))
         flush(sys.stdout)
     except CycloptsError as error:
-        from heedful.cli.parse_errors import usage_error
-
-        say(f"heedful: {usage_error(error)}")
+        error.verbose = False
+        command = " ".join(["heedful", *(error.command_chain or ())])
+        say(f"heedful: {str(error).rstrip('.')} (see {command} --help)")
         code = USAGE
     except HeedfulError as error:
         say(f"heedful: {error}")

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from heedful.cli.connection import MODEL, connected, the_model
+from heedful.cli.connection import MODEL, the_model
 from heedful.cli.flags import FlagGroup, Output, Quiet, Switch, takes
 from heedful.cli.rows import add_to_rows
 from heedful.cli.running import (
@@ -18,7 +18,6 @@ from heedful.cli.running import (
     RUN,
     WHOLE_DATA,
     Outcome,
-    part,
     print_outcome,
 )
 from heedful.core.errors import UsageError
@@ -57,13 +56,8 @@ def checklist(
             raise UsageError("--compile calls no model", hint="leave --model out")
         return _compile(input, output, options)
     name = the_model(options)
-    (model,), how = connected(options, [name])
-    prompt, overwrite = options.pop("prompt", "plain"), options.get("overwrite", False)
-    contract = checklists.make(prompt, prompt_file=options.pop("prompt_file", None))
-    config = dict(checklists.Decomposer(model, contract, how).config)
-    job = partial(checklists.checklist, model=model, prompt=contract, sampling=how)
-    told_apart = ("checklist", overwrite, config)
-    return add_to_rows(job, input, output, options, [name], told_apart=told_apart)
+    job = partial(checklists.checklist, model=name)
+    return add_to_rows(job, input, output, options, [name])
 
 
 def _compile(paths: list[Path], output: Path | None, options: dict[str, Any]) -> int:
@@ -72,8 +66,9 @@ def _compile(paths: list[Path], output: Path | None, options: dict[str, Any]) ->
     from heedful.engine.inputs import open_data
     from heedful.jobs.checklists import compiled
 
-    if part(options):
-        raise UsageError(f"--{part(options)[0]} is given without a model", hint="leave it out")
+    for flag in ("limit", "sample", "reasoning"):
+        if flag in options:
+            raise UsageError(f"--{flag} is given without a model", hint="leave it out")
     files = readable(paths)
     source = open_data(files, format=options.get("format"), task=options.get("task")) or ()
     coverage = compiled.Coverage()

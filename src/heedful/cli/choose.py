@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from heedful.cli.connection import MODEL, connected, the_model
+from heedful.cli.connection import MODEL, the_model
 from heedful.cli.flags import Output, takes
 from heedful.cli.rows import add_to_rows
 from heedful.cli.running import DATA, RUN
@@ -29,7 +29,4 @@ def choose(
     from heedful.jobs.choose import choose as have_chosen
 
     name = the_model(options)
-    (model,), how = connected(options, [name])
-    job = partial(have_chosen, model=model, sampling=how)
-    told_apart = ("choose", dict(model.config), how)
-    return add_to_rows(job, input, output, options, [name], told_apart=told_apart)
+    return add_to_rows(partial(have_chosen, model=name), input, output, options, [name])

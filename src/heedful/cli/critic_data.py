@@ -60,15 +60,13 @@ def select(
     models, how = connected(options, names)
     model = models[0] if models else None
     job = partial(critic.select, model=model, count=count, seed=seed, sampling=how)
-    told_apart = ("critic select", model and dict(model.config), how)
-    return add_to_rows(
-        job, [input], output, options, names, told_apart=told_apart, outcome=_selected
-    )
+    return add_to_rows(job, [input], output, options, names, outcome=_selected)
 
 
-def _selected(result: SelectedInstructions, output: Path | None, run: Path) -> Outcome:
+def _selected(result: SelectedInstructions, output: Path | None) -> Outcome:
     from heedful.critic.data.selection import document
 
+    run = result.directory or Path()
     return rows.rows_outcome(
         result.summary,
         lambda: document(result.summary).terminal(),
@@ -115,8 +113,7 @@ def sample(
     measured = Measurement() if measure or protocol_of(model).measure else None
     expert = critic.Expert(model, prompt_for(model, prompt), how, measured)
     job = partial(critic.sample_critiques, expert=expert, samples=samples, overwrite=overwrite)
-    told_apart = ("critic sample", samples, overwrite, dict(expert.config))
-    return add_to_rows(job, input, output, options, [name], told_apart=told_apart)
+    return add_to_rows(job, input, output, options, [name])
 
 
 STAGES = FlagGroup("Stages", (FilterSettings,), {"skip", "order", "sampling"})
@@ -172,17 +169,14 @@ def filter(  # noqa: A001 - the command's name
         extractor=models[extractor] if extractor else None,
         settings=FilterSettings(**stages, skip=_list(skip), sampling=how),
     )
-    # Settings of the stages aren't part of the name: runs that differ in them share answers.
-    told_apart = ("critic filter", [dict(model.config) for model in connections], how)
     names = [model.name for model in connections]
-    return add_to_rows(
-        job, [input], output, options, names, told_apart=told_apart, outcome=_filtered
-    )
+    return add_to_rows(job, [input], output, options, names, outcome=_filtered)
 
 
-def _filtered(result: Filtering, output: Path | None, run: Path) -> Outcome:
+def _filtered(result: Filtering, output: Path | None) -> Outcome:
     from heedful.critic.data.funnel import document
 
+    run = result.directory or Path()
     reports = (run / name for name in ("dropped.jsonl", "funnel.json", "funnel.md"))
     outcome = rows.rows_outcome(
         result.summary,

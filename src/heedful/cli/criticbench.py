@@ -76,7 +76,6 @@ def build(
         options,
         models=names,
         outcome=partial(_built, run=run, output=output),
-        output=run,
     )
 
 
@@ -120,7 +119,6 @@ def run(
         options,
         models=names,
         outcome=lambda item: _examined(item[0], output, run=run, progress=item[1]),
-        output=run,
     )
 
 

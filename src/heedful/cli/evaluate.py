@@ -9,11 +9,11 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from heedful.cli import judging
-from heedful.cli.connection import MODEL, connected
+from heedful.cli.connection import MODEL
 from heedful.cli.flags import FlagGroup, Judge, Output, takes
 from heedful.cli.judging import JUDGING, RESULTS
 from heedful.cli.rows import add_to_rows
-from heedful.cli.running import DATA, RUN, part
+from heedful.cli.running import DATA, RUN
 from heedful.core.errors import UsageError
 from heedful.jobs.options import RespondOptions
 
@@ -37,17 +37,8 @@ def evaluate(
             rules,compiled,checklist.
     """
     from heedful.cli.files import readable
-    from heedful.engine.inputs import default_run
 
-    files = readable(input)
-    excluded = ["excluded"] if options.get("exclude_generation_failures") else []
-    chosen, responses = [*part(options), *excluded], options.get("responses")
-
-    def name(scoring: str, seed: int, config: dict[str, Any]) -> Path:
-        told_apart = (options.get("format"), scoring, seed, options.get("task"), config)
-        return default_run(files, responses, *told_apart, *chosen)
-
-    return judging.carry_out(files, judge, options, name=name)
+    return judging.carry_out(readable(input), judge, options)
 
 
 @takes(RESULTS.but("responses"), JUDGING, RUN)
@@ -74,8 +65,7 @@ def rejudge(
             where=str(run),
             hint="name another directory with --run",
         )
-    samples = SavedRun.open(past)
-    return judging.carry_out(samples, judge, options, name=samples.default_run)
+    return judging.carry_out(SavedRun.open(past), judge, options)
 
 
 @takes(FlagGroup("", (RespondOptions,)), DATA, MODEL, RUN)
@@ -99,11 +89,4 @@ def respond(
     names = options.pop("model", [])
     if not names:
         raise UsageError("no model is given", hint="name one with --model")
-    samples, overwrite = options.get("samples", 1), options.get("overwrite", False)
-    models, how = connected(options, names, temperature=1.0 if samples > 1 else 0.0)
-    pool = options.get("models_per_sample")
-    chosen = () if pool is None else (pool, options.get("seed", 0))
-    configs = [dict(model.config) for model in models]
-    told_apart = ("respond", samples, overwrite, configs, how, *chosen)
-    job = partial(obtain, models=models, sampling=how)
-    return add_to_rows(job, input, output, options, names, told_apart=told_apart)
+    return add_to_rows(partial(obtain, models=names), input, output, options, names)

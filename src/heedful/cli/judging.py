@@ -5,20 +5,20 @@ from __future__ import annotations
 import os
 import shlex
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from heedful.cli import running
-from heedful.cli.flags import FlagGroup, Scoring, taken
+from heedful.cli.flags import FlagGroup, Scoring
 from heedful.cli.gates import below, gates
 from heedful.core.errors import UsageError
 from heedful.core.text import amount
 from heedful.jobs.options import EvaluationOptions
 from heedful.judges.options import JudgeOptions
-from heedful.models.options import CONCURRENCY, CallOptions
+from heedful.models.options import CallOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-    from pathlib import Path
+    from collections.abc import Iterator, Mapping, Sequence
 
     from heedful.jobs.evaluation import Evaluation
 
@@ -61,31 +61,19 @@ JUDGING = FlagGroup("Model", (JudgeOptions, CallOptions))
 RESULTS = FlagGroup("", (ResultOptions, EvaluationOptions))
 
 
-def carry_out(
-    data: Any, judge: str | None, options: dict[str, Any], *, name: Callable[..., Path]
-) -> int:
-    """Judge, or count what judging would take, and print the result.
-
-    ``name`` makes the directory of a run that isn't named, of what tells it from others.
-    """
+def carry_out(data: Any, judge: str | None, options: dict[str, Any]) -> int:
+    """Judge, or count what judging would take, and print the result."""
     from heedful.jobs.evaluate import evaluate
-    from heedful.judges import make_judge
 
     limits, least = gates(options.pop("fail_under", ())), options.pop("min_coverage", 0.0)
     _check(options, least)
     output, models = options.get("output"), options.get("model", [])
-    options.setdefault("concurrency", options.get("max_concurrency", CONCURRENCY))
-    how = {name: options[name] for name in ("scoring", "seed") if name in options}
-    who = make_judge(judge, **how, **taken(options, JudgeOptions))
-    run = options.setdefault(
-        "run", name(how.get("scoring", "strict"), how.get("seed", 0), dict(who.config))
-    )
 
     def outcome(result: Evaluation) -> running.Outcome:
         from heedful.jobs.evaluate_tables import view
         from heedful.jobs.unmet import unmet
 
-        summary = result.summary
+        summary, run = result.summary, result.directory or Path()
         return running.Outcome(
             view=lambda: view(summary, unmet(result)),
             written=(run / "results.jsonl", run / "summary.json", output),
@@ -99,8 +87,8 @@ def carry_out(
             next_step=_next_step(summary, has_model=bool(models)),
         )
 
-    job = partial(evaluate, data, judge=who)
-    return running.carry_out(job, options, models=models, outcome=outcome, output=run)
+    job = partial(evaluate, data, judge=judge)
+    return running.carry_out(job, options, models=models, outcome=outcome)
 
 
 def _check(options: Mapping[str, Any], least: float) -> None:

@@ -65,20 +65,17 @@ def run(
         prompts=Prompts.read(prompts),
         **taken(options, RealCriticPlan),
     )
-    run = options.setdefault("run", plan.default_run())
     return carry_out(
         partial(run_realcritic, plan),
         options,
         models=names,
-        outcome=partial(_graded, run=run, scoring=scoring, labels=labels),
-        output=run,
+        outcome=partial(_graded, scoring=scoring, labels=labels),
     )
 
 
 def _graded(
     results: Results,
     *,
-    run: Path,
     scoring: Scoring,
     labels: Literal["shipped", "corrected"],
 ) -> Outcome:
@@ -87,16 +84,16 @@ def _graded(
     from heedful.bench.realcritic.report import document
 
     summary = results.summary()
-    rows = summary["rows"]
+    rows, file = summary["rows"], (results.directory or Path()) / "results.jsonl"
     retry = "--retry-failed repeats the calls that failed"
     return Outcome(
         view=lambda: document(
             numbers(results, scoring, labels=labels), cost=summary.get("cost")
         ).terminal(),
-        written=(run / "results.jsonl",),
+        written=(file,),
         problems=summary["problems"],
         failed=sum(rows.values()) - rows["done"],
-        names=run / "results.jsonl",
+        names=file,
         resumed=results.progress.resumed if results.progress else 0,
         hints=(retry,) if rows["incomplete"] or rows["failed"] else (),
         complete=not summary["problems"],
@@ -158,7 +155,6 @@ def build(
     models, how = connected(options, names)
     grading = Grading(**taken(options, Grading))
     pool = Pool(sources, models, sampling=how, grading=grading, **taken(options, Pool))
-    options.setdefault("run", pool.default_run())
 
     def outcome(manifest: dict[str, Any]) -> Outcome:
         from heedful.bench.realcritic.tables import build_document
@@ -180,5 +176,4 @@ def build(
         options,
         models=names,
         outcome=outcome,
-        output=output,
     )

@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from heedful.cli.running import Outcome, carry_out, part, print_outcome
+from heedful.cli.running import Outcome, carry_out, print_outcome
+from heedful.core.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -23,32 +24,23 @@ def add_to_rows(
     output: Path | None,
     options: dict[str, Any],
     models: Sequence[str],
-    *,
-    told_apart: tuple[object, ...],
-    outcome: Callable[[Any, Path | None, Path], Outcome] | None = None,
+    outcome: Callable[[Any, Path | None], Outcome] | None = None,
 ) -> int:
-    """Run a job that adds something to the rows of a file, and print its result.
-
-    ``told_apart`` is what tells runs that aren't named from others on the same rows.
-    """
+    """Run a job that adds something to the rows of a file, and print its result."""
     from heedful.cli.files import readable
-    from heedful.engine.inputs import default_run
 
-    files = readable(inputs)
-    if "run" not in options:
-        reading = (options.get("format"), options.get("task"), *part(options))
-        options["run"] = default_run(files, None, *told_apart, *reading)
-    run, lay_out = options["run"], outcome or _outcome
+    if output is None and "dry_run" not in options:
+        raise UsageError("--output is missing", hint="name a .jsonl file for the rows")
+    lay_out = outcome or _outcome
     return carry_out(
-        partial(function, files, output=output),
+        partial(function, readable(inputs), output=output),
         options,
         models=models,
-        outcome=lambda result: lay_out(result, output, run),
-        output=output,
+        outcome=lambda result: lay_out(result, output),
     )
 
 
-def _outcome(result: Generation, output: Path | None, run: Path) -> Outcome:
+def _outcome(result: Generation, output: Path | None) -> Outcome:
     from heedful.jobs.rows_tables import view
 
     return rows_outcome(
@@ -56,7 +48,7 @@ def _outcome(result: Generation, output: Path | None, run: Path) -> Outcome:
         lambda: view(result.summary),
         resumed=result.progress.resumed,
         hopeless=result.progress.hopeless,
-        run=run,
+        run=result.directory,
         names=output,
         written=(output,),
     )

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 from heedful.cli import terminal
 from heedful.cli.flags import FlagGroup, taken
 from heedful.cli.logs import LogOptions, logged
-from heedful.core.errors import UsageError
 from heedful.core.text import amount
 from heedful.engine.options import ReadingOptions, RunOptions
 
@@ -32,9 +31,6 @@ FAILED = 3
 """The exit code where a rate is below its least, or a run is worse than another."""
 
 PROBLEMS_SHOWN = 5
-
-PART = ("limit", "sample", "reasoning")
-"""Options that say which part of the data is read, and how much of each response."""
 
 
 class TableOptions(TypedDict, total=False):
@@ -64,38 +60,20 @@ WHOLE_DATA = DATA.but("limit", "sample", "reasoning")
 RUN = FlagGroup("Run", (LogOptions, ConsoleOptions, RunOptions), {"concurrency", "on_progress"})
 
 
-def part(options: Mapping[str, Any]) -> list[str]:
-    """Name the part of the rows that is read, as in the name of a run; nothing for all."""
-    return [f"{name} {options[name]}" for name in PART if name in options]
-
-
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """The result of a command, as it is printed.
+    """The result of a command, as it is printed."""
 
-    Attributes:
-        view: makes the tables; called only where they are printed.
-        written: the files, in the order in which they are named.
-        problems: rows that failed: ``problem``, and its place: ``file``, ``line`` and ``id``.
-        failed: how many rows failed.
-        names: the file that names all of them.
-        resumed: rows that an earlier session had finished.
-        hints: how to go on, a line each.
-        next_step: what a reader of the tables may want to do next; the last line.
-        complete: whether the numbers cover all of the input.
-        failures: what the numbers fall short of, a line each.
-    """
-
-    view: Callable[[], RenderableType]
+    view: Callable[[], RenderableType]  # called only where the tables are printed
     written: Sequence[Path | str | None] = ()
-    problems: Sequence[Mapping[str, Any]] = ()
-    failed: int = 0
-    names: Path | str | None = None
-    resumed: int = 0
-    hints: Sequence[str] = field(default=())
-    next_step: str = ""
-    complete: bool = True
-    failures: Sequence[str] = ()
+    problems: Sequence[Mapping[str, Any]] = ()  # each with its file, line and id
+    failed: int = 0  # rows
+    names: Path | str | None = None  # the file that names all failed rows
+    resumed: int = 0  # rows that an earlier session had finished
+    hints: Sequence[str] = field(default=())  # how to go on, a line each
+    next_step: str = ""  # the last line
+    complete: bool = True  # whether the numbers cover all of the input
+    failures: Sequence[str] = ()  # what the numbers fall short of, a line each
 
 
 def carry_out(
@@ -104,7 +82,6 @@ def carry_out(
     *,
     models: Sequence[str],
     outcome: Callable[[T], Outcome],
-    output: Path | str | None = None,
 ) -> int:
     """Run a job with the options that were given, and print its result; or only estimate it."""
     from heedful.engine.dry_run import dry_run
@@ -113,8 +90,6 @@ def carry_out(
 
     shown = taken(options, ConsoleOptions)
     dry, quiet = shown.get("dry_run"), shown.get("quiet", False)
-    if output is None and not dry:
-        raise UsageError("--output is missing", hint="name a .jsonl file for the rows")
     display = Display()
     options["on_progress"] = ignore if quiet else display
     read_costs(options, models)
@@ -128,7 +103,7 @@ def carry_out(
         except KeyboardInterrupt as stop:
             if dry:
                 raise
-            raise KeyboardInterrupt(f"the same command resumes {options['run']}") from stop
+            raise KeyboardInterrupt("the same command resumes the run") from stop
         finally:
             display.clear()
     if dry:

@@ -18,7 +18,7 @@ from heedful.core.log import logger
 from heedful.core.text import amount
 from heedful.engine.cost import CostSummary
 from heedful.engine.dry_run import EndOfDryRun, RemainingRows, is_dry_run, opened_for_dry_run
-from heedful.engine.inputs import fingerprints
+from heedful.engine.inputs import fingerprints, unnamed
 from heedful.engine.integrity import drop_damaged, refuse_incomplete, refuse_unusable, seal, unseal
 from heedful.engine.lock import only_writer
 from heedful.engine.options import (
@@ -33,7 +33,7 @@ from heedful.engine.progress import by_default
 from heedful.engine.runner import Item, Progress, finish
 from heedful.engine.runner import run as run_all
 from heedful.engine.schema import OPEN
-from heedful.engine.sessions import recorded
+from heedful.engine.sessions import COMMAND, recorded
 from heedful.engine.store import Store
 
 if TYPE_CHECKING:
@@ -67,12 +67,14 @@ class Job(ABC, Generic[Row, Result]):
         calls_per_row: requests that the work on one row makes side by side; fewer rows are in
             work at a time where there are more.
         sendable: whether rows can be worked on in other processes.
+        stem: what the name of a command's run begins with.
     """
 
     assumptions: str = ""
     total: int | None = None
     calls_per_row: int = 1
     sendable: bool = False
+    stem: str = "run"
 
     @property
     @abstractmethod
@@ -199,13 +201,19 @@ class Job(ABC, Generic[Row, Result]):
             store.empty_log()
             return result
 
+    def _directory(self, options: RunOptions) -> Path | None:
+        """Return the run's directory; a command's is named after all that its outputs depend on."""
+        run = options.get("run")
+        if run is None and COMMAND.get() is None:
+            return None
+        self.name_input()
+        return unnamed(self.stem, dict(self.config)) if run is None else Path(run)
+
     @contextmanager
     def _opened(self, options: RunOptions) -> Iterator[Store]:
         """Open the run for writing, alone, and drop from it what is to be worked on again."""
-        directory = _directory(options)
+        directory = self._directory(options)
         self.check(directory)
-        if directory is not None:
-            self.name_input()
         with only_writer(directory), refuse_unusable(directory), _reused_run(options) as earlier:
             store = Store(directory)
             store.reuse(earlier)
@@ -293,11 +301,10 @@ class Job(ABC, Generic[Row, Result]):
         refuse_unusable_options(options, sendable=self.sendable)
         prices = options.get("prices")
         retry = bool(options.get("retry_failed"))
-        if _directory(options) is not None:
-            self.name_input()
+        directory = self._directory(options)
         with (
             _reused_run(options) as earlier,
-            opened_for_dry_run(_directory(options), self.config) as store,
+            opened_for_dry_run(directory, self.config) as store,
         ):
             store.reuse(earlier)
             remaining = RemainingRows(self.rows(), store, self._again(store, retry=retry))
@@ -355,11 +362,6 @@ class Job(ABC, Generic[Row, Result]):
 
     def _unfinished(self, store: Store) -> Iterator[int]:
         return (entry.position for entry in store.entries() if self.is_unfinished(entry))
-
-
-def _directory(options: RunOptions) -> Path | None:
-    run = options.get("run")
-    return None if run is None else Path(run)
 
 
 def _changed(store: Store, settings: Mapping[str, Any] | None) -> bool:

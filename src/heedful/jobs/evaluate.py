@@ -94,6 +94,7 @@ class EvaluationJob(Job[Sample, Evaluation]):
             self._data.config |= {"input": data.config["input"], **same}
             self._data.about |= {"input": data.about.get("input"), **same}
             self._data.about["rejudged"] = str(data.directory)
+        self.stem = self._data.stem
         self.total = self._data.total()
         self.about = {"heedful": __version__, **self._data.about, "judge": self.judge.name}
         judging = {"scoring": scoring, "seed": seed, **self.judge.config}

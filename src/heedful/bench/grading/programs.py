@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 _STREAMS = {"redirect_stdout", "redirect_stderr", "stdout", "stderr", "stdin", "capsys"}
 """Names that say that the tests read what a program prints, or write what it reads."""
 
-_IDENTITY = {"is_", "is_not", "assertIs", "assertIsNot"}
 _CATCHERS = {"raises", "assertRaises", "assertRaisesRegex", "suppress"}
 
 
@@ -138,8 +137,6 @@ def _hidden(tests: str, report: dict[str, Any], *, passed: bool) -> str | None:
     }
     if (names | attributes | imported) & _STREAMS:
         return "the tests use standard streams, which the program doesn't share"
-    if attributes & _IDENTITY or "id" in names or any(map(_is_identity, nodes)):
-        return "the tests ask whether two objects are the same"
     if passed or report["ended"]:
         return None
     handlers = [node.type for node in nodes if isinstance(node, ast.ExceptHandler)]
@@ -149,24 +146,3 @@ def _hidden(tests: str, report: dict[str, Any], *, passed: bool) -> str | None:
     if any(isinstance(kind, ast.Name) and not hasattr(builtins, kind.id) for kind in kinds):
         return "the tests catch an error that may be of the program's own kind"
     return str(report["lost"]) if report["lost"] else None
-
-
-def _is_identity(node: ast.AST) -> bool:
-    """Check for ``a is b`` of two objects neither of which is the same everywhere."""
-    if not isinstance(node, ast.Compare):
-        return False
-    sides = [node.left, *node.comparators]
-    unique = [
-        (isinstance(side, ast.Constant) and (side.value is None or isinstance(side.value, bool)))
-        or (isinstance(side, ast.Name) and hasattr(builtins, side.id))
-        or (
-            isinstance(side, ast.Call)
-            and isinstance(side.func, ast.Name)
-            and side.func.id == "type"
-        )
-        for side in sides
-    ]
-    return any(
-        isinstance(operator, ast.Is | ast.IsNot) and not any(unique[at : at + 2])
-        for at, operator in enumerate(node.ops)
-    )

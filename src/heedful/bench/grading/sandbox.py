@@ -20,17 +20,10 @@ import tempfile
 import uuid
 from abc import ABC, abstractmethod
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from heedful.bench.grading.supervise import (
-    Launch,
-    ProgramOutcome,
-    ResourceLimits,
-    converse,
-    supervise,
-)
+from heedful.bench.grading.supervise import Launch, ProgramOutcome, ResourceLimits, supervise
 from heedful.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -73,12 +66,9 @@ exec(compile(job["program"], "<program>", "exec"), {"__name__": "__main__"})
 
 
 class Sandbox(ABC):
-    """Sandbox that runs Python programs in isolation."""
+    """Sandbox that runs Python programs in isolation; its name in results says what is missing."""
 
-    @property
-    @abstractmethod
-    def name(self) -> str:
-        """Name in results; it says what protection is missing."""
+    name: str
 
     @abstractmethod
     def launch(self, program: str, limits: ResourceLimits) -> AbstractContextManager[Launch]:
@@ -87,17 +77,12 @@ class Sandbox(ABC):
     def run(self, program: str, limits: ResourceLimits) -> ProgramOutcome:
         """Run a program; blocks until it has ended, at the latest at its time limit."""
         with self.launch(program, limits) as launch:
-            return supervise(launch, limits)
+            return supervise([launch], limits)[0]
 
-    def run_pair(
-        self, first: str, second: str, limits: ResourceLimits
-    ) -> tuple[ProgramOutcome, ProgramOutcome]:
-        """Run two programs apart from each other, each of which reads what the other writes.
-
-        Both end when the first does.
-        """
+    def run_pair(self, first: str, second: str, limits: ResourceLimits) -> list[ProgramOutcome]:
+        """Run two programs apart from each other, each of which reads what the other writes."""
         with self.launch(first, limits) as launch, self.launch(second, limits) as peer:
-            return converse(launch, peer, limits)
+            return supervise([launch, peer], limits)
 
 
 def open_sandbox(kind: SandboxKind = "auto") -> Sandbox:
@@ -157,7 +142,6 @@ def _python() -> Path:
     return Path(base).resolve()
 
 
-@dataclass(frozen=True)
 class Bubblewrap(Sandbox):
     """A new world of namespaces: own users, processes, network (with nothing in it) and files.
 
@@ -165,14 +149,12 @@ class Bubblewrap(Sandbox):
     of limited size in memory; no home, no project, no environment, no other process.
     """
 
-    user: int | None = None
-
-    @property
-    def name(self) -> str:
-        """Name in results."""
+    def __init__(self, user: int | None = None) -> None:
+        """Take the number of the user that programs run as."""
+        self.user = user
+        self.name = "bubblewrap"
         if filter_program() is None:
-            return f"bubblewrap without a filter of system calls ({platform.machine()})"
-        return "bubblewrap"
+            self.name += f" without a filter of system calls ({platform.machine()})"
 
     @contextmanager
     def launch(self, program: str, limits: ResourceLimits) -> Iterator[Launch]:
@@ -255,16 +237,10 @@ def _files(prefix: Path) -> list[str]:
     return arguments
 
 
-@dataclass(frozen=True)
 class Docker(Sandbox):
     """A container without network, read-only, as nobody; Docker's own limits hold."""
 
-    image: str = IMAGE
-
-    @property
-    def name(self) -> str:
-        """Name in results."""
-        return "docker"
+    name = "docker"
 
     @contextmanager
     def launch(self, program: str, limits: ResourceLimits) -> Iterator[Launch]:
@@ -281,7 +257,7 @@ class Docker(Sandbox):
         command += ["--memory", memory, "--memory-swap", memory, "--cpus", "1"]
         command += ["--pids-limit", str(limits.processes), "--log-driver", "none"]
         command += ["--tmpfs", folder, "--workdir", _FOLDER]
-        command += [self.image, "python", "-I", "-c", _START]
+        command += [IMAGE, "python", "-I", "-c", _START]
 
         def kill() -> None:
             # The client's end is not the container's.
@@ -292,14 +268,10 @@ class Docker(Sandbox):
         yield Launch(command, _job(program, limits, address_space=False), kill=kill)
 
 
-@dataclass(frozen=True)
 class Unsafe(Sandbox):
     """No sandbox: a process of ours with limits. It can read, write and send what we can."""
 
-    @property
-    def name(self) -> str:
-        """Name in results."""
-        return "unsafe"
+    name = "unsafe"
 
     @contextmanager
     def launch(self, program: str, limits: ResourceLimits) -> Iterator[Launch]:

@@ -70,22 +70,6 @@ class Launch:
     folder: str | None = None
 
 
-def supervise(launch: Launch, limits: ResourceLimits) -> ProgramOutcome:
-    """Run a program and kill it, with all it started, at the first limit that is hit."""
-    return _supervised([launch], limits)[0]
-
-
-def converse(
-    first: Launch, second: Launch, limits: ResourceLimits
-) -> tuple[ProgramOutcome, ProgramOutcome]:
-    """Run two programs, each of which reads what the other writes on standard output.
-
-    Both are killed at the first limit that one hits, and when the first ends.
-    """
-    outcomes = _supervised([first, second], limits)
-    return outcomes[0], outcomes[1]
-
-
 class _Process:
     """A process that is watched."""
 
@@ -151,7 +135,12 @@ def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:
     return pipe
 
 
-def _supervised(launches: Sequence[Launch], limits: ResourceLimits) -> list[ProgramOutcome]:
+def supervise(launches: Sequence[Launch], limits: ResourceLimits) -> list[ProgramOutcome]:
+    """Run a program, or two that each read what the other writes on standard output.
+
+    They are killed, with all they started, at the first limit that one hits, and when the first
+    ends.
+    """
     started = time.monotonic()
     processes: list[_Process] = []
     try:

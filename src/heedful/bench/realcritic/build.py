@@ -18,8 +18,6 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict
 
-from heedful.bench.grading.graders import Grader, Ungraded
-from heedful.bench.grading.math_pool import MathPool
 from heedful.bench.grading.problems import named_sources, posed, read_problems
 from heedful.bench.realcritic.critic import GradedAnswer, Solver
 from heedful.bench.realcritic.prompts import Prompts
@@ -31,7 +29,7 @@ from heedful.core.problems import Problem  # noqa: TC001 - pydantic reads annota
 from heedful.core.version import __version__
 from heedful.data.formats.hub import is_named
 from heedful.engine.cost import CostSummary
-from heedful.engine.inputs import fingerprint, unnamed
+from heedful.engine.inputs import fingerprint
 from heedful.engine.job import Job
 from heedful.engine.purpose import RESPONSE_TOKENS
 from heedful.engine.runner import Item
@@ -227,10 +225,6 @@ class Pool:
             "prompts": Prompts.ours().version(),
         }
 
-    def default_run(self) -> Path:
-        """Name a run that the user has not named."""
-        return unnamed("realcritic-build", self.config())
-
 
 class _PoolRequest(BaseModel):
     """One model on one question, as a run's store keeps it."""
@@ -255,6 +249,7 @@ class PoolJob(Job[_PoolRequest, dict[str, Any]]):
     What comes of it is the manifest.
     """
 
+    stem = "realcritic-build"
     assumptions = f"{RESPONSE_TOKENS} a solution; reasoning comes on top"
 
     def __init__(self, pool: Pool, output: Path) -> None:
@@ -305,13 +300,8 @@ class PoolJob(Job[_PoolRequest, dict[str, Any]]):
     @asynccontextmanager
     async def resources(self, *, dry: bool) -> AsyncIterator[None]:
         """Hold the graders; a dry run needs none."""
-        pool, grading = self._pool, self._pool.grading
-        if dry:
-            self._solvers = {m.name: Solver(m, pool.sampling, Ungraded()) for m in pool.models}
-            yield
-            return
-        async with MathPool(grading.workers, timeout_s=grading.timeout_s) as compare:
-            grader = Grader(compare, accept_choice_text=grading.accept_choice_text)
+        pool = self._pool
+        async with pool.grading.grader(dry=dry) as grader:
             self._solvers = {m.name: Solver(m, pool.sampling, grader) for m in pool.models}
             yield
 

@@ -31,7 +31,7 @@ from heedful.core.outputs import atomically, write_json
 from heedful.core.version import __version__
 from heedful.engine import runner
 from heedful.engine.cost import CostSummary
-from heedful.engine.inputs import fingerprint, unnamed
+from heedful.engine.inputs import fingerprint
 from heedful.engine.job import Job
 from heedful.engine.purpose import EXPLAINED_TOKENS, RESPONSE_TOKENS
 from heedful.engine.saved_run import SUMMARY, SavedRun
@@ -127,6 +127,7 @@ class Results:
 class RealCriticJob(Job[_CriticRequest, Results]):
     """Have critics criticise and correct solutions, and grade what they come to."""
 
+    stem = "realcritic"
     assumptions = (
         f"{RESPONSE_TOKENS} a solution, {CRITIQUE_TOKENS} a critique with its correction, "
         f"{EXPLAINED_TOKENS} a post-check; reasoning comes on top"
@@ -178,21 +179,10 @@ class RealCriticJob(Job[_CriticRequest, Results]):
     @asynccontextmanager
     async def resources(self, *, dry: bool) -> AsyncIterator[None]:
         """Hold the graders; a dry run needs none."""
-        grading = self._plan.grading
-        if dry:
-            self._critics = self._connected(Ungraded(), estimating=True)
-            yield
-            return
-        async with MathPool(grading.workers, timeout_s=grading.timeout_s) as pool:
-            grader = Grader(pool, accept_choice_text=grading.accept_choice_text)
-            self._critics = self._connected(grader, estimating=False)
-            yield
-
-    def _connected(self, grader: Grades, *, estimating: bool) -> dict[str, Critic]:
         plan = self._plan
-        return {
-            model.name: plan.critic(model, grader, estimating=estimating) for model in plan.critics
-        }
+        async with plan.grading.grader(dry=dry) as grader:
+            self._critics = {m.name: plan.critic(m, grader, estimating=dry) for m in plan.critics}
+            yield
 
     def result(
         self, store: Store, progress: Progress, prices: Mapping[str, Price] | None
@@ -305,6 +295,15 @@ class Grading:
         """All that a grade depends on."""
         return {"timeout_s": self.timeout_s, "accept_choice_text": self.accept_choice_text}
 
+    @asynccontextmanager
+    async def grader(self, *, dry: bool) -> AsyncIterator[Grades]:
+        """Hold a grader; a dry run needs none."""
+        if dry:
+            yield Ungraded()
+            return
+        async with MathPool(self.workers, timeout_s=self.timeout_s) as pool:
+            yield Grader(pool, accept_choice_text=self.accept_choice_text)
+
 
 @dataclass(frozen=True)
 class RealCriticPlan:
@@ -373,10 +372,6 @@ class RealCriticPlan:
             "checker": None if self.checker is None else self.checker.name,
             "sampling": self.sampling.model_dump(mode="json", exclude_defaults=True),
         }
-
-    def default_run(self) -> Path:
-        """Name a run that the user has not named; a larger extent finds the same run."""
-        return unnamed("realcritic", self.config())
 
     def critic(self, model: Model, grader: Grades, *, estimating: bool = False) -> Critic:
         """Put a critic together."""

@@ -11,7 +11,6 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
-from heedful.core.errors import UsageError
 from heedful.core.nouns import Sample
 from heedful.core.outputs import atomically, write_json
 from heedful.critic.data import rules, stages, verification
@@ -19,17 +18,15 @@ from heedful.critic.data.experts import SAMPLED
 from heedful.critic.data.funnel import Funnel
 from heedful.critic.data.items import READ, WRITE, Drop, FilterItem
 from heedful.critic.data.options import FilterSettings
-from heedful.critic.data.replies import own_prompts
 from heedful.data.formats import native
 from heedful.engine.options import split_options
 from heedful.jobs.generate import Recipe, RowsJob, Task, check_rows_output, read_and_written
-from heedful.jobs.rows import Addition
+from heedful.jobs.rows import Addition, record
 from heedful.judges import prompts
-from heedful.models.base import Sampling
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+    from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 
     from heedful.critic.data.stages import Stage
     from heedful.engine.inputs import Data
@@ -97,12 +94,7 @@ def _kept(row: Generated) -> bool:
 
 
 def _line(row: Generated) -> str:
-    fields: dict[str, Any] = {"id": row.id, "line": row.line}
-    if row.sample is not None:
-        fields = native.write(row.sample)
-    if row.problem is not None:
-        fields |= {"problem": row.problem, OUTCOME: None}
-    return json.dumps(fields, ensure_ascii=False) + "\n"
+    return json.dumps(record(row, OUTCOME), ensure_ascii=False) + "\n"
 
 
 def filter_critiques(
@@ -148,11 +140,13 @@ def filter_critiques(
     if output is not None:
         check_rows_output(Path(output), read_and_written(data, running))
     chosen = stages.in_order(settings.order, settings.skip)
-    makers = _makers(verifiers, expert, extractor, settings)
-    makers["judgment"] = lambda: stages.MajorityStage(
-        settings.threshold, settings.min_votes, settings.confidence_over
-    )
-    makers["explanation"] = lambda: stages.ExplanationStage(settings.similarity)
+    first = next(iter(verifiers), None)
+    makers: dict[str, Callable[[], Stage]] = {  # only stages that run need their models
+        "cross": lambda: verification.CrossModelStage(verifiers, settings),
+        "rules": lambda: rules.RulesStage(extractor or first, expert, settings),
+        "judgment": lambda: stages.MajorityStage(settings),
+        "explanation": lambda: stages.ExplanationStage(settings),
+    }
     pipeline = [makers[name]() for name in chosen]
     job = RowsJob(data, _recipe(pipeline, partial=settings.partial), **reading)
     result = Filtering(job.run(**running), chosen, partial=settings.partial)
@@ -161,43 +155,6 @@ def filter_critiques(
     if output is not None:
         result.write(Path(output))
     return result
-
-
-def _makers(
-    verifiers: Sequence[Model],
-    expert: Model | None,
-    extractor: Model | None,
-    settings: FilterSettings,
-) -> dict[str, Callable[[], Stage]]:
-    """Return functions that make the stages with models; only stages that run need theirs."""
-    own = own_prompts(settings.prompts)
-    return {
-        "cross": lambda: verification.CrossModelStage(
-            tuple(verifiers),
-            settings.sampling or Sampling(),
-            settings.per_call,
-            own,
-            settings.blind_consistency,
-        ),
-        "rules": lambda: _rules(extractor, verifiers, expert, settings, own),
-    }
-
-
-def _rules(
-    extractor: Model | None,
-    verifiers: Sequence[Model],
-    expert: Model | None,
-    settings: FilterSettings,
-    own: Mapping[str, str],
-) -> rules.RulesStage:
-    if extractor is None and verifiers:
-        extractor = verifiers[0]
-    if extractor is None or expert is None:
-        who = "revise judgments" if expert is None else "copy out what is counted"
-        raise UsageError(f"there is no model to {who}", hint="name one, or skip rules")
-    return rules.RulesStage(
-        extractor, expert, settings.sampling or Sampling(), own, settings.fresh_revision
-    )
 
 
 def _recipe(pipeline: Sequence[Stage], *, partial: bool) -> Recipe:
@@ -226,11 +183,11 @@ def _recipe(pipeline: Sequence[Stage], *, partial: bool) -> Recipe:
                 if isinstance(stage, stages.ExplanationStage):
                     await stage.pool.close()
 
-    settings = {"partial": partial, "stages": {stage.name: stage.settings for stage in pipeline}}
-    about = {"models": sorted({name for stage in pipeline for name in stage.models}), **settings}
+    settings = {"partial": partial, "stages": {stage.name: stage.config for stage in pipeline}}
+    names = {model.name for stage in pipeline for model in stage.models}
     return Recipe(
         adds=OUTCOME,
-        about=about,
+        about={"models": sorted(names), **settings},
         config={"command": "critic filter"},
         assumptions=ASSUMED,
         tasks=tasks,

@@ -23,6 +23,13 @@ SIMILARITIES = ("ratio", "quick_ratio", "edit")
 and deletions divided by the sum of the lengths."""
 
 
+def refuse_unknown(similarity: str) -> None:
+    """Refuse a similarity that there is none of."""
+    if similarity not in SIMILARITIES:
+        hint = f"use one of {', '.join(SIMILARITIES)}"
+        raise UsageError(f"no such similarity: {similarity!r}", hint=hint)
+
+
 def pick(texts: Sequence[str], similarity: str = "ratio") -> int:
     """Choose the text with the highest mean similarity to all texts, itself included.
 
@@ -30,9 +37,7 @@ def pick(texts: Sequence[str], similarity: str = "ratio") -> int:
     paper (arXiv 2511.01014) calls it minimum Bayes risk. ``ratio`` is not symmetric, so the order
     counts.
     """
-    if similarity not in SIMILARITIES:
-        hint = f"use one of {', '.join(SIMILARITIES)}"
-        raise UsageError(f"no such similarity: {similarity!r}", hint=hint)
+    refuse_unknown(similarity)
     if not texts:
         raise UsageError("there is no text to choose", hint="give at least one")
     scores = [0.0] * len(texts)

@@ -16,15 +16,9 @@ if TYPE_CHECKING:
 STAGES = ("cross", "rules", "judgment", "explanation")
 """The stages in the paper's order."""
 
-THRESHOLD = 0.75
-"""The least confidence that IF-Critic's majority must have."""
-
 ConfidenceOver = Literal["samples", "survivors"]
 """The denominator of a majority's confidence: all critiques that were sampled, as in IF-Critic, or
 the votes that earlier stages left."""
-
-MIN_VOTES = 2
-"""The fewest votes that are a vote. The paper names no number: this one is ours."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,8 +48,8 @@ class FilterSettings:
 
     skip: Sequence[str] = ()
     order: Sequence[str] = STAGES
-    threshold: float = THRESHOLD
-    min_votes: int = MIN_VOTES
+    threshold: float = 0.75  # IF-Critic's
+    min_votes: int = 2  # ours: the paper names none
     confidence_over: ConfidenceOver = "samples"
     similarity: str = "ratio"
     partial: bool = False
@@ -64,6 +58,15 @@ class FilterSettings:
     prompts: Path | None = None
     blind_consistency: bool = False
     fresh_revision: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse limits that make no sense."""
+        if not 0 <= self.threshold <= 1:
+            raise UsageError(f"the threshold is {self.threshold}", hint="give a share, 0 to 1")
+        if self.min_votes < 1:
+            raise UsageError(f"min_votes is {self.min_votes}", hint="give at least 1")
+        if self.per_call is not None and self.per_call < 1:
+            raise UsageError(f"per_call is {self.per_call}", hint="give at least 1")
 
 
 @dataclass(frozen=True, slots=True)

@@ -195,7 +195,7 @@ class Pairs:
     ) -> None:
         """Prepare to make pairs."""
         _refuse("method", method, METHODS)
-        _refuse("similarity", similarity, mbr.SIMILARITIES)
+        mbr.refuse_unknown(similarity)
         _refuse("reading", reading, READINGS)
         if candidates < 1:
             raise UsageError(f"candidates is {candidates}", hint="give at least 1")

@@ -11,20 +11,21 @@ that code knows to count.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from heedful import verify
-from heedful.core.errors import VerifierError
+from heedful.core.errors import UsageError, VerifierError
 from heedful.core.nouns import Constraint, Judgment, Status
 from heedful.critic.data import replies
 from heedful.critic.data.items import Drop
+from heedful.critic.data.stages import Stage
 from heedful.critic.data.verification import described
 from heedful.engine.purpose import EXPLAINED_TOKENS, Purpose
 from heedful.engine.runner import together
 from heedful.jobs.checklists.spans import Instruction
 from heedful.judges.prompts import block_layout as layout
 from heedful.judges.prompts import plain
+from heedful.models.base import Sampling
 from heedful.verify.compiler.compile import compile_constraint
 from heedful.verify.ifeval.multiif import count_sentences
 
@@ -33,9 +34,10 @@ if TYPE_CHECKING:
 
     from heedful.core.nouns import Constraint, Message
     from heedful.critic.data.items import CandidateJudgment, FilterItem
+    from heedful.critic.data.options import FilterSettings
     from heedful.judges.prompts.block_layout import Language
     from heedful.judges.prompts.quotation import Shown
-    from heedful.models.base import Model, Sampling
+    from heedful.models.base import Model
     from heedful.verify import Finding
 
 _NUMBER = re.compile(
@@ -186,40 +188,33 @@ _REVEALING = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class RulesStage:
+class RulesStage(Stage):
     """Counts, and has the expert correct its judgments by the counts."""
-
-    extractor: Model  # copies out the parts of the response
-    expert: Model  # revises the judgments
-    sampling: Sampling  # how both answer
-    # texts of the user's, in the place of ours, by name
-    prompts: Mapping[str, str] = field(default_factory=dict)
-    fresh: bool = False  # the expert judges again without seeing its earlier judgment
 
     name = "rules"
 
-    @property
-    def models(self) -> list[str]:
-        """The names of both."""
-        return [self.extractor.name, self.expert.name]
-
-    @property
-    def settings(self) -> Mapping[str, Any]:
-        """The models, the prompts with their versions, and the sampling."""
-        return {
-            "extractor": dict(self.extractor.config),
-            "expert": dict(self.expert.config),
+    def __init__(
+        self, extractor: Model | None, expert: Model | None, settings: FilterSettings
+    ) -> None:
+        """Name both models: what is counted is copied out by one and revised by the other."""
+        if extractor is None or expert is None:
+            who = "revise judgments" if expert is None else "copy out what is counted"
+            raise UsageError(f"there is no model to {who}", hint="name one, or skip rules")
+        self._extractor, self._expert = extractor, expert
+        self.models = (extractor, expert)
+        self._sampling = settings.sampling or Sampling()
+        self._own = replies.own_prompts(settings.prompts)
+        self._fresh = settings.fresh_revision
+        self._revision = "fresh_revision" if self._fresh else "revision"
+        self.config = {
+            "extractor": dict(extractor.config),
+            "expert": dict(expert.config),
             "prompts": [
-                replies.prompt_version(_PARSER, "extraction", self.prompts.get("extraction")),
-                replies.prompt_version(_PARSER, self._revision, self.prompts.get("revision")),
+                replies.prompt_version(_PARSER, "extraction", self._own.get("extraction")),
+                replies.prompt_version(_PARSER, self._revision, self._own.get("revision")),
             ],
-            "sampling": self.sampling.model_dump(mode="json", exclude_defaults=True),
+            "sampling": self._sampling.model_dump(mode="json", exclude_defaults=True),
         }
-
-    @property
-    def _revision(self) -> str:
-        return "fresh_revision" if self.fresh else "revision"
 
     async def apply(self, item: FilterItem) -> None:
         """Revise what can be counted; drop what cannot be revised, and what code contradicts."""
@@ -261,7 +256,7 @@ class RulesStage:
                 for number, position in enumerate(positions, start=1)
             ]
             return replies.prompt(
-                "extraction", item.sample, items, language, self.prompts.get("extraction")
+                "extraction", item.sample, items, language, self._own.get("extraction")
             )
 
         def parse(text: str, positions: Sequence[int], _shown: Shown) -> dict[int, list[str]]:
@@ -271,12 +266,12 @@ class RulesStage:
             return {at: parts for at, parts in quoted.items() if parts is not None}
 
         return await item.calls.ask(
-            self.extractor,
-            self.sampling,
+            self._extractor,
+            self._sampling,
             requested,
             render,
             parse,
-            Purpose(f"extraction by {self.extractor.name}", tokens=TOKENS),
+            Purpose(f"extraction by {self._extractor.name}", tokens=TOKENS),
         )
 
     async def _revise(self, item: FilterItem, group: Mapping[int, CandidateJudgment]) -> None:
@@ -286,12 +281,12 @@ class RulesStage:
         def render(positions: Sequence[int]) -> list[Message]:
             items = [
                 _with_fact(
-                    number, item, position, None if self.fresh else group[position], language
+                    number, item, position, None if self._fresh else group[position], language
                 )
                 for number, position in enumerate(positions, start=1)
             ]
             return replies.prompt(
-                self._revision, item.sample, items, language, self.prompts.get("revision")
+                self._revision, item.sample, items, language, self._own.get("revision")
             )
 
         def parse(text: str, positions: Sequence[int], shown: Shown) -> dict[int, Judgment]:
@@ -300,12 +295,12 @@ class RulesStage:
             return {at: judgment for at, judgment in read if _sound(judgment)}
 
         revised = await item.calls.ask(
-            self.expert,
-            self.sampling,
+            self._expert,
+            self._sampling,
             list(group),
             render,
             parse,
-            Purpose(f"revision by {self.expert.name}", tokens=EXPLAINED_TOKENS),
+            Purpose(f"revision by {self._expert.name}", tokens=EXPLAINED_TOKENS),
             self._sample(group),
         )
         for position, candidate in group.items():
@@ -313,7 +308,7 @@ class RulesStage:
 
     def _sample(self, group: Mapping[int, CandidateJudgment]) -> int:
         """Number the request: without their judgments, critiques have the same prompt."""
-        if not self.fresh or self.sampling.temperature == 0:
+        if not self._fresh or self._sampling.temperature == 0:
             return 0
         return next(iter(group.values())).sample_index - 1
 
@@ -327,7 +322,7 @@ class RulesStage:
         """Put a revised judgment in the place of the old one."""
         if revised is None:
             said = "the reply has no verdict, contradicts it, or mentions the given counts"
-            candidate.drop = Drop(self.name, "not revised", by=self.expert.name, said=said)
+            candidate.drop = Drop(self.name, "not revised", by=self._expert.name, said=said)
             return
         candidate.was, candidate.judgment = candidate.status, revised
         constraint = item.sample.checklist[position]

@@ -7,47 +7,34 @@ left out.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import Counter
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol, get_args
+from typing import TYPE_CHECKING, Any
 
 from heedful.core.errors import UsageError
-from heedful.critic.data import mbr
 from heedful.critic.data.items import Drop
-from heedful.critic.data.mbr import ChoosingPool
-from heedful.critic.data.options import MIN_VOTES, STAGES, THRESHOLD, ConfidenceOver
+from heedful.critic.data.mbr import ChoosingPool, refuse_unknown
+from heedful.critic.data.options import STAGES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from heedful.core.nouns import Status
-    from heedful.critic.data.items import CandidateJudgment, FilterItem
+    from heedful.critic.data.items import FilterItem
+    from heedful.critic.data.options import FilterSettings
+    from heedful.models.base import Model
 
 
-class Stage(Protocol):
+class Stage(ABC):
     """One filter."""
 
-    @property
-    def name(self) -> str:
-        """How reports name it: one of :data:`STAGES`."""
-        ...
+    name: str  # one of :data:`STAGES`
+    models: Sequence[Model] = ()
+    config: Mapping[str, Any]  # all that its work depends on, as JSON
 
-    @property
-    def settings(self) -> Mapping[str, Any]:
-        """All that its work depends on, as JSON."""
-        ...
-
-    @property
-    def models(self) -> Sequence[str]:
-        """The names of its models."""
-        ...
-
+    @abstractmethod
     async def apply(self, item: FilterItem) -> None:
-        """Drop or revise judgments of a row.
-
-        Calls that failed are among the failures of the row's calls.
-        """
-        ...
+        """Drop or revise judgments of a row; failed calls are among its calls' failures."""
 
 
 def in_order(order: Sequence[str], skip: Sequence[str]) -> list[str]:
@@ -68,40 +55,22 @@ def in_order(order: Sequence[str], skip: Sequence[str]) -> list[str]:
     return [name for name in order if name not in skip]
 
 
-@dataclass(frozen=True, slots=True)
-class MajorityStage:
+class MajorityStage(Stage):
     """Final judgment: the majority of the verdicts on a constraint, if it is large enough.
 
     A critique whose judgment an earlier stage dropped isn't evidence for the verdict of those that
     are left, so by default confidence is the majority's share of all critiques that were requested.
     """
 
-    threshold: float = THRESHOLD  # the least confidence, 0 to 1
-    min_votes: int = MIN_VOTES  # the fewest votes
-    confidence_over: ConfidenceOver = "samples"  # what confidence is a share of
-
     name = "judgment"
-    models = ()
 
-    def __post_init__(self) -> None:
-        """Refuse limits that make no sense."""
-        if not 0 <= self.threshold <= 1:
-            raise UsageError(f"the threshold is {self.threshold}", hint="give a share, 0 to 1")
-        if self.min_votes < 1:
-            raise UsageError(f"min_votes is {self.min_votes}", hint="give at least 1")
-        if self.confidence_over not in get_args(ConfidenceOver):
-            raise UsageError(
-                f"confidence cannot be computed over {self.confidence_over!r}",
-                hint=f"use {' or '.join(get_args(ConfidenceOver))}",
-            )
-
-    @property
-    def settings(self) -> Mapping[str, Any]:
-        """The limits."""
-        return {
-            "threshold": self.threshold,
-            "min_votes": self.min_votes,
-            "confidence_over": self.confidence_over,
+    def __init__(self, settings: FilterSettings) -> None:
+        """Take the limits."""
+        self._settings = settings
+        self.config = {
+            "threshold": settings.threshold,
+            "min_votes": settings.min_votes,
+            "confidence_over": settings.confidence_over,
         }
 
     async def apply(self, item: FilterItem) -> None:
@@ -113,7 +82,7 @@ class MajorityStage:
             votes = Counter(candidate.status for candidate in candidates)
             winner, most = votes.most_common(1)[0]
             total = votes.total()
-            if self.confidence_over == "samples":
+            if self._settings.confidence_over == "samples":
                 total = max(item.requested, item.given)
             item.confidence[position] = most / total
             refused = self._refusal(votes, total)
@@ -127,41 +96,29 @@ class MajorityStage:
         """Return why the votes decide nothing, if they don't."""
         most = max(votes.values())
         said = f"{most} of {total}" + ("" if total == votes.total() else f", {votes.total()} left")
-        if votes.total() < self.min_votes:
+        if votes.total() < self._settings.min_votes:
             return Drop(self.name, "too few votes", said=said)
         if 2 * most == votes.total():
             return Drop(self.name, "no majority", said=said)
-        if most / total < self.threshold:
+        if most / total < self._settings.threshold:
             return Drop(self.name, "low confidence", said=said)
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class ExplanationStage:
+class ExplanationStage(Stage):
     """Final explanation: of those that are left for the verdict the one most like the others.
 
     Without a final judgment before it, the verdict is that of the first critique that is left.
     """
 
-    similarity: str = "ratio"  # one of :data:`heedful.critic.data.mbr.SIMILARITIES`
-    # where explanations are chosen; to be closed by whoever runs the stage
-    pool: ChoosingPool = field(default_factory=ChoosingPool, repr=False, compare=False)
-
     name = "explanation"
-    models = ()
 
-    def __post_init__(self) -> None:
-        """Refuse a similarity that is not known."""
-        if self.similarity not in mbr.SIMILARITIES:
-            raise UsageError(
-                f"no such similarity: {self.similarity!r}",
-                hint=f"use one of {', '.join(mbr.SIMILARITIES)}",
-            )
-
-    @property
-    def settings(self) -> Mapping[str, Any]:
-        """The similarity."""
-        return {"similarity": self.similarity}
+    def __init__(self, settings: FilterSettings) -> None:
+        """Start nothing yet; whoever runs the stage closes the pool."""
+        refuse_unknown(settings.similarity)
+        self._similarity = settings.similarity
+        self.config = {"similarity": settings.similarity}
+        self.pool = ChoosingPool()
 
     async def apply(self, item: FilterItem) -> None:
         """Drop all judgments on a constraint but the chosen one."""
@@ -172,11 +129,8 @@ class ExplanationStage:
             agreeing = [
                 candidate for candidate in candidates if candidate.status is candidates[0].status
             ]
-            chosen = await self._chosen(agreeing)
+            texts = [candidate.judgment.explanation for candidate in agreeing]
+            chosen = agreeing[await self.pool.pick(texts, self._similarity)]
             for candidate in candidates:
                 if candidate is not chosen:
                     candidate.drop = Drop(self.name, "another was chosen")
-
-    async def _chosen(self, candidates: Sequence[CandidateJudgment]) -> CandidateJudgment:
-        texts = [candidate.judgment.explanation for candidate in candidates]
-        return candidates[await self.pool.pick(texts, self.similarity)]

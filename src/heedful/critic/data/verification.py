@@ -9,25 +9,27 @@ of one judgment at a time, without the response.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from heedful.core.errors import UsageError
 from heedful.core.nouns import Status
 from heedful.critic.data import replies
 from heedful.critic.data.items import Drop
+from heedful.critic.data.stages import Stage
 from heedful.engine.purpose import Purpose
 from heedful.engine.runner import together
 from heedful.judges.prompts.quotation import NOTHING, Shown
+from heedful.models.base import Sampling
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from heedful.core.nouns import Message
     from heedful.critic.data.items import CandidateJudgment, FilterItem
+    from heedful.critic.data.options import FilterSettings
     from heedful.judges.prompts.block_layout import Language
-    from heedful.models.base import Model, Sampling
+    from heedful.models.base import Model
 
 TOKENS = 80
 """Estimated tokens for verifying a judgment: a sentence or two, and the answers."""
@@ -82,49 +84,29 @@ class Opinion(NamedTuple):
     said: str  # why
 
 
-@dataclass(frozen=True, slots=True)
-class CrossModelStage:
+class CrossModelStage(Stage):
     """Has models verify the judgments."""
-
-    verifiers: Sequence[Model]  # at least one
-    sampling: Sampling  # how they answer
-    per_call: int | None = None  # judgments of a critique in one call; ``None`` for all
-    # texts of the user's, in the place of ours, by name
-    prompts: Mapping[str, str] = field(default_factory=dict)
-    # ask whether the verdict follows in a request of its own for each judgment, which shows neither
-    # the conversation nor the response
-    blind_consistency: bool = False
 
     name = "cross"
 
-    def __post_init__(self) -> None:
-        """Check the settings."""
-        if not self.verifiers:
+    def __init__(self, verifiers: Sequence[Model], settings: FilterSettings) -> None:
+        """Choose what is asked: both questions at once, or each by itself."""
+        if not verifiers:
             raise UsageError("there is no verifier", hint="name a verifier, or skip cross")
-        if self.per_call is not None and self.per_call < 1:
-            raise UsageError(f"per_call is {self.per_call}", hint="give at least 1")
-
-    @property
-    def models(self) -> list[str]:
-        """The verifiers' names."""
-        return [model.name for model in self.verifiers]
-
-    @property
-    def requests(self) -> tuple[VerifierQuestions, ...]:
-        """The kinds of requests about a judgment."""
-        return (CORRECTNESS, CONSISTENCY) if self.blind_consistency else (BOTH,)
-
-    @property
-    def settings(self) -> Mapping[str, Any]:
-        """The models, the prompts with their versions, and the sampling."""
-        return {
-            "verifiers": [dict(model.config) for model in self.verifiers],
+        self.models = tuple(verifiers)
+        self._sampling = settings.sampling or Sampling()
+        self._per_call = settings.per_call
+        self._own = replies.own_prompts(settings.prompts)
+        blind = settings.blind_consistency
+        self._requests = (CORRECTNESS, CONSISTENCY) if blind else (BOTH,)
+        self.config = {
+            "verifiers": [dict(model.config) for model in self.models],
             "prompts": [
-                replies.prompt_version(_PARSER, each.prompt, self.prompts.get(each.own))
-                for each in self.requests
+                replies.prompt_version(_PARSER, each.prompt, self._own.get(each.own))
+                for each in self._requests
             ],
-            "sampling": self.sampling.model_dump(mode="json", exclude_defaults=True),
-            "per_call": self.per_call,
+            "sampling": self._sampling.model_dump(mode="json", exclude_defaults=True),
+            "per_call": self._per_call,
         }
 
     async def apply(self, item: FilterItem) -> None:
@@ -136,9 +118,9 @@ class CrossModelStage:
         requests = [
             (model, group, questions)
             for candidates in item.by_sample().values()
-            for questions in self.requests
+            for questions in self._requests
             for group in self._groups(candidates, self._size(questions))
-            for model in self.verifiers
+            for model in self.models
         ]
         opinions = await together(self._ask(item, *each) for each in requests)
         for (model, group, _), opinion in zip(requests, opinions, strict=True):
@@ -148,8 +130,8 @@ class CrossModelStage:
 
     def _size(self, questions: VerifierQuestions) -> int | None:
         """Return how many judgments go into one call: published texts are about one."""
-        own = self.prompts.get(questions.own, "")
-        return 1 if questions is CONSISTENCY or _PUBLISHED.search(own) else self.per_call
+        own = self._own.get(questions.own, "")
+        return 1 if questions is CONSISTENCY or _PUBLISHED.search(own) else self._per_call
 
     def _groups(
         self, candidates: Mapping[int, CandidateJudgment], per_call: int | None
@@ -173,12 +155,12 @@ class CrossModelStage:
                 described(number, item, position, group[position], language)
                 for number, position in enumerate(positions, start=1)
             ]
-            own = self.prompts.get(questions.own)
+            own = self._own.get(questions.own)
             return replies.prompt(questions.prompt, item.sample, items, language, own)
 
         return await item.calls.ask(
             model,
-            self.sampling,
+            self._sampling,
             list(group),
             render,
             partial(parse, answers=questions.answers),

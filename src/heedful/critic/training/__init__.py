@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from heedful.core.lazy import exports
 
 if TYPE_CHECKING:
-    from heedful.critic.training.job import train_dpo, train_sft
+    from heedful.critic.training.session import train_dpo, train_sft
     from heedful.critic.training.settings import DpoSettings, SftSettings, load_settings
     from heedful.critic.training.watch import Step, TrainingResult
 
@@ -29,7 +29,7 @@ __getattr__ = exports(
         "Step": "watch",
         "TrainingResult": "watch",
         "load_settings": "settings",
-        "train_dpo": "job",
-        "train_sft": "job",
+        "train_dpo": "session",
+        "train_sft": "session",
     },
 )

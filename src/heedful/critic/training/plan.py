@@ -1,23 +1,37 @@
-"""A training, checked and ready to start: its rows, its model, its settings."""
+"""A training, read, checked and ready to start: its rows, its model, its settings."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, Literal
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
 
+from heedful.core.errors import UsageError
+from heedful.core.files import PROMPT_TEXT
+from heedful.critic.data.options import ExportSettings
+from heedful.critic.training.folder import Folder
+from heedful.critic.training.rows import Rows, as_asked, check_text, data_file, the_prompt
+from heedful.critic.training.settings import DpoSettings
 from heedful.engine.inputs import fingerprint
+from heedful.judges.making import PROMPT
+from heedful.models.folder import find_folder
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Iterable
+    from pathlib import Path
 
-    from heedful.core.nouns import Message
-    from heedful.critic.training.folder import Folder
+    from heedful.core.nouns import Message, Sample
     from heedful.critic.training.held_out import HeldOut
-    from heedful.critic.training.rows import Rows
     from heedful.critic.training.settings import Settings
     from heedful.critic.training.tokens import Chat, Tokens
     from heedful.models.folder import ModelFolder
+
+    Name = str | os.PathLike[str]
+    Known = Name | Iterable[Sample] | None  # samples with known verdicts, or their file
+
+_NEEDED = ("torch", "transformers", "trl", "datasets", "accelerate")
 
 _EVALUATED_TOKENS = 8192
 """Generated at most in an evaluation: IF-Critic's limit (arXiv 2511.01014)."""
@@ -41,7 +55,6 @@ _NEWER = {"group_by_length": False, "lora_4bit": False, "attention": None, "opti
 class TrainingPlan:
     """The data, model and settings of a training."""
 
-    stage: Literal["sft", "dpo"]  # fine-tuning or preferences
     settings: Settings  # all that can be set
     model: ModelFolder  # the folder of the model to train
     chat: Chat  # its tokenizer and chat template
@@ -83,7 +96,7 @@ class TrainingPlan:
         template = self.chat.tokenizer.chat_template.encode()
         prompt_file = self.settings.prompt_file
         return {
-            "stage": self.stage,
+            "stage": self.settings.stage,
             "content of the data": fingerprint(self.rows.path),
             "content of the model": self.model.digest,
             "held-out samples": self.held_out.digest if self.held_out else None,
@@ -98,3 +111,80 @@ class TrainingPlan:
 
 def _texts(prompt: Iterable[Message]) -> tuple[str, ...]:
     return tuple(message.content for message in prompt)
+
+
+def prepared(
+    data: Path,
+    output: Path,
+    model: str,
+    settings: Settings,
+    known: tuple[Known, Known],
+) -> TrainingPlan:
+    """Read and check all inputs before training."""
+    from heedful.critic.training.tokens import open_chat, tokenised
+
+    text = data_file(data).with_name(PROMPT_TEXT)
+    if settings.prompt_file is None and text.is_file():
+        settings = settings.model_copy(update={"prompt_file": text})
+    how = ExportSettings(
+        prompt=settings.prompt or PROMPT,
+        prompt_file=settings.prompt_file,
+        per_call=settings.per_call,
+        measure=bool(settings.measure),
+        seed=settings.seed,
+    )
+    rows = Rows(data_file(data), pairs=settings.stage == "dpo", settings=how)
+    base = find_folder(model)
+    if base.path.resolve() == output.resolve():
+        raise UsageError("the output is the model", where=str(output), hint="name another folder")
+    chat, context = open_chat(base, settings)
+    segments = isinstance(settings, DpoSettings) and settings.loss == "segments"
+    tokens = tokenised(rows, chat, settings.max_length or context, segments=segments)
+    prompt = the_prompt(rows, settings.prompt)
+    check_text(rows, prompt, settings.prompt_file)
+    settings = settings.model_copy(update=as_asked(rows, settings))
+    held_out, test = _read_known(known, rows.task, prompt, settings)
+    return TrainingPlan(settings, base, chat, rows, tokens, prompt, held_out, test, Folder(output))
+
+
+def _read_known(
+    known: tuple[Known, Known], task: str, prompt: str, settings: Settings
+) -> tuple[HeldOut | None, HeldOut | None]:
+    """Read the samples that choose the weights, and those that only test them."""
+    from heedful.critic.training.held_out import HeldOut
+
+    evaluation, test = known
+    if task == "checklist" and known != (None, None):
+        flag = "--evaluation" if evaluation is not None else "--test"
+        raise UsageError(
+            "checklists cannot be evaluated: no published measure compares two of them",
+            hint=f"leave {flag} out, and look at what heedful checklist makes with it",
+        )
+    chooses_nothing = settings.model_copy(update={"select": "last"})
+    return (
+        None if evaluation is None else HeldOut(evaluation, prompt, settings),
+        None if test is None else HeldOut(test, prompt, chooses_nothing),
+    )
+
+
+def check_packages(settings: Settings) -> None:
+    """Check that the required packages are installed."""
+    needed = (*_NEEDED, "peft") if settings.lora_rank else _NEEDED
+    flash = {"flash_attention_2": "flash_attn", "flash_attention_3": "flash_attn_interface"}
+    special = {
+        "--lora-4bit": "bitsandbytes" if settings.lora_4bit else None,
+        "--optimizer": "bitsandbytes" if settings.optimizer == "adamw_8bit" else None,
+        "--attention": flash.get(settings.attention or ""),
+    }
+    for flag, name in special.items():
+        if name and find_spec(name) is None:
+            package = name.replace("_", "-").removesuffix("-interface")
+            raise UsageError(f"{flag} needs {package}", hint=f"pip install {package}")
+    trackers = [name for name in settings.report_to if find_spec(name) is None]
+    if trackers:
+        names = " ".join(trackers)
+        raise UsageError(f"--report-to needs {names}", hint=f"pip install {names}")
+    missing = [name for name in needed if find_spec(name) is None]
+    if missing:
+        names = ", ".join(missing)
+        raise UsageError(f"training needs {names}", hint="pip install 'heedful[train]'")

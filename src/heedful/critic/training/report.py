@@ -63,7 +63,7 @@ def collected(
     last = curve[-1]["step"] if curve else 0
     return {
         "heedful": __version__,
-        "stage": job.stage,
+        "stage": job.settings.stage,
         "task": rows.task,
         "prompt": job.prompt,
         "model": job.model.name,

@@ -7,6 +7,7 @@ of every evaluation; the first one writes and speaks.
 from __future__ import annotations
 
 from copy import copy
+from pathlib import Path
 from shutil import rmtree
 from typing import TYPE_CHECKING, Any
 
@@ -14,17 +15,80 @@ from heedful.core.errors import HeedfulError, RunError, UsageError
 from heedful.core.text import amount
 from heedful.critic.training import report
 from heedful.critic.training.folder import own_dtype, publish, whole_model
-from heedful.critic.training.trainer import check_sharding, is_sharded, loading_whole, save_whole
+from heedful.critic.training.plan import check_packages, prepared
+from heedful.critic.training.settings import DpoSettings, SftSettings
+from heedful.critic.training.trainer import (
+    check_sharding,
+    is_sharded,
+    loading_whole,
+    quiet,
+    save_whole,
+)
 from heedful.critic.training.watch import TrainingResult, TrainingWatch, callback
 from heedful.models.folder import find_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from heedful.critic.training.held_out import HeldOut
-    from heedful.critic.training.plan import TrainingPlan
+    from heedful.critic.training.plan import Known, Name, TrainingPlan
+    from heedful.critic.training.settings import Settings
     from heedful.critic.training.watch import Step
+
+
+def train_sft(
+    data: Name,
+    output: Name,
+    *,
+    model: Name,
+    settings: SftSettings | None = None,
+    evaluation: Known = None,
+    test: Known = None,
+    on_progress: Callable[[Step], None] = lambda _: None,
+) -> TrainingResult:
+    """Fine-tune a model on critiques, or on checklists: on what it answers, given the prompt.
+
+    The data is the folder that ``heedful critic export --to trl`` wrote, or a file: its rows, or
+    the output of ``heedful critic filter`` or ``heedful critic checklists``. The critic judges the
+    samples of ``evaluation`` while it is trained, and they choose the weights; those of ``test``
+    are judged once, by the model at the end. The same call goes on where an earlier one stopped,
+    from its last checkpoint; a signal stops it with a checkpoint and KeyboardInterrupt.
+    """
+    settings = settings or SftSettings()
+    return _train(Path(data), Path(output), str(model), settings, (evaluation, test), on_progress)
+
+
+def train_dpo(
+    data: Name,
+    output: Name,
+    *,
+    model: Name,
+    settings: DpoSettings | None = None,
+    evaluation: Known = None,
+    test: Known = None,
+    on_progress: Callable[[Step], None] = lambda _: None,
+) -> TrainingResult:
+    """Train a critic to prefer one critique of a pair to the other (DPO); see :func:`train_sft`.
+
+    The data is an export or the output of ``heedful critic pairs``; the model is the fine-tuned
+    critic's folder, and also the reference.
+    """
+    settings = settings or DpoSettings()
+    return _train(Path(data), Path(output), str(model), settings, (evaluation, test), on_progress)
+
+
+def _train(
+    data: Path,
+    output: Path,
+    model: str,
+    settings: Settings,
+    known: tuple[Known, Known],
+    on_progress: Callable[[Step], None],
+) -> TrainingResult:
+    check_packages(settings)
+    with quiet():
+        plan = prepared(data, output, model, settings, known)
+        return TrainingSession(plan, on_progress).run()
 
 
 class TrainingSession:
@@ -114,7 +178,7 @@ class TrainingSession:
         from heedful.critic.training import trainer
 
         job = self._job
-        make: Any = trainer.dpo_trainer if job.stage == "dpo" else trainer.sft_trainer
+        make: Any = trainer.dpo_trainer if job.settings.stage == "dpo" else trainer.sft_trainer
         rows, folder = job.tokens.rows, job.folder.checkpoints
         try:
             made = make(job.model.path, job.chat, rows, folder, job.settings)
@@ -218,7 +282,7 @@ class TrainingSession:
                 "per_call": job.settings.per_call,
                 "measure": job.settings.measure,
                 "task": job.rows.task,
-                "stage": job.stage,
+                "stage": job.settings.stage,
             }
             with loading_whole():
                 publish(

@@ -84,8 +84,8 @@ class Settings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
-    adapter_rate: ClassVar[float]
-    """The default learning rate of LoRA, whose weights start from nothing."""
+    stage: ClassVar[Literal["sft", "dpo"]]
+    adapter_rate: ClassVar[float]  # the default of LoRA, whose weights start from nothing
 
     learning_rate: float = Field(gt=0)
     epochs: float = Field(default=1, gt=0)
@@ -150,7 +150,8 @@ class SftSettings(Settings):
             less random.
     """
 
-    adapter_rate: ClassVar[float] = 1e-4
+    stage = "sft"
+    adapter_rate = 1e-4
     learning_rate: float = Field(default=1e-5, gt=0)
     epochs: float = Field(default=2, gt=0)
     group_by_length: bool = False
@@ -167,7 +168,8 @@ class DpoSettings(Settings):
             segments it counts only the tokens in the segments.
     """
 
-    adapter_rate: ClassVar[float] = 5e-6
+    stage = "dpo"
+    adapter_rate = 5e-6
     learning_rate: float = Field(default=5e-7, gt=0)
     beta: float = Field(default=0.1, gt=0)
     loss: Loss = "dpo"

@@ -10,7 +10,7 @@ import math
 import signal
 import time
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import current_thread, main_thread
 from typing import TYPE_CHECKING, Any
 
@@ -23,42 +23,26 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """How far a training is.
+    """How far a training is."""
 
-    Attributes:
-        step: optimizer steps done.
-        total: those there will be.
-        started: when this session began (``time.monotonic``), seconds.
-        resumed: steps that an earlier session did.
-        loss: of the last step.
-        mean_f1: of the last evaluation.
-        evaluating: held-out samples judged and to be judged, while an evaluation is under way.
-        note: what the user should know now, said once.
-    """
-
-    step: int
+    step: int  # optimizer steps done
     total: int
-    started: float
-    resumed: int = 0
-    loss: float | None = None
-    mean_f1: float | None = None
+    started: float  # when this session began (``time.monotonic``), seconds
+    resumed: int = 0  # steps that an earlier session did
+    loss: float | None = None  # of the last step
+    mean_f1: float | None = None  # of the last evaluation
+    # held-out samples judged and to be judged, while an evaluation is under way
     evaluating: tuple[int, int] | None = None
-    note: str = ""
+    note: str = ""  # what the user should know now, said once
 
 
 @dataclass(frozen=True, slots=True)
 class TrainingResult:
-    """The result of a training.
+    """The result of a training."""
 
-    Attributes:
-        folder: the model's folder, with ``training.json`` and ``training.md`` in it.
-        report: the content of ``training.json``; docs/training.md describes it.
-        finished_before: nothing was left to do: an earlier call had finished it.
-    """
-
-    folder: Path
-    report: dict[str, Any]
-    finished_before: bool = False
+    folder: Path  # the model's, with ``training.json`` and ``training.md`` in it
+    report: dict[str, Any]  # the content of ``training.json``; docs/training.md describes it
+    finished_before: bool = False  # nothing was left to do: an earlier call had finished it
 
     @property
     def mean_f1(self) -> float | None:
@@ -127,15 +111,11 @@ class TrainingWatch:
 
     def show(self, **changed: Any) -> None:
         """Report progress."""
-        from dataclasses import replace
-
         self.last = replace(self.last, **changed)
         self._tick(self.last)
 
     def note(self, words: str) -> None:
         """Show a notice."""
-        from dataclasses import replace
-
         self._tick(replace(self.last, note=words))
 
     def should_stop(self) -> bool:
