@@ -72,7 +72,6 @@ _OTHER_NUMERAL = re.compile(
     re.MULTILINE | re.IGNORECASE,
 )
 _DASHES = re.compile(r"[\s|:]*-[\s|:-]*")
-_HIDDEN_TABLE = re.compile(r"\| ?---|\t")
 _QUESTION = re.compile(
     r"[吗呢么嘛][。！!.…~～\s”\"]*$|什么|怎么|怎样|如何|为何|哪|谁|多少|是否|是不是|难道|岂"
     r"|^\W*(?:who|whose|what|when|where|why|which|how|is|are|was|were|do|does|did|have|has|can|could"
@@ -168,7 +167,7 @@ def _headings(layout: Layout) -> list[int]:
 
 
 def _tables(layout: Layout) -> list[int]:
-    """Tables of Markdown and HTML; rows without a line of dashes, or tabs, may be one."""
+    """Tables of Markdown and HTML; rows without a line of dashes may be one."""
     html = layout.text.lower().count("<table")
     runs: list[list[str]] = [[]]
     for line in layout.lines:
@@ -178,8 +177,7 @@ def _tables(layout: Layout) -> list[int]:
             runs.append([])
     sure = sum(1 for run in runs if any(_DASHES.fullmatch(line) for line in run[1:2]))
     maybe = sum(1 for run in runs if len(run) > 1)
-    hidden = not maybe and not html and bool(_HIDDEN_TABLE.search(layout.text))
-    return [sure + html, max(maybe, sure) + html + int(hidden)]
+    return [sure + html, max(maybe, sure) + html]
 
 
 def _markdown_tables(layout: Layout) -> list[int]:
@@ -476,18 +474,10 @@ else:
 
 
 def plural(unit: Unit) -> str:
-    """Name a unit in English, many of it.
-
-    >>> plural("commas"), plural("zi"), plural("ellipses")
-    ('commas', '字', 'ellipses')
-    """
+    """Name a unit in English, many of it."""
     return UNITS[unit].several or unit.replace("_", " ")
 
 
 def amounts(count: CountRange, unit: Unit) -> str:
-    """Name a number of a unit, as a range where readings differ.
-
-    >>> amounts(CountRange(1, 1), "commas"), amounts(CountRange(98, 104), "words")
-    ('1 comma', '98 to 104 words')
-    """
+    """Name a number of a unit, as a range where readings differ."""
     return f"{count} {UNITS[unit].one if count == (1, 1) else plural(unit)}"
