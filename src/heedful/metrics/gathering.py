@@ -84,7 +84,7 @@ class GroupCounts(Generic[Key]):
 
 
 class SessionStability(Units):
-    """A rate over the leading steps of each unit that are all met, see :mod:`.families.sysbench`."""
+    """A rate over the leading steps of each unit that are all met: :mod:`.families.sysbench`."""
 
     def __init__(self, scoring: Scoring, rate: str, steps: Steps, family: str = "") -> None:
         """Count by two tags; ``family``: whose declarations are flags of steps."""
