@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import re
 from html import unescape
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -15,9 +14,8 @@ from hypothesis import strategies as st
 
 from heedful.core.errors import UsageError
 from heedful.reporting import chart as charts
-from heedful.reporting.chart import DARK, LIGHT, Chart
+from heedful.reporting.chart import Chart
 from heedful.reporting.document import Document
-from heedful.reporting.html.environment import asset
 from heedful.reporting.notation import percent
 from heedful.reporting.row_charts import (
     Counts,
@@ -31,7 +29,6 @@ from heedful.reporting.xy_charts import Axis, Line, Point, heat_map, line_chart
 from properties import of_a_hundred
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from heedful.reporting.chart import Spec
@@ -76,14 +73,6 @@ def texts(drawn: ET.Element) -> set[str]:
     return {text.text or "" for text in drawn.iter(f"{SVG}text")}
 
 
-def test_the_colours_of_files_are_those_of_the_themes() -> None:
-    themes = re.findall(r"--([\w-]+): light-dark\((#\w{6}), (#\w{6})\)", asset("theme.css"))
-    pairs = {name: (light, dark) for name, light, dark in themes}
-    assert {name: pairs[name] for name in LIGHT} == {
-        name: (LIGHT[name], DARK[name]) for name in LIGHT
-    }
-
-
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_every_chart_renders_and_names_no_colour_of_a_page(name: str) -> None:
     pytest.importorskip("vl_convert")
@@ -91,29 +80,6 @@ def test_every_chart_renders_and_names_no_colour_of_a_page(name: str) -> None:
     assert "var(--" not in chart.json()
     assert json.loads(chart.json())["data" if "data" in chart.spec else "layer"]
     assert "What <it> & shows" in texts(svg(EXAMPLES[name], "What <it> & shows"))
-
-
-def channels(spec: Spec) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Walk over the channels that tell series apart."""
-    for layer in (spec, *spec.get("layer", ())):
-        for channel in ("color", "shape", "strokeDash"):
-            result = layer.get("encoding", {}).get(channel, {})
-            if result.get("field") == "series":
-                yield channel, result["scale"]
-
-
-@pytest.mark.parametrize("count", [2, 7, 13, 40])
-@pytest.mark.parametrize("kind", ["lines", "estimates"])
-def test_series_are_told_apart(kind: str, count: int) -> None:
-    spec = line_chart(lines(count), Axis("step"), SHARES) if kind == "lines" else estimates(count)
-    looks: dict[str, dict[str, str]] = {}
-    for channel, scale in channels(spec):
-        for name, look in zip(scale["domain"], scale["range"], strict=True):
-            looks.setdefault(name, {})[channel] = str(look)
-    assert len(looks) == count
-    assert len({tuple(sorted(look.items())) for look in looks.values()}) == count
-    # Beside each other in the legend, no two share a colour.
-    assert all(one["color"] != other["color"] for one, other in pairwise(looks.values()))
 
 
 NAMES = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=20)
