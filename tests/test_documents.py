@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 
 from heedful.core.errors import UsageError
 from heedful.reporting import chart as charts
-from heedful.reporting.chart import Chart
+from heedful.reporting.chart import LIGHT, Chart
 from heedful.reporting.document import Document
+from heedful.reporting.html.environment import asset
 from heedful.reporting.notation import percent
 from heedful.reporting.row_charts import (
     Counts,
@@ -71,6 +72,11 @@ def svg(spec: Spec, title: str = "T") -> ET.Element:
 
 def texts(drawn: ET.Element) -> set[str]:
     return {text.text or "" for text in drawn.iter(f"{SVG}text")}
+
+
+def test_the_colours_of_files_are_those_of_the_light_theme() -> None:
+    theme = dict(re.findall(r"--([\w-]+): light-dark\((#\w{6}), #\w{6}\)", asset("theme.css")))
+    assert LIGHT.items() <= theme.items()
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
