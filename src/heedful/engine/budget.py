@@ -10,7 +10,7 @@ from heedful.core.text import dollars
 from heedful.engine.cost import TOKENS, CostSummary
 from heedful.engine.runner import Postponed
 from heedful.engine.schema import CACHE_WRITE
-from heedful.models.attempts import METER
+from heedful.models.attempts import METER, Meter
 from heedful.models.base import Usage
 from heedful.models.pricing import BATCH_SHARE, cost, estimate_tokens
 from heedful.models.turns import content
@@ -187,7 +187,7 @@ async def call_within(
         call.release()
 
 
-class _Call:
+class _Call(Meter):
     """One call within a budget: the dollars set aside for it, and what it really cost."""
 
     def __init__(
@@ -227,8 +227,7 @@ class _Call:
 
     def charge(self, model: str, usage: Usage) -> None:
         """Count a reply without an answer, and pass it on to be recorded."""
-        if self._meter is not None:
-            self._meter.charge(model, usage)
+        self._meter.charge(model, usage)
         self._charged = True
         self.pay(model, usage, counted=usage.prompt_tokens > 0)
 

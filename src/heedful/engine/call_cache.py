@@ -20,7 +20,7 @@ from heedful.core.noun import to_text, trusted
 from heedful.core.nouns import Expense
 from heedful.engine.purpose import Purpose
 from heedful.engine.schema import CACHE_WRITE, UsageRecord
-from heedful.models.attempts import METER
+from heedful.models.attempts import METER, Meter
 from heedful.models.base import Completion
 from heedful.models.turns import check_parts
 
@@ -195,7 +195,7 @@ class _CallCache:
             )
 
 
-class _UsageMeter:
+class _UsageMeter(Meter):
     """Records the usage of a call's replies without an answer."""
 
     def __init__(self, cache: _CallCache, requested: str, purpose: Purpose) -> None:
@@ -225,9 +225,6 @@ class _UsageMeter:
         self._cache.store.add_usage(record)
         self._cache.add_writes(record, usage)
         self._cache.store.flush_soon()
-
-    async def affordable(self) -> None:
-        """Return at once: without a budget nothing is too expensive."""
 
 
 _current: ContextVar[_CallCache | None] = ContextVar("heedful_call_cache", default=None)
