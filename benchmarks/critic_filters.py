@@ -19,14 +19,6 @@ from heedful.critic.data import STAGES, FilterSettings, filter_critiques, sample
 from heedful.critic.data.options import ConfidenceOver
 from planted import Population, catches, wrong_at_the_end
 
-ASKED: dict[str, dict[str, Any]] = {
-    "by default": {},
-    "`--per-call 1`": {"per_call": 1},
-    "`--blind-consistency`": {"blind_consistency": True},
-    "`--fresh-revision`": {"fresh_revision": True},
-    "both": {"blind_consistency": True, "fresh_revision": True},
-}
-
 
 def main() -> None:
     """Measure and print."""
@@ -64,41 +56,6 @@ def main() -> None:
             shares = (f"{100 * part / total:.2f}" for part in (wrong, garbled))
             named = ", ".join(skip) or "nothing"
             print(f"| {named} | {kept:,} | {total:,} | " + " | ".join(shares) + " |")
-    options_table(rows)
-
-
-def options_table(rows: int) -> None:
-    """Print what asking otherwise changes, where some verdicts slip, and what it costs."""
-    population = Population(slip=0.1)
-    samples = [
-        row.sample
-        for row in sample_critiques(population.samples(rows), expert=population.expert())
-        if row.sample
-    ]
-    print("\n| asked | slips missed by cross | miscounts left by rules | rows kept ", end="")
-    print("| wrong verdict, % | calls | tokens in, thousands |")
-    print("| --- " + "| ---: " * 6 + "|")
-    for name, asked in ASKED.items():
-        result = filter_critiques(
-            samples,
-            settings=FilterSettings(**asked),
-            expert=population.expert(),
-            verifiers=[population.verifier("a"), population.verifier("b")],
-        )
-        total, wrong, _ = wrong_at_the_end(result, population)
-        caught = catches(result, population)
-        slips, miscounts = caught["slip"], caught["miscount"]
-        left = miscounts.judgments - miscounts.stages["cross"] - miscounts.stages["rules"]
-        cost = result.summary["cost"]
-        cells = (
-            f"{slips.judgments - slips.stages['cross']:,} of {slips.judgments:,}",
-            f"{left:,} of {miscounts.judgments:,}",
-            f"{result.summary['funnel']['rows']['kept']:,}",
-            f"{100 * wrong / total:.2f}",
-            f"{cost['calls']:,}",
-            f"{cost['prompt_tokens'] / 1000:,.0f}",
-        )
-        print(f"| {name} | " + " | ".join(cells) + " |")
 
 
 if __name__ == "__main__":

@@ -142,7 +142,6 @@ TEXTS = [
     "Do not use the word 'cat' in every paragraph.",
     "Use emojis throughout.",
     "Use headings across the response.",
-    "2 hashtags and 3 emojis or fewer.",
 ]
 
 TEXTS_ZH = [
@@ -201,7 +200,6 @@ TEXTS_ZH = [
     "最多三段、五句话",
     "不需要使用表格",
     "不用分段",
-    "邮件每段不超过50字",
     "通篇使用表情符号",
     "Respond with only one emoji.",
     "Answer with exactly one number.",

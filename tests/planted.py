@@ -5,12 +5,10 @@ Each constraint of each row has a cause, or none, by which the expert's judgment
 - bias: all of its critiques are lenient or strict in the same way, and say so;
 - miscount: all of them have a wrong number of words or sentences, and the verdict that follows;
 - hallucination: one critique saw something that is not there;
-- phrasing: all verdicts are right, and one explanation is badly put;
-- slip (where asked for): one critique's explanation is right, and its verdict the opposite.
+- phrasing: all verdicts are right, and one explanation is badly put.
 
 The verifiers find biases at a known rate and fault sound judgments at another; they cannot count,
 and what was hallucinated they believe. So what a stage finds can be counted against what is there.
-Who sees the response checks the explanation against it, and misses more slips than who doesn't.
 """
 
 from __future__ import annotations
@@ -33,21 +31,10 @@ if TYPE_CHECKING:
     from heedful.jobs.rows import Generated
     from heedful.models import Completion, Sampling
 
-CAUSES = ("bias", "miscount", "hallucination", "phrasing", "slip")
+CAUSES = ("bias", "miscount", "hallucination", "phrasing")
 
-WORDS = (
-    "old",
-    "boats",
-    "rest",
-    "near",
-    "quiet",
-    "stones",
-    "while",
-    "grey",
-    "gulls",
-    "watch",
-    "cold",
-)
+SENTENCE = "old boats rest near quiet stones while grey gulls watch cold"
+WORDS = SENTENCE.split()
 NOUNS = ("anchor", "lantern", "compass", "ladder", "kettle")
 OPENINGS = ("Going through the response,", "Reading the response,", "In the response,")
 
@@ -70,30 +57,13 @@ def chance(*about: object) -> float:
 
 @dataclass(frozen=True)
 class Population:
-    """How often what goes wrong.
+    """How often what goes wrong."""
 
-    Attributes:
-        cause: the share of constraints that have each cause, where it can have one.
-        finds: the share of biases that a verifier finds.
-        alarms: the share of sound judgments that a verifier faults.
-        ignores: the share of revisions that keep to the wrong number.
-        faults: the share of calls that fail, and of replies that are none.
-        slip: the share of constraints with a slip.
-        finds_slips: the share of slips that a verifier finds who sees the response too.
-        finds_blind: the share that a verifier finds who sees the judgment alone.
-        alarms_blind: the share of judgments without a slip that such a verifier faults.
-        seed: of it all.
-    """
-
-    cause: float = 0.1
-    finds: float = 0.9
-    alarms: float = 0.02
-    ignores: float = 0.05
-    faults: float = 0.0
-    slip: float = 0.0
-    finds_slips: float = 0.5
-    finds_blind: float = 0.9
-    alarms_blind: float = 0.01
+    cause: float = 0.1  # the share of constraints that have each cause, where it can have one
+    finds: float = 0.9  # the share of biases that a verifier finds
+    alarms: float = 0.02  # the share of sound judgments that a verifier faults
+    ignores: float = 0.05  # the share of revisions that keep to the wrong number
+    faults: float = 0.0  # the share of calls that fail, and of replies that are none
     seed: int = 0
     truth: dict[tuple[str, int], bool] = field(default_factory=dict)
     causes: dict[tuple[str, int], str] = field(default_factory=dict)
@@ -141,9 +111,7 @@ class Population:
         # What can be counted is miscounted; biases are about the rest.
         possible = ("miscount" if countable else "bias", "hallucination", "phrasing")
         which = int(drawn / self.cause) if self.cause else len(possible)
-        if which < len(possible):
-            return possible[which]
-        return "slip" if drawn < len(possible) * self.cause + self.slip else ""
+        return possible[which] if which < len(possible) else ""
 
     def _chance(self, *about: object) -> float:
         return chance(self.seed, *about)
@@ -186,7 +154,7 @@ class Population:
     def wrong(self, key: str, at: int, draw: int) -> bool:
         """Say whether the cause of a constraint shows in a draw, from 0."""
         cause = self.causes[key, at]
-        if cause in ("hallucination", "phrasing", "slip"):
+        if cause in ("hallucination", "phrasing"):
             return draw == int(5 * self._chance(key, at, "draw"))
         return bool(cause)
 
@@ -195,11 +163,9 @@ class Population:
         met, cause = self.truth[key, at], self.causes[key, at]
         opening = OPENINGS[draw % len(OPENINGS)]
         wrong = self.wrong(key, at, draw)
-        if not wrong or cause == "slip":
+        if not wrong:
             result = "what it asks for is there" if met else "what it asks for is missing"
-            of = f" of note {key}" if self.slip else ""
-            text = f"{opening} point {at + 1}{of} was looked at closely: {result}."
-            return met is not wrong, text
+            return met, f"{opening} point {at + 1} was looked at closely: {result}."
         match cause:
             case "bias":
                 return not met, f"{opening} point {at + 1} {BIASED}."
@@ -225,25 +191,13 @@ class Population:
         return f"{said}\nVERDICT: {'MET' if met else 'UNMET'}"
 
     def _opinions(self, name: str, prompt: str) -> str:
-        ask = self._consistency if "EXPLANATION: CORRECT" not in prompt else self._opinion
-        return _blocks(ask(name, prompt, text) for text in _judgments(prompt))
+        return _blocks(self._opinion(name, prompt, text) for text in _judgments(prompt))
 
     def _opinion(self, name: str, prompt: str, text: str) -> str:
         biased = BIASED in text
         drawn = self._chance(name, _key(prompt), text)
         good = drawn >= (self.finds if biased else self.alarms)
-        found = _slipped(text) and self._chance(name, text, "slip") < self.finds_slips
-        return (
-            f"Looked again.\nEXPLANATION: {'CORRECT' if good else 'INCORRECT'}\n"
-            f"VERDICT: {'DOES NOT FOLLOW' if found else 'FOLLOWS'}"
-        )
-
-    def _consistency(self, name: str, prompt: str, text: str) -> str:
-        """Answer without the response, by the same chance for all prompts."""
-        assert "RESPONSE" not in [item.label for item in unfence(prompt)]
-        share = self.finds_blind if _slipped(text) else self.alarms_blind
-        found = self._chance(name, text, "blind") < share
-        return f"Read it.\nVERDICT: {'DOES NOT FOLLOW' if found else 'FOLLOWS'}"
+        return f"Looked again.\nEXPLANATION: {'CORRECT' if good else 'INCORRECT'}\nVERDICT: FOLLOWS"
 
 
 class Named(ScriptedModel):
@@ -281,27 +235,16 @@ def _judgments(prompt: str) -> list[str]:
     return [item.text for item in unfence(prompt) if item.label.startswith(labels)]
 
 
-def _slipped(text: str) -> bool:
-    """Tell whether a judgment's verdict is the opposite of its explanation."""
-    return ("asks for is there" in text) is ("Verdict: UNMET" in text) and "asks for is" in text
-
-
 # --- what became of it --------------------------------------------------------------------------
 
 
 @dataclass
 class Catch:
-    """What became of the judgments with one cause, or with none.
+    """What became of the judgments with one cause, or with none."""
 
-    Attributes:
-        judgments: how many there were.
-        stages: how many were dropped or put right by each stage.
-        missed: how many went through as they were.
-    """
-
-    judgments: int = 0
-    stages: Counter[str] = field(default_factory=Counter)
-    missed: int = 0
+    judgments: int = 0  # how many there were
+    stages: Counter[str] = field(default_factory=Counter)  # dropped or put right by each stage
+    missed: int = 0  # went through as they were
 
 
 def catches(filtering: Filtering, population: Population) -> dict[str, Catch]:

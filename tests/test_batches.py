@@ -17,14 +17,14 @@ from batch_model import KINDS, Scripted, judge, verdict
 from batch_model import rows as rows_of
 from batch_server import KEY, serving
 from commands import run
-from heedful import StopRunError, dry_run, evaluate
+from heedful import StopRunError, dry_run
 from heedful.core.errors import RunError
-from heedful.judges import prompts
-from heedful.judges.model import Checklist
 from heedful.models import Sampling
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from batch_server import BatchServer
 
 pytestmark = pytest.mark.slow  # whole commands, with servers, files and processes
 
@@ -98,16 +98,6 @@ def test_a_request_that_is_refused_costs_its_own_row_only(kind: str, tmp_path: P
     assert len(server.batches) == 1
 
 
-def test_a_request_that_always_expires_fails_in_the_end(tmp_path: Path) -> None:
-    def script(prompt: str, asked: int) -> str:
-        return "!expired" if "number 1." in prompt else verdict(prompt, asked)
-
-    with serving(script) as server:
-        summary = judge(Scripted("openai", server.url), 3, tmp_path, executor="batch").summary
-    assert summary["verdicts"]["failed"] == 3
-    assert len(server.batches) < 10
-
-
 def test_a_parameter_that_the_model_refuses_is_left_out(tmp_path: Path) -> None:
     with serving(verdict) as server:
         server.unsupported = "temperature"
@@ -164,12 +154,7 @@ def test_answers_that_the_provider_deleted_are_bought_again_only_when_told(tmp_p
 def test_what_is_in_batches_is_neither_counted_nor_bought_again(tmp_path: Path) -> None:
     run, other = tmp_path / "run", tmp_path / "other"
     with serving(verdict, lasts_s=3600) as server:
-        command = [sys.executable, "tests/batch_model.py", "openai", server.url, "4", str(run)]
-        process = subprocess.Popen(command)
-        until(lambda: server.batches)
-        time.sleep(0.3)
-        process.kill()
-        process.wait()
+        submit_and_kill(server, "openai", 4, run)
         model = Scripted("openai", server.url)
         estimate = dry_run(judge, model, 4, run, executor="batch")
         assert (estimate["calls"], estimate["submitted"]) == (0, 4)
@@ -225,21 +210,9 @@ def test_the_limit_on_cost_holds_before_a_batch_is_submitted(tmp_path: Path) -> 
         judge(model, 10, tmp_path / "unbounded", max_cost=0.6, executor="batch")
 
 
-def test_rows_that_can_be_read_only_once_are_kept_for_the_run(tmp_path: Path) -> None:
+def test_a_server_without_batches_says_so_and_holds_nothing(tmp_path: Path) -> None:
     with serving(verdict) as server:
-        model = Scripted("openai", server.url)
-        rows = iter(rows_of(3))
-        checklist = Checklist(model, prompts.make("plain"))
-        result = evaluate(rows, judge=checklist, run=tmp_path, executor="batch")
-    assert result.summary["samples"] == 3
-    assert result.summary["coverage"] == 1
-    assert len(server.batches) == 1
-
-
-@pytest.mark.parametrize("status", [404, 405, 501])
-def test_a_server_without_batches_says_so_and_holds_nothing(status: int, tmp_path: Path) -> None:
-    with serving(verdict) as server:
-        server.refuse = [(status, "<html>Not here</html>")]
+        server.refuse = [(404, "<html>Not here</html>")]
         with pytest.raises(StopRunError, match=r"no batch endpoint.*--executor local"):
             judge(Scripted("openai", server.url), 2, tmp_path, executor="batch")
         summary = judge(Scripted("openai", server.url), 2, tmp_path, executor="batch").summary
@@ -248,12 +221,7 @@ def test_a_server_without_batches_says_so_and_holds_nothing(status: int, tmp_pat
 
 def test_a_run_that_was_left_is_resumed_and_only_by_batch(kind: str, tmp_path: Path) -> None:
     with serving(verdict, lasts_s=3600) as server:
-        command = [sys.executable, "tests/batch_model.py", kind, server.url, "7", str(tmp_path)]
-        process = subprocess.Popen(command)
-        until(lambda: server.batches)
-        time.sleep(0.3)
-        process.kill()
-        process.wait()
+        submit_and_kill(server, kind, 7, tmp_path)
         with pytest.raises(RunError, match="--executor batch"):
             judge(Scripted(), 7, tmp_path)
         server.lasts_s = 0
@@ -269,11 +237,7 @@ def test_a_run_that_was_left_is_resumed_and_only_by_batch(kind: str, tmp_path: P
 def test_a_batch_that_is_listed_late_is_not_submitted_again(tmp_path: Path) -> None:
     with serving(verdict) as server:
         server.slow_upload_s, server.slow_s, server.listed_after_s = 2.5, 1.5, 1.0
-        command = [sys.executable, "tests/batch_model.py", "openai", server.url, "7", str(tmp_path)]
-        process = subprocess.Popen(command)
-        until(lambda: server.batches)
-        process.kill()
-        process.wait()
+        submit_and_kill(server, "openai", 7, tmp_path, after_s=0)
         model = Scripted("openai", server.url)
         summary = judge(model, 7, tmp_path, executor="batch").summary
     assert summary["cost"]["calls"] == 7
@@ -304,6 +268,17 @@ def test_a_thousand_rows_and_ten_kills_buy_each_call_once(kind: str, tmp_path: P
     summary = json.loads((tmp_path / "killed" / "summary.json").read_text())
     assert summary["cost"]["calls"] == count
     assert summary["cost"]["dollars"] == pytest.approx(local["cost"]["dollars"] / 2)
+
+
+def submit_and_kill(
+    server: BatchServer, kind: str, count: int, run: Path, after_s: float = 0.3
+) -> None:
+    command = [sys.executable, "tests/batch_model.py", kind, server.url, str(count), str(run)]
+    process = subprocess.Popen(command)
+    until(lambda: server.batches)
+    time.sleep(after_s)
+    process.kill()
+    process.wait()
 
 
 def until(holds: Any, longest_s: float = 20.0) -> None:

@@ -124,10 +124,8 @@ def test_what_was_sampled_before_stays_and_a_final_critique_does_too() -> None:
 @pytest.mark.parametrize(
     ("fields", "problem"),
     [
-        ({"checklist": ()}, "no checklist"),
         ({"response": None}, "no response"),
         ({"response": " \n"}, "the response is empty"),
-        ({"conversation": ()}, "no conversation"),
         ({"conversation": [{"role": "user", "content": "\u200b\n"}]}, "no instruction"),
         ({"recording": {"prompt": "if_critic", "text": "x"}}, "prompt if_critic"),
     ],

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heedful import Constraint, Message, Sample, UsageError
+from heedful import Constraint, Message, Sample
 from heedful.core.errors import ModelError
 from heedful.critic.data import checklist_data, select
-from heedful.critic.data.selection import CATEGORIES, balanced, parse
+from heedful.critic.data.selection import CATEGORIES, balanced
 from heedful.jobs.checklists import make
 from heedful.models import ScriptedModel
 
@@ -100,11 +100,6 @@ def test_a_call_that_fails_leaves_its_row_out_until_it_is_made_again(tmp_path: P
     assert len(model.calls) == 1
 
 
-def test_a_count_of_none_is_refused() -> None:
-    with pytest.raises(UsageError, match="count is 0"):
-        select([sample("1")], count=0)
-
-
 @given(st.dictionaries(st.text(), st.integers(0, 50), max_size=8), st.integers(0, 300))
 def test_shares_are_as_even_as_the_sizes_allow(sizes: dict[str, int], count: int) -> None:
     quotas = balanced(sizes, count)
@@ -113,12 +108,6 @@ def test_shares_are_as_even_as_the_sizes_allow(sizes: dict[str, int], count: int
     full = max(quotas.values(), default=0)
     # Nobody has less than the largest share but who has no more, or for what does not divide.
     assert all(quotas[group] in (size, full, full - 1) for group, size in sizes.items())
-
-
-@given(st.text())
-def test_no_reply_breaks_the_parser(reply: str) -> None:
-    result = parse(reply)
-    assert result is None or result[0] in CATEGORIES
 
 
 # --- data for a checklist generator -------------------------------------------------------------

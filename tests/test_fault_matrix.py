@@ -115,21 +115,15 @@ DEEP = "[" * 200_000
 PASSING: Mapping[str, Callable[[Answer], Answer]] = {
     "429, Retry-After": sent(429, "slow down", Retry_After="0.05"),
     "429, Retry-After makes no sense": sent(429, {"error": []}, Retry_After="soon, 1e999"),
-    "429, Retry-After is long ago": sent(429, "", Retry_After="Mon, 01 Jan 1900 00:00:00 GMT"),
     "500": sent(500, {"error": {"message": "oops"}}),
-    "500, errors in errors": sent(500, {"error": {"message": {"error": {"message": [None, {}]}}}}),
-    "500, deep": sent(500, DEEP),
     "502, a page": sent(502, "<html>" + "busy " * 10_000),
     "503, a lone surrogate": sent(503, b'{"error": {"message": "\\ud800"}}'),
     "529, not UTF-8": sent(529, b"\xff\xfe\x00\xd8"),
     "200, an error": sent(200, {"error": {"message": "upstream", "code": 502}}),
     "200, nothing": sent(200, ""),
-    "200, null": sent(200, "null"),
     "200, a list": sent(200, "[]"),
     "200, deep": sent(200, DEEP),
     "200, no choice": with_fields(choices=[]),
-    "200, an odd choice": with_fields(choices=[[None]]),
-    "200, an odd message": with_fields(choices=[{"message": "fine"}]),
     "200, half of the JSON": edited(lambda data: data[: len(data) // 2]),
     "200, not gzip": lambda good: replace(good, headers={"Content-Encoding": "gzip"}),
     "dropped": lambda good: replace(good, cut=0),
@@ -140,25 +134,20 @@ PASSING: Mapping[str, Callable[[Answer], Answer]] = {
 """Faults of the first attempt at each request, which the next does not meet."""
 
 HARMLESS: Mapping[str, Callable[[Answer], Answer]] = {
-    "a number of 30 digits": with_fields(usage={"prompt_tokens": 10**30}),
     "a number of 100,000 digits": edited(
         lambda data: data[:-1] + b', "usage": {"prompt_tokens": 1' + b"0" * 100_000 + b"}}"
     ),
     "odd usage": with_fields(usage={"prompt_tokens": -5, "completion_tokens": [1]}),
-    "an odd model": with_fields(model={"name": "\ud800"}),
     "a long name": with_fields(model="toy" * 300_000),
     "lone surrogates": beside(reasoning_content="\ud800 \udfff", name="\udcff"),
     "a line of 50 MB": with_fields(padding="x" * (50 << 20)),
     "a byte order mark": edited(lambda data: b"\xef\xbb\xbf" + data),
-    "UTF-16": edited(lambda data: data.decode().encode("utf-16")),
-    "fields twice": edited(lambda data: b'{"choices": null, ' + data[1:]),
 }
 """Oddities of a good answer."""
 
 LASTING: Mapping[str, Callable[[Answer], Answer]] = {
     "too long": edited(lambda data: data + b" " * LIMIT),
     "400": sent(400, {"error": {"message": "this prompt is odd", "param": ["x"]}}),
-    "413, a page": sent(413, "<html>too large"),
     "always 500": sent(500, "oops"),
     "always dropped": lambda good: replace(good, cut=0),
     "always broken JSON": edited(lambda data: data[:-20]),
@@ -169,7 +158,6 @@ LASTING: Mapping[str, Callable[[Answer], Answer]] = {
 STOPPING: Mapping[str, tuple[Callable[[Answer], Answer], str]] = {
     "401": (sent(401, {"error": {"message": "bad key"}}), "bad key"),
     "401 after two answers": (sent(401, {"error": {"message": "bad key"}}), "bad key"),
-    "403, a page": (sent(403, "<html>no"), "403"),
     "402": (sent(402, {"error": "empty"}), "empty"),
     "429, no credit": (sent(429, {"error": {"code": "insufficient_quota"}}), "quota"),
     "404": (sent(404, {"detail": "Not Found"}), "Not Found"),

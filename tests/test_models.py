@@ -28,12 +28,11 @@ from heedful.models import (
     estimate_tokens,
     read_prices,
 )
-from heedful.models.attempts import Attempts, waiting
+from heedful.models.attempts import waiting
 from heedful.models.base import Unreachable
 from heedful.models.faults import Fault, FaultError, FaultKind, fault_of, retry_after
 from heedful.models.limiter import AdaptiveLimiter
 from heedful.models.openai import BODY_LIMIT
-from heedful.models.redaction import Redactor
 from heedful.models.replies import read_completion
 
 if TYPE_CHECKING:
@@ -156,15 +155,16 @@ def test_a_long_retry_after_is_bounded_by_the_timeout_and_the_wait_is_counted() 
     fault = Fault(FaultKind.OVERLOADED, "too many", retry_after=7200.0)
     counted: list[tuple[int, float]] = []
 
-    async def request(_: None) -> tuple[Completion, float]:
-        if len(counted) < 2:
-            counted.append(waiting())
-            asyncio.get_running_loop().call_later(0.05, lambda: counted.append(waiting()))
-            raise FaultError(fault)
-        return Completion(text="fine"), 0.0
+    class Busy(OpenAIModel):
+        async def _request(self, body: dict[str, Any]) -> tuple[Completion, float]:
+            if len(counted) < 2:
+                counted.append(waiting())
+                asyncio.get_running_loop().call_later(0.05, lambda: counted.append(waiting()))
+                raise FaultError(fault)
+            return Completion(text=body["model"]), 0.0
 
-    attempts = Attempts("m", 6, 0.001, None, Redactor([]), timeout_s=0.3)
-    done = asyncio.run(attempts.make(lambda: None, request, ASK))
+    model = Busy("m", base_url="http://localhost/v1", backoff_s=0.001, timeout_s=0.3)
+    done = asyncio.run(model.generate(ASK, Sampling()))
     assert done.attempts == 2
     (before, _), (during, seconds) = counted[:2]
     assert (before, during) == (0, 1)

@@ -8,16 +8,13 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
-from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import commands
-from fault_server import Answer, serving, verdicts
 from heedful import Constraint, Critique, Judgment, Sample, Status, evaluate
 from heedful.core.errors import InputError, RunError, StopRunError
 from heedful.engine.inputs import fingerprint
@@ -113,10 +110,8 @@ def written_again() -> None:
 
 CHANGES: dict[str, Callable[[], object]] = {
     "shrinks": truncated(100 * len(lines()[0])),
-    "is emptied": truncated(0),
     "grows": appended,
     "is replaced": replaced(lines(word="other")),
-    "is overwritten": lambda: write(lines(word="diff")),
     "loses its first row": lambda: write(lines()[1:]),
     "is written again": written_again,
     "is removed": lambda: Path("in.jsonl").unlink(),
@@ -213,34 +208,6 @@ def test_a_session_that_fails_lets_go() -> None:
     assert kept.value.what == "no money"
 
 
-def test_of_threads_that_begin_at_once_one_writes() -> None:
-    inside: list[int] = []
-    most: list[int] = []
-    refused: list[RunError] = []
-    begin = threading.Barrier(8)
-
-    def session() -> None:
-        begin.wait()
-        for _ in range(50):
-            try:
-                with only_writer("run"):
-                    inside.append(1)
-                    most.append(len(inside))
-                    time.sleep(0.0005)
-                    inside.pop()
-            except RunError as error:
-                refused.append(error)
-
-    threads = [threading.Thread(target=session) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert max(most) == 1
-    assert len(most) + len(refused) == 8 * 50
-    assert not Path("run", LOCK).exists()
-
-
 HOLD = """
 import sys
 from heedful.engine.lock import only_writer
@@ -318,31 +285,6 @@ def test_those_who_read_need_not_wait(other: Other, capsys: pytest.CaptureFixtur
     assert commands.run("report", "run", "-o", "run.html") == 0
     assert commands.run(*again, "-q") == 2
     assert str(other.process.pid) in capsys.readouterr().err
-
-
-@pytest.mark.interrupted
-@posix
-def test_two_commands_on_one_run_pay_once() -> None:
-    write(lines(60))
-    asked: Counter[str] = Counter()
-
-    def script(number: int, body: dict[str, Any]) -> Answer:
-        asked[body["messages"][-1]["content"]] += 1
-        answer = verdicts(number, body)
-        return Answer(body=answer.body, delay_s=0.05)
-
-    with serving(script=script) as server:
-        words = f"evaluate in.jsonl --judge checklist --model m --base-url {server.url} --run run"
-        given = [*words.split(), "--api-key", "none", "--max-concurrency", "2", "-q"]
-        first = subprocess.Popen([sys.executable, "-m", "heedful", *given])
-        while not asked:
-            assert first.poll() is None
-            time.sleep(0.01)
-        assert commands.run(*given) == 2
-        assert first.wait(timeout=60) == 0
-        assert commands.run(*given) == 0
-    assert set(asked.values()) == {1}
-    assert len(asked) == 60
 
 
 def test_a_file_in_the_way_of_the_lock_is_an_error() -> None:

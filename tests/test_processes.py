@@ -16,18 +16,24 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import fault_server
-from fault_server import refusal
-from heedful import Message, SavedRun, StopRunError, respond
+from fault_server import Answer, completion, refusal
+from heedful import Message, StopRunError, evaluate, respond
 from heedful.core.errors import ModelError, UsageError
 from heedful.engine.call_cache import cache_calls, complete
 from heedful.engine.workers import RemoteStore
+from heedful.judges import prompts
+from heedful.judges.model import Checklist
 from heedful.models import OpenAIModel, Price, Sampling, ScriptedModel
 from numbered_rows import children, judge, lives, rows, serving, usage, verdicts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from heedful import Evaluation
+
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are found by /proc")
+
+PRICES = {"m": Price(prompt=1000.0, completion=1000.0)}
 
 
 @pytest.mark.slow
@@ -108,17 +114,31 @@ def test_a_run_in_processes_that_is_killed_is_resumed_and_leaves_no_process(
 
 
 @pytest.mark.slow
-def test_several_processes_keep_to_one_budget(tmp_path: Path) -> None:
-    prices = {"m": Price(prompt=1000.0, completion=1000.0)}
-    with serving(Counter()) as url:
-        options: dict[str, Any] = {"executor": "processes", "prices": prices}
-        with pytest.raises(StopRunError, match="--max-cost"):
-            judge(url, 60, tmp_path, max_cost=8.0, **options)
-        with SavedRun(tmp_path) as stopped:
-            spent = stopped.cost(prices)
-        assert spent is not None
-        assert 6.0 < spent["dollars"] <= 8.0
-        assert judge(url, 60, tmp_path, max_cost=100.0, **options).summary["cost"]["calls"] == 30
+def test_replies_without_an_answer_are_billed_and_kept_within_the_budget(tmp_path: Path) -> None:
+    empty = {"choices": [], "usage": {"prompt_tokens": 100, "completion_tokens": 1}}
+    met = "<c1>\nSeen.\nVERDICT: MET\n</c1>"
+
+    def answer(number: int, _: dict[str, Any]) -> Answer:
+        return Answer(body=empty) if number % 3 == 0 else completion(met)
+
+    sides = {}
+    for executor in ("local", "processes"):
+        run = tmp_path / executor
+        with fault_server.serving(script=answer) as server:
+            options: dict[str, Any] = {"executor": executor, "prices": PRICES}
+            with pytest.raises(StopRunError, match="--max-cost"):
+                one_at_a_time(server.url, run, max_cost=0.3, **options)
+            stopped = usage(run)
+            summary = one_at_a_time(server.url, run, max_cost=100.0, **options).summary
+        sides[executor] = stopped, usage(run), summary
+    assert sides["local"] == sides["processes"]
+    assert sides["processes"][2]["cost"]["calls"] > 10  # replies without an answer among them
+
+
+def one_at_a_time(url: str, run: Path, **options: Any) -> Evaluation:
+    model = OpenAIModel("m", base_url=url, api_key="none", backoff_s=0.01)
+    checklist = Checklist(model, prompts.make("plain"))
+    return evaluate(rows(20), judge=checklist, run=run, concurrency=1, **options)
 
 
 def test_what_several_processes_cannot_do_is_refused() -> None:

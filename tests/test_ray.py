@@ -18,26 +18,20 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import extras
-import fault_server
-from fault_server import Answer, completion, refusal
-from heedful import StopRunError
 from heedful.core.errors import UsageError
 from heedful.judges import prompts
 from heedful.judges.model import Checklist
-from heedful.models import OpenAIModel, Price, ScriptedModel
+from heedful.models import ScriptedModel
 from numbered_rows import judge, rows, serving, usage, verdicts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from heedful import Evaluation
 
 extras.needs("ray", extra="ray")
 pytestmark = [pytest.mark.ray, pytest.mark.filterwarnings("ignore")]  # Ray's own
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
-
-PRICES = {"m": Price(prompt=1000.0, completion=1000.0)}
 
 
 @pytest.fixture(scope="module")
@@ -146,45 +140,6 @@ def test_a_run_that_is_stopped_is_resumed(
     assert verdicts(tmp_path / "whole") == verdicts(tmp_path / "stopped")
     results = [(tmp_path / run / "results.jsonl").read_bytes() for run in ("whole", "stopped")]
     assert results[0] == results[1]
-
-
-@pytest.mark.usefixtures("address")
-def test_replies_without_an_answer_are_billed_and_kept_within_the_budget(tmp_path: Path) -> None:
-    empty = {"choices": [], "usage": {"prompt_tokens": 100, "completion_tokens": 1}}
-    met = "<c1>\nSeen.\nVERDICT: MET\n</c1>"
-
-    def answer(number: int, _: dict[str, Any]) -> Answer:
-        return Answer(body=empty) if number % 3 == 0 else completion(met)
-
-    sides = {}
-    for executor in ("local", "ray"):
-        run = tmp_path / executor
-        with fault_server.serving(script=answer) as server:
-            options: dict[str, Any] = {"executor": executor, "prices": PRICES}
-            with pytest.raises(StopRunError, match="--max-cost"):
-                one_at_a_time(server.url, run, max_cost=0.3, **options)
-            stopped = usage(run)
-            summary = one_at_a_time(server.url, run, max_cost=100.0, **options).summary
-        sides[executor] = stopped, usage(run), summary
-    assert sides["local"] == sides["ray"]
-    assert sides["ray"][2]["cost"]["calls"] > 10  # replies without an answer among them
-
-
-def one_at_a_time(url: str, run: Path, **options: Any) -> Evaluation:
-    from heedful import evaluate
-
-    model = OpenAIModel("m", base_url=url, api_key="none", backoff_s=0.01)
-    checklist = Checklist(model, prompts.make("plain"))
-    return evaluate(rows(20), judge=checklist, run=run, concurrency=1, **options)
-
-
-@pytest.mark.usefixtures("address")
-def test_an_error_that_stops_a_run_stops_it_from_a_worker(tmp_path: Path) -> None:
-    with (
-        fault_server.serving(refusal(401, "who are you?")) as server,
-        pytest.raises(StopRunError, match="who are you"),
-    ):
-        judge(server.url, 40, tmp_path, executor="ray")
 
 
 @pytest.mark.usefixtures("address")

@@ -211,8 +211,8 @@ def test_an_empty_response_is_worth_nothing_whatever_the_judge_says(
     with Reward(judge(model), aggregate) as reward:
         empty, full = reward.score_sync([sample(response, *checklist), sample("Hi!", *checklist)])
         summary = reward.summary()
-    assert (empty.value, empty.decided, empty.empty) == (0, True, True)
-    assert (full.value, full.empty) == (1, False)
+    assert (empty.value, empty.decided, empty.gate and empty.gate.gate) == (0, True, "empty")
+    assert (full.value, full.gate) == (1, None)
     assert len(model.calls) == 1
     assert (summary["gates"]["empty"], summary["mean"]) == (1, 0.5)
     assert Terms().judged(answered(sample(response, POLITE)), critique("met")).value == 0
@@ -223,7 +223,7 @@ def test_an_empty_response_is_judged_where_that_is_asked_for(response: str) -> N
     model = critic("MET")
     with Reward(judge(model), judge_empty=True) as reward:
         (result,) = reward.score_sync([sample(response, POLITE)])
-    assert (result.value, result.empty, len(model.calls)) == (1, False, 1)
+    assert (result.value, result.gate, len(model.calls)) == (1, None, 1)
     terms = Terms(gates=frozenset())
     assert terms.judged(sample(response, POLITE), critique("met")).value == 1
 

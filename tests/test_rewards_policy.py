@@ -270,7 +270,7 @@ def test_the_best_are_laid_out_to_fine_tune_on() -> None:
         {"id": "a#2", "prompt": [USER], "completion": said("a#2"), "reward": 1.0}
     ]
     assert data_set("best", "openai") == [{"messages": [USER, *said("a#2")]}]
-    assert "| instructions without a prompt | 1 |" in Path("openai/README.md").read_text("utf-8")
+    assert "1 instruction without a prompt" in Path("openai/README.md").read_text("utf-8")
 
 
 def test_the_card_says_what_the_choice_rests_on() -> None:
@@ -289,10 +289,9 @@ def test_the_card_says_what_the_choice_rests_on() -> None:
         "| undecided rewards | left out |",
         "| margin | 0.5 |",
         "| ties | length |",
-        "| pairs | 1 |",
-        "| verdicts decided | 85.7 % |",
-        "| responses without a decided reward | 1 |",
-        "| instructions without: one response | 1 |",
+        "- 1 pair, mean difference",
+        " % of the verdicts decided",
+        "- 1: one response",
     ):
         assert said_so in card
     assert str(Path.cwd()) not in card

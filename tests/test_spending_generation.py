@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import commands
 from fault_server import Answer, FaultServer, completion, serving
@@ -22,7 +19,6 @@ from heedful import (
     dry_run,
     respond,
 )
-from heedful.data.formats import open_source
 from heedful.engine.progress import line
 from heedful.models import Completion, Price, Sampling, ScriptedModel, Usage, estimate_tokens
 
@@ -102,29 +98,6 @@ def test_an_estimate_of_checklists_counts_one_asking_each() -> None:
     assert "250 a checklist" in result["assumptions"]
 
 
-@given(
-    st.lists(st.tuples(st.integers(0, 3), st.booleans()), max_size=6),
-    st.integers(1, 3),
-    st.booleans(),
-)
-def test_an_estimate_is_the_number_of_calls(
-    prompts: list[tuple[int, bool]],
-    draws: int,
-    overwrite: bool,  # noqa: FBT001 - drawn by position
-) -> None:
-    rows = [
-        sample(str(key), f"Prompt {prompt}", response="Old." if old else None)
-        for key, (prompt, old) in enumerate(prompts)
-    ]
-    options: dict[str, Any] = {"samples": draws, "overwrite": overwrite}
-    model = counting()
-    summary = respond(rows, models=model, **options).summary
-    result = dry_run(respond, rows, models=unasked(), **options)
-    assert result["calls"] == len(model.calls)
-    assert result["rows"]["read"] == sum(summary["rows"].values())
-    assert result["rows"]["unchanged"] == summary["rows"]["unchanged"]
-
-
 @pytest.mark.parametrize("prices", [PRICES, None])
 def test_the_progress_says_what_was_spent_where_that_is_known(
     prices: dict[str, Price] | None,
@@ -155,15 +128,6 @@ def test_what_published_answers_take(data: Path) -> None:
     assert round(sum(taken) / len(taken)) == 245
 
 
-def test_an_estimate_of_a_real_file_counts_its_prompts(data: Path) -> None:
-    source = data / "ifeval" / "input_data.jsonl"
-    prompts = [row.sample for row in open_source(source)]
-    result = dry_run(respond, source, models=unasked(), samples=2)
-    assert (result["calls"], result["rows"]["read"]) == (1082, 1082)
-    words = [turn.content for row in prompts if row for turn in row.conversation]
-    assert result["prompt_tokens"] == 2 * sum(map(estimate_tokens, words))
-
-
 # The command line, against a server.
 
 
@@ -190,97 +154,38 @@ def answer(_: int, body: dict[str, Any]) -> Answer:
 
 
 @pytest.mark.parametrize("name", ["respond", "checklist"])
-def test_prices_a_limit_and_a_log_on_the_command_line(
-    name: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_prices_a_limit_and_a_log_on_the_command_line(name: str) -> None:
     write(4)
     Path("prices.json").write_text('{"own": {"prompt": 10, "completion": 100}}')
     asked = [name, "in.jsonl", "-m", "own", "-o", "out.jsonl", "--run", "run"]
+    asked += ["--prices", "prices.json", "--log-file", "log.txt"]
     with serving(script=answer) as server:
-        assert command(server, *asked, "--max-cost", "1") == 2
-        assert "--prices FILE" in capsys.readouterr().err
-        for limit in ("-1", "nan"):
-            assert command(server, *asked, "--max-cost", limit) == 2
-            assert "--max-cost" in capsys.readouterr().err
-        assert command(server, *asked, "--log-level", "LOUD") == 2
-        assert "LOUD" in capsys.readouterr().err
-        assert not Path("run").exists()
-        asked += ["--prices", "prices.json", "--log-file", "log.txt"]
         assert command(server, *asked, "--max-cost", "0.125") == 2
-        assert "$0.1000 of $0.125 is spent" in capsys.readouterr().err
         assert len(server.bodies) == 2
         assert command(server, *asked, "--max-cost", "0.25") == 0
-        assert "4 calls" in capsys.readouterr().out
         assert len(server.bodies) == 4
     cost = json.loads(Path("run/summary.json").read_text())["cost"]
     assert cost["dollars"] == pytest.approx(0.2)
     log = Path("log.txt").read_text(encoding="utf-8")
     levels = [line.split()[2] for line in log.splitlines()]
     assert levels == ["INFO", "CRITICAL", "INFO", "INFO"]
-    assert "--max-cost" in log.splitlines()[1]
-    assert "4 rows" in log.splitlines()[-1]
     assert "sk-secret" not in log
 
 
-@pytest.mark.parametrize("name", ["respond", "checklist"])
-@pytest.mark.parametrize("ending", ["csv", "parquet"])
-def test_rows_are_not_written_as_a_table(
-    name: str, ending: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    write(1)
-    with serving(script=answer) as server:
-        assert command(server, name, "in.jsonl", "-m", "own", "-o", f"out.{ending}") == 2
-    said = capsys.readouterr().err
-    assert re.search(rf"out\.{ending}: .*\.jsonl", said)
-    assert server.bodies == []
-
-
-# A prompt of the user's own.
-
-
-def test_a_prompt_of_one_s_own_is_asked_and_is_part_of_the_run(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_a_prompt_of_one_s_own_is_asked_and_is_part_of_the_run() -> None:
     write(1)
     asked = ["checklist", "in.jsonl", "-m", "own", "-o", "out.jsonl", "--run", "run"]
     own = Path("prompt.txt")
     with serving(script=answer) as server:
-        for text, told in (
-            ("List.", "no {{conversation}}"),
-            ("List {{conversation}} {{response}}", "{{response}}, which nothing fills"),
-        ):
-            own.write_text(text)
-            assert command(server, *asked, "--prompt-file", "prompt.txt") == 2
-            said = capsys.readouterr().err
-            assert said.startswith("heedful: prompt.txt: ")
-            assert told in said
-        assert command(server, *asked, "--prompt-file", "gone.txt") == 2
-        assert "gone.txt: " in capsys.readouterr().err
+        own.write_text("List {{conversation}} {{response}}")
+        assert command(server, *asked, "--prompt-file", "prompt.txt") == 2
         assert server.bodies == []
         own.write_text("My way.\n{{format}}\n{{conversation}}\nThe mark is {{mark}}.")
         assert command(server, *asked, "--prompt-file", "prompt.txt") == 0
         prompt = server.bodies[0]["messages"][0]["content"]
-        assert command(server, *asked) == 2
-        assert "prompt was plain" in capsys.readouterr().err
+        assert command(server, *asked) == 2  # another prompt, so another run
         assert len(server.bodies) == 1
     assert prompt.startswith("My way.\n")
     assert "numerical/word" in prompt  # the types, and how to reply
     assert f"{WORDS}. 0" in prompt
     assert "{{" not in prompt
-
-
-@pytest.mark.parametrize(
-    ("prompt", "words", "asked"),
-    [("plain", "写一首诗。", "优先级：primary"), ("if_critic", WORDS, "[要求1-开始]")],
-)
-def test_the_way_to_reply_is_the_prompt_s(prompt: str, words: str, asked: str) -> None:
-    from heedful.jobs.checklists import make
-
-    own = Path("prompt.txt")
-    own.write_text("{{format}} {{conversation}}")
-    model = counting()
-    checklist([sample("1", words * 9)], model=model, prompt=make(prompt, prompt_file=own))
-    assert asked in model.calls[0].messages[0].content
-    shipped = make(prompt)
-    assert shipped.version != make(prompt, prompt_file=own).version
-    assert asked in shipped.render(sample("1", words * 9))[0].content

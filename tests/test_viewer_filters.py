@@ -25,7 +25,7 @@ from heedful.pages.viewer import runs
 from heedful.pages.viewer.building import STATUSES, Builder, Facts, facts
 from heedful.pages.viewer.index import GROUPS, ORDERS, Filter
 from heedful.pages.viewer.pages_samples import marked, quotes, spans
-from heedful.pages.viewer.runs import Memory, Run
+from heedful.pages.viewer.runs import Recent, Run
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -102,7 +102,7 @@ def test_an_index_finds_what_looking_at_each_row_finds(
 ) -> None:
     folder = tmp_path_factory.mktemp("indexed")
     filled(folder / "run", made)
-    with Run(folder / "run", folder, Memory()) as run:
+    with Run(folder / "run", folder, Recent(8)) as run:
         known = [facts(entry, judged=True) for entry in run.saved.entries()]
         for covered in (0, data.draw(st.integers(0, len(made))), len(made)):
             with closing(Builder(run.directory, run.index_path)) as builder:
@@ -133,7 +133,7 @@ def test_a_long_text_is_found_a_part_at_a_time(
     ]
     filled(tmp_path / "run", made)
     monkeypatch.setattr(runs, "LOOKING_SECONDS", -1.0)
-    with Run(tmp_path / "run", tmp_path, Memory()) as run:
+    with Run(tmp_path / "run", tmp_path, Recent(8)) as run:
         with closing(Builder(run.directory, run.index_path)) as builder:
             builder.update()
         selections = [run.select(Filter(text="abcde")) for _ in texts]

@@ -62,31 +62,18 @@ RUN = FlagGroup("Run", (LogOptions, ConsoleOptions, RunOptions), {"concurrency",
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """The result of a command, as it is printed.
+    """The result of a command, as it is printed."""
 
-    Attributes:
-        view: makes the tables; called only where they are printed.
-        written: the files, in the order in which they are named.
-        problems: rows that failed: ``problem``, and its place: ``file``, ``line`` and ``id``.
-        failed: how many rows failed.
-        names: the file that names all of them.
-        resumed: rows that an earlier session had finished.
-        hints: how to go on, a line each.
-        next_step: what a reader of the tables may want to do next; the last line.
-        complete: whether the numbers cover all of the input.
-        failures: what the numbers fall short of, a line each.
-    """
-
-    view: Callable[[], RenderableType]
+    view: Callable[[], RenderableType]  # called only where the tables are printed
     written: Sequence[Path | str | None] = ()
-    problems: Sequence[Mapping[str, Any]] = ()
-    failed: int = 0
-    names: Path | str | None = None
-    resumed: int = 0
-    hints: Sequence[str] = field(default=())
-    next_step: str = ""
-    complete: bool = True
-    failures: Sequence[str] = ()
+    problems: Sequence[Mapping[str, Any]] = ()  # each with its file, line and id
+    failed: int = 0  # rows
+    names: Path | str | None = None  # the file that names all failed rows
+    resumed: int = 0  # rows that an earlier session had finished
+    hints: Sequence[str] = field(default=())  # how to go on, a line each
+    next_step: str = ""  # the last line
+    complete: bool = True  # whether the numbers cover all of the input
+    failures: Sequence[str] = ()  # what the numbers fall short of, a line each
 
 
 def carry_out(

@@ -33,13 +33,12 @@ from heedful.models.faults import Fault, FaultError, FaultKind
 from heedful.models.pricing import PRICES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping
     from typing import BinaryIO
 
-    from heedful.core.nouns import Message
-    from heedful.engine.purpose import Purpose
+    from heedful.engine.purpose import ModelCall
     from heedful.engine.store import Store
-    from heedful.models.base import Model, Sampling
+    from heedful.models.base import Model
     from heedful.models.batches.base import BatchService
     from heedful.models.pricing import Price
 
@@ -92,19 +91,9 @@ class BatchCall(NamedTuple):
     reask: int
 
     def billed(self, requested: str, model: str, usage: Usage | None) -> UsageRecord:
-        """Book what a reply was billed; ``None`` where the provider doesn't say."""
-        counted = usage or Usage()
-        return UsageRecord(
-            self.caller,
-            requested,
-            model,
-            tier="batch",
-            reasks=self.reask,
-            uncounted=int(usage is None),
-            prompt_tokens=counted.prompt_tokens,
-            cached_tokens=counted.cached_tokens,
-            completion_tokens=counted.completion_tokens,
-        )
+        """Book a reply; ``None`` where the provider doesn't count."""
+        reask = bool(self.reask)
+        return UsageRecord.of(self.caller, requested, model, usage, reask=reask, tier="batch")
 
 
 @dataclass
@@ -154,7 +143,6 @@ class BatchQueue:
         *,
         buys_again: bool = False,
     ) -> None:
-        """Take up what earlier sessions left."""
         self._store = store
         self._buys_again = buys_again
         self._budget = BatchBudget(store, max_cost, PRICES if prices is None else prices)
@@ -182,16 +170,9 @@ class BatchQueue:
         self._store.change(USED, [(key,)])  # committed with the row's output
         return True
 
-    async def postpone(
-        self,
-        key: bytes,
-        model: Model,
-        messages: Sequence[Message],
-        sampling: Sampling,
-        sample: int,
-        purpose: Purpose,
-    ) -> NoReturn:
+    async def postpone(self, key: bytes, call: ModelCall) -> NoReturn:
         """Put a call into a batch, unless it is in one."""
+        model, purpose = call.model, call.purpose
         if key in self._failed:
             raise self._failed[key]
         try:
@@ -201,11 +182,11 @@ class BatchQueue:
                 if spool is None:
                     spool = self._spools[model.name] = Spool(model, service)
                 number = f"{spool.tag}-{len(spool.calls)}"
-                line = service.request(number, messages, sampling, sample) + b"\n"
+                line = service.request(number, call.messages, call.sampling, call.sample) + b"\n"
                 room = self._room.requests.get(model.name)
                 most = min(service.requests, room or service.requests)
                 full = len(spool.calls) >= most or spool.size + len(line) > service.size
-                price = self._budget.price(model, messages, sampling, self._promised())
+                price = self._budget.price(call, self._promised())
                 if spool.calls and full:
                     if room:
                         raise Postponed
@@ -293,13 +274,6 @@ class BatchQueue:
                 return str(self._open[spool.tag]["id"])
         raise AssertionError  # the last attempt returns or raises
 
-    async def _find(self, tag: str) -> str | None:
-        """Look at the provider for a batch that may have been submitted."""
-        batch = self._open[tag]
-        taken = {other["id"] for other in self._open.values() if other["id"] is not None}
-        service = self._service(self._models[tag])
-        return await service.find(tag, batch["count"], batch["began"], taken)
-
     async def _watch(self, tag: str, report: Callable[[str, int], None]) -> int:
         """Wait for a batch and store its answers; return how many requests came to something."""
         if tag not in self._models:  # no row asks for what it holds
@@ -350,8 +324,10 @@ class BatchQueue:
     async def _was_submitted(self, tag: str) -> bool:
         # The provider may list it long after the request, whose sender may have been killed.
         pause, since = FIRST_PAUSE_S, time.monotonic()
+        batch, service = self._open[tag], self._service(self._models[tag])
         while True:
-            name = await self._find(tag)
+            taken = {other["id"] for other in self._open.values() if other["id"] is not None}
+            name = await service.find(tag, batch["count"], batch["began"], taken)
             if name:
                 self._set(tag, self._open[tag] | {"id": name})
                 return True
@@ -403,19 +379,13 @@ class BatchQueue:
         self._fresh.add(call.key)
         self._under_way.pop(call.key, None)
 
-    def _charge(self, tag: str, call: BatchCall, fault: Fault) -> None:
-        """Record what a reply without an answer was billed, once, whenever the session ends."""
-        usage, requested = fault.usage, self._open[tag]["model"]
-        if usage == Usage():
-            return
-        record = call.billed(requested, fault.model or requested, usage)
-        self._store.add_usage(record)
-        self._store.change(USED, [(call.key,)])  # committed together
-
     def _note(self, tag: str, call: BatchCall, fault: Fault, service: BatchService) -> int:
         """Take note of a request without an answer; return 1 if it is not requested again."""
         self._rounds[call.key] += 1
-        self._charge(tag, call, fault)
+        if fault.usage != Usage():
+            requested = self._open[tag]["model"]
+            self._store.add_usage(call.billed(requested, fault.model or requested, fault.usage))
+            self._store.change(USED, [(call.key,)])  # committed together: it is billed once
         if service.adapt(fault):
             return 1
         if fault.kind.retryable and self._rounds[call.key] < ROUNDS:

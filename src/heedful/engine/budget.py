@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from heedful.core.errors import StopRunError, UsageError
 from heedful.core.text import dollars
 from heedful.engine.cost import TOKENS, CostSummary
 from heedful.engine.runner import Postponed
 from heedful.engine.schema import CACHE_WRITE
-from heedful.models.attempts import METER
 from heedful.models.base import Usage
-from heedful.models.pricing import BATCH_SHARE, cost, estimate_tokens
+from heedful.models.pricing import BATCH_SHARE, cost
 from heedful.models.turns import content
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
-    from heedful.core.nouns import Message
-    from heedful.engine.purpose import Purpose
+    from heedful.engine.purpose import ModelCall
     from heedful.engine.store import Store, UsageRecord
-    from heedful.models.base import Completion, Model, Sampling
     from heedful.models.pricing import Price
 
 __all__ = ["check_limit", "refuse_unpriced"]
@@ -46,6 +43,23 @@ def refuse_unpriced(names: Iterable[str], prices: Mapping[str, Price]) -> None:
             raise UsageError(what, where=f"model {name}", hint=NAME_PRICES)
 
 
+class Quote(NamedTuple):
+    """What is known of a call's cost before it is made."""
+
+    model: str
+    sent: int  # tokens, roughly
+    expected: int  # tokens, roughly
+    limit: int | None  # tokens of the longest answer
+    marked: bool  # whether parts of the prompt are marked to be cached
+
+    @classmethod
+    def of(cls, call: ModelCall) -> Quote:
+        """Estimate a call."""
+        marked = any(isinstance(content(turn), list) for turn in call.messages)
+        expected, limit = call.purpose.tokens, call.sampling.max_tokens
+        return cls(call.model.name, call.prompt_tokens(), expected, limit, marked)
+
+
 class Budget:
     """Lets calls through as long as what they may cost fits into what is left.
 
@@ -59,7 +73,6 @@ class Budget:
     def __init__(
         self, limit: float, prices: Mapping[str, Price], before: Iterable[UsageRecord] = ()
     ) -> None:
-        """Open a budget."""
         check_limit(limit)
         self.limit = limit  # dollars that the run may spend, over all its sessions
         self.spent = 0.0  # dollars spent so far
@@ -79,31 +92,20 @@ class Budget:
             share = BATCH_SHARE if record.tier == "batch" else 1.0
             self.spent += share * self._price(usage, record.model, record.requested)
 
-    async def reserve(
-        self,
-        name: str,
-        sent: int,
-        expected: int,
-        limit: int | None,
-        marked: bool,  # noqa: FBT001
-    ) -> float:
-        """Wait until a call fits; return the dollars set aside for it.
-
-        Known of a call are the tokens sent and expected, roughly, the limit of its answer, and
-        whether parts of its prompt are marked to be cached.
-        """
+    async def reserve(self, quote: Quote) -> float:
+        """Wait until a call fits; return the dollars set aside for it."""
         while True:
-            prompt = self._prompts.of(sent)
+            prompt = self._prompts.of(quote.sent)
             usage = Usage(
                 prompt_tokens=prompt,
-                cache_write_tokens=prompt if marked else 0,
-                completion_tokens=limit or self._answers.of(expected),
+                cache_write_tokens=prompt if quote.marked else 0,
+                completion_tokens=quote.limit or self._answers.of(quote.expected),
             )
-            most = self._price(usage, name, name)
+            most = self._price(usage, quote.model)
             fits = self.spent + self._reserved + most <= self.limit * ROUNDING
             if not self._in_flight:
                 if self._prompts.blind:
-                    raise _uncounted(name)
+                    raise _uncounted(quote.model)
                 if not fits:
                     raise _exhausted(self.spent, self.limit, most)
             if fits and (self._prompts.known or not self._in_flight):
@@ -119,18 +121,11 @@ class Budget:
         self._released.set()
         self._released = asyncio.Event()
 
-    def pay(
-        self,
-        usage: Usage,
-        names: Sequence[str],
-        sent: int,
-        expected: int,
-        counted: bool,  # noqa: FBT001
-    ) -> None:
-        """Count what an attempt cost, and compare it with what was guessed."""
-        self.spent += self._price(usage, *names)
-        self._prompts.learn(sent, usage.prompt_tokens if counted else None)
-        self._answers.learn(expected, usage.completion_tokens)
+    def pay(self, quote: Quote, model: str, usage: Usage, counted: bool) -> None:  # noqa: FBT001
+        """Count what an attempt that a model answered cost, and compare it with the quote."""
+        self.spent += self._price(usage, model, quote.model)
+        self._prompts.learn(quote.sent, usage.prompt_tokens if counted else None)
+        self._answers.learn(quote.expected, usage.completion_tokens)
 
     def _price(self, usage: Usage, *names: str) -> float:
         """Price a usage under the first of the model's names that has a price."""
@@ -145,98 +140,9 @@ class Budget:
 class Accounts(Protocol):
     """A budget, in this process or another."""
 
-    async def reserve(
-        self,
-        name: str,
-        sent: int,
-        expected: int,
-        limit: int | None,
-        marked: bool,  # noqa: FBT001
-        /,
-    ) -> float: ...
+    async def reserve(self, quote: Quote, /) -> float: ...
     def release(self, reserved: float, /) -> None: ...
-    def pay(
-        self,
-        usage: Usage,
-        names: Sequence[str],
-        sent: int,
-        expected: int,
-        counted: bool,  # noqa: FBT001
-        /,
-    ) -> None: ...
-
-
-async def call_within(
-    budget: Accounts,
-    model: Model,
-    messages: Sequence[Message],
-    sampling: Sampling,
-    sample: int,
-    purpose: Purpose,
-) -> Completion:
-    """Ask a model as soon as the call fits into what is left."""
-    call = _Call(budget, model, messages, sampling, purpose)
-    await call.reserve()
-    token = METER.set(call)
-    try:
-        completion = await model.generate(messages, sampling, sample=sample)
-        call.pay(completion.model, completion.usage, counted=completion.counted)
-        return completion
-    finally:
-        METER.reset(token)
-        call.release()
-
-
-class _Call:
-    """One call within a budget: the dollars set aside for it, and what it really cost."""
-
-    def __init__(
-        self,
-        budget: Accounts,
-        model: Model,
-        messages: Sequence[Message],
-        sampling: Sampling,
-        purpose: Purpose,
-    ) -> None:
-        self._budget = budget
-        self._name = model.name
-        self._limit = sampling.max_tokens
-        self._expected = purpose.tokens
-        self._sent = sum(estimate_tokens(turn.content) for turn in messages)
-        self._marked = any(isinstance(content(turn), list) for turn in messages)
-        self._reserved: float | None = None
-        self._charged = False
-        self._meter = METER.get()
-
-    async def reserve(self) -> None:
-        """Wait until an attempt fits, and set aside what it may cost."""
-        self._reserved = await self._budget.reserve(
-            self._name, self._sent, self._expected, self._limit, self._marked
-        )
-        self._charged = False
-
-    def release(self) -> None:
-        """Give back what was set aside."""
-        reserved, self._reserved = self._reserved, None
-        if reserved is not None:
-            self._budget.release(reserved)
-
-    def pay(self, model: str, usage: Usage, *, counted: bool) -> None:
-        """Count what an attempt cost, and learn from it."""
-        self._budget.pay(usage, (model, self._name), self._sent, self._expected, counted)
-
-    def charge(self, model: str, usage: Usage) -> None:
-        """Count a reply without an answer, and pass it on to be recorded."""
-        if self._meter is not None:
-            self._meter.charge(model, usage)
-        self._charged = True
-        self.pay(model, usage, counted=usage.prompt_tokens > 0)
-
-    async def affordable(self) -> None:
-        """Set aside what the next attempt may cost, where the last one has used it up."""
-        if self._charged:
-            self.release()
-            await self.reserve()
+    def pay(self, quote: Quote, model: str, usage: Usage, counted: bool, /) -> None: ...  # noqa: FBT001
 
 
 class _Estimator:
@@ -285,7 +191,6 @@ class BatchBudget:
     """What is left for calls in batches."""
 
     def __init__(self, store: Store, limit: float | None, prices: Mapping[str, Price]) -> None:
-        """Open a budget."""
         self._store = store
         self._limit = limit
         self._prices = prices
@@ -295,13 +200,11 @@ class BatchBudget:
         """Take note that calls were answered, and so have a cost."""
         self._spent = None
 
-    def price(
-        self, model: Model, messages: Sequence[Message], sampling: Sampling, promised: float
-    ) -> float:
+    def price(self, call: ModelCall, promised: float) -> float:
         """Return the dollars that a call may cost; 0 without a limit."""
         if self._limit is None:
             return 0.0
-        price = _price(model, messages, sampling, self._prices)
+        price = _price(call, self._prices)
         if self._spent is None:
             usage = self._store.usage_records()
             self._spent = CostSummary(usage, self._prices).result()["dollars"] or 0.0
@@ -312,16 +215,15 @@ class BatchBudget:
         raise _exhausted(self._spent, self._limit, price)
 
 
-def _price(
-    model: Model, messages: Sequence[Message], sampling: Sampling, prices: Mapping[str, Price]
-) -> float:
+def _price(call: ModelCall, prices: Mapping[str, Price]) -> float:
     """Return the dollars that a request in a batch may cost."""
-    if sampling.max_tokens is None:
+    longest = call.sampling.max_tokens
+    if longest is None:
         raise UsageError(
             "--max-cost cannot be enforced: answers in a batch may be of any length",
             hint="give --max-completion-tokens too",
         )
-    prompt = sum(estimate_tokens(turn.content) for turn in messages)
-    usage = Usage(prompt_tokens=round(MARGIN * prompt), completion_tokens=sampling.max_tokens)
-    refuse_unpriced([model.name], prices)
-    return cost(usage, model.name, prices, "batch") or 0.0
+    name = call.model.name
+    usage = Usage(prompt_tokens=round(MARGIN * call.prompt_tokens()), completion_tokens=longest)
+    refuse_unpriced([name], prices)
+    return cost(usage, name, prices, "batch") or 0.0

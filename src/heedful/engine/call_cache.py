@@ -18,7 +18,8 @@ from heedful.core.errors import ModelError, StopRunError
 from heedful.core.log import logger
 from heedful.core.noun import to_text, trusted
 from heedful.core.nouns import Expense
-from heedful.engine.purpose import Purpose
+from heedful.engine.budget import Quote
+from heedful.engine.purpose import ModelCall, Purpose
 from heedful.engine.schema import CACHE_WRITE, UsageRecord
 from heedful.models.attempts import METER
 from heedful.models.base import Completion
@@ -82,10 +83,9 @@ class _CallCache:
         self._prefixes: dict[tuple[int, int], tuple[blake2b, Model, Sampling]] = {}
         self._addresses: dict[str, object] = {}  # by configuration of a model
 
-    def key(
-        self, model: Model, messages: Sequence[Message], sampling: Sampling, sample: int
-    ) -> bytes:
+    def key(self, call: ModelCall) -> bytes:
         """Digest all that an answer depends on."""
+        model, sampling = call.model, call.sampling
         prefix = self._prefixes.get((id(model), id(sampling)))
         if prefix is None:
             self._refuse_ambiguous(model)
@@ -95,8 +95,8 @@ class _CallCache:
             prefix = _prefix(model, sampling), model, sampling
             self._prefixes[id(model), id(sampling)] = prefix
         digest = prefix[0].copy()
-        digest.update(b"%d" % sample)
-        for message in messages:
+        digest.update(b"%d" % call.sample)
+        for message in call.messages:
             _add(digest, message.role)
             _add(digest, message.content)
             if message.tool_calls or message.images:
@@ -125,66 +125,65 @@ class _CallCache:
         completion = Completion.model_validate_json(stored)
         return completion if new else completion.model_copy(update={"attempts": 0})
 
-    async def answer(
-        self,
-        key: bytes,
-        model: Model,
-        messages: Sequence[Message],
-        sampling: Sampling,
-        sample: int,
-        purpose: Purpose,
-    ) -> Completion:
+    async def answer(self, key: bytes, call: ModelCall) -> Completion:
         """Get an answer that isn't stored, wherever it comes from, and store it."""
         if self.counter is not None:
-            self.counter.count(key, model, messages, sampling, purpose)
+            self.counter.count(key, call)
         if self.queue is not None:
-            await self.queue.postpone(key, model, messages, sampling, sample, purpose)
+            await self.queue.postpone(key, call)
         if self.claims is not None:
-            claimed = await self.claims.claim(key, purpose.caller, model.name)
+            claimed = await self.claims.claim(key, call.purpose.caller, call.model.name)
             if claimed is not None:
                 return claimed
         try:
-            completion = await self.call(model, messages, sampling, sample, purpose)
+            completion = await self.call(call)
         except Exception as error:
             if self.claims is not None:
                 hopeless = isinstance(error, ModelError)
                 self.claims.unclaim(key, str(error) if hopeless else None)
             raise
-        self.save(key, completion, model.name, purpose)
+        self.save(key, completion, call)
         return completion
 
-    async def call(
-        self,
-        model: Model,
-        messages: Sequence[Message],
-        sampling: Sampling,
-        sample: int,
-        purpose: Purpose,
-    ) -> Completion:
+    async def call(self, call: ModelCall) -> Completion:
         """Call the model, within the budget where there is one."""
-        token = METER.set(_UsageMeter(self, model.name, purpose))
-        model = self.place(model)
+        bill = _Bill(self, call)
+        token = METER.set(bill)
         try:
-            if self.budget is None:
-                return await model.generate(messages, sampling, sample=sample)
-            from heedful.engine.budget import call_within
-
-            return await call_within(self.budget, model, messages, sampling, sample, purpose)
+            await bill.reserve()
+            model = self.place(call.model)
+            completion = await model.generate(call.messages, call.sampling, sample=call.sample)
+            bill.pay(completion.model, completion.usage, counted=completion.counted)
         except ModelError as error:
             logger.error("a call failed: %s", error)
             raise
+        else:
+            return completion
         finally:
             METER.reset(token)
+            bill.release()
 
-    def save(self, key: bytes, completion: Completion, requested: str, purpose: Purpose) -> None:
+    def save(self, key: bytes, completion: Completion, call: ModelCall) -> None:
         """Store an answer: what was paid for is committed before anything else is done.
 
         Answers that came together are committed together.
         """
-        text = to_text(completion)
-        record = _usage_record(completion, requested, purpose)
-        self.store.add_call(key, text, record)
-        self.add_writes(record, completion.usage)
+        requested, purpose, usage = call.model.name, call.purpose, completion.usage
+        logger.debug(
+            "model %s answered %s in %.2f s: %d + %d tokens, %s",
+            requested,
+            purpose.caller,
+            completion.latency_s,
+            usage.prompt_tokens,
+            usage.completion_tokens,
+            completion.finish_reason,
+        )
+        counted = usage if completion.counted else None
+        record = UsageRecord.of(
+            purpose.caller, requested, completion.model, counted, reask=purpose.reask
+        )
+        self.store.add_call(key, to_text(completion), record)
+        self.add_writes(record, usage)
         self.store.flush_soon()
 
     def add_writes(self, record: UsageRecord, usage: Usage) -> None:
@@ -195,17 +194,37 @@ class _CallCache:
             )
 
 
-class _UsageMeter:
-    """Records the usage of a call's replies without an answer."""
+class _Bill:
+    """What one call costs: the dollars set aside for an attempt, and what attempts were billed."""
 
-    def __init__(self, cache: _CallCache, requested: str, purpose: Purpose) -> None:
+    def __init__(self, cache: _CallCache, call: ModelCall) -> None:
         self._cache = cache
-        self._requested = requested
-        self._purpose = purpose
+        self._call = call
+        self._budget = cache.budget
+        self._quote = Quote.of(call) if cache.budget else None
+        self._reserved: float | None = None
+        self._charged = False
+
+    async def reserve(self) -> None:
+        """Wait until an attempt fits, and set aside what it may cost."""
+        if self._budget and self._quote:
+            self._reserved = await self._budget.reserve(self._quote)
+        self._charged = False
+
+    def release(self) -> None:
+        """Give back what was set aside."""
+        reserved, self._reserved = self._reserved, None
+        if self._budget and reserved is not None:
+            self._budget.release(reserved)
+
+    def pay(self, model: str, usage: Usage, *, counted: bool) -> None:
+        """Count what an attempt cost, and learn from it."""
+        if self._budget and self._quote:
+            self._budget.pay(self._quote, model, usage, counted)
 
     def charge(self, model: str, usage: Usage) -> None:
         """Record a reply without an answer."""
-        purpose = self._purpose
+        requested, purpose = self._call.model.name, self._call.purpose
         logger.debug(
             "model %s billed %s without an answer: %d + %d tokens",
             model,
@@ -213,21 +232,18 @@ class _UsageMeter:
             usage.prompt_tokens,
             usage.completion_tokens,
         )
-        record = UsageRecord(
-            caller=purpose.caller,
-            requested=self._requested,
-            model=model,
-            reasks=int(purpose.reask),
-            prompt_tokens=usage.prompt_tokens,
-            cached_tokens=usage.cached_tokens,
-            completion_tokens=usage.completion_tokens,
-        )
+        record = UsageRecord.of(purpose.caller, requested, model, usage, reask=purpose.reask)
         self._cache.store.add_usage(record)
         self._cache.add_writes(record, usage)
         self._cache.store.flush_soon()
+        self._charged = True
+        self.pay(model, usage, counted=usage.prompt_tokens > 0)
 
     async def affordable(self) -> None:
-        """Return at once: without a budget nothing is too expensive."""
+        """Set aside what the next attempt may cost, where the last one has used it up."""
+        if self._charged:
+            self.release()
+            await self.reserve()
 
 
 _current: ContextVar[_CallCache | None] = ContextVar("heedful_call_cache", default=None)
@@ -278,7 +294,8 @@ async def complete(
     if cache is None:
         return await model.generate(messages, sampling, sample=sample)
     cache.models[id(model)] = model
-    key = cache.key(model, messages, sampling, sample)
+    call = ModelCall(model, messages, sampling, sample, purpose)
+    key = cache.key(call)
     while True:
         stored = cache.stored(key)
         if stored is not None:
@@ -293,7 +310,7 @@ async def complete(
         # The caller was cancelled, so the next of the waiters makes the call.
     answer = cache.in_flight[key] = asyncio.get_running_loop().create_future()
     try:
-        completion = await cache.answer(key, model, messages, sampling, sample, purpose)
+        completion = await cache.answer(key, call)
     except Exception as error:
         answer.set_exception(error)
         answer.exception()  # retrieved, so that asyncio doesn't warn where nobody else waited
@@ -321,29 +338,6 @@ def expense(completion: Completion, purpose: Purpose) -> Expense:
         "cached_tokens": usage.cached_tokens,
     }
     return trusted(Expense, paid)
-
-
-def _usage_record(completion: Completion, requested: str, purpose: Purpose) -> UsageRecord:
-    usage, counted = completion.usage, completion.counted
-    logger.debug(
-        "model %s answered %s in %.2f s: %d + %d tokens, %s",
-        requested,
-        purpose.caller,
-        completion.latency_s,
-        usage.prompt_tokens,
-        usage.completion_tokens,
-        completion.finish_reason,
-    )
-    return UsageRecord(
-        caller=purpose.caller,
-        requested=requested,
-        model=completion.model,
-        reasks=int(purpose.reask),
-        uncounted=int(not counted),
-        prompt_tokens=usage.prompt_tokens if counted else 0,
-        cached_tokens=usage.cached_tokens if counted else 0,
-        completion_tokens=usage.completion_tokens if counted else 0,
-    )
 
 
 def _store_adaptations(cache: _CallCache) -> None:

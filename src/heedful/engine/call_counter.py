@@ -15,9 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from heedful.core.nouns import Message
-    from heedful.engine.purpose import Purpose
+    from heedful.engine.purpose import ModelCall
     from heedful.engine.store import Store
-    from heedful.models.base import Model, Sampling
 
 
 CACHE_TOKENS = 400_000
@@ -34,7 +33,6 @@ class PrefixCache:
     """A cache of the prompts' beginnings, block by block; what was used longest ago goes first."""
 
     def __init__(self, tokens: int = CACHE_TOKENS) -> None:
-        """Begin empty."""
         if tokens < 0:
             raise UsageError(f"a prefix cache of {tokens} tokens", hint="give 0 for none")
         self._room = tokens // BLOCK_TOKENS
@@ -76,30 +74,25 @@ class CallCounter:
         self.batches = True  # whether all models that would be called have a batch endpoint
         self._prefixes = PrefixCache(cache_tokens)
 
-    def count(
-        self,
-        key: bytes,
-        model: Model,
-        messages: Sequence[Message],
-        sampling: Sampling,
-        purpose: Purpose,
-    ) -> NoReturn:
+    def count(self, key: bytes, call: ModelCall) -> NoReturn:
         """Record a call."""
+        model = call.model
         if key in self._submitted:
             self.submitted += 1
         elif self._store.call(key) is not None:
             self.reused += 1
         else:
             self.batches = self.batches and has_batches(model)
-            self.prefix_tokens += self._prefixes.add(model.name, messages, least_cached(model))
-            self.images += sum(len(message.images) for message in messages)
-            limit = sampling.max_tokens
+            shared = self._prefixes.add(model.name, call.messages, least_cached(model))
+            self.prefix_tokens += shared
+            self.images += sum(len(message.images) for message in call.messages)
+            expected = call.purpose.tokens
             record = UsageRecord(
-                caller=purpose.caller,
+                caller=call.purpose.caller,
                 requested=model.name,
                 model=model.name,
-                prompt_tokens=sum(estimate_tokens(turn.content) for turn in messages),
-                completion_tokens=min(purpose.tokens, limit or purpose.tokens),
+                prompt_tokens=call.prompt_tokens(),
+                completion_tokens=min(expected, call.sampling.max_tokens or expected),
             )
             self._store.add_call(key, "", record)
         raise ModelError("counted for an estimate, not called", where=f"model {model.name}")

@@ -35,7 +35,6 @@ class CostSummary:
     def __init__(
         self, records: Iterable[UsageRecord] = (), prices: Mapping[str, Price] | None = None
     ) -> None:
-        """Sum up what was recorded."""
         self._prices = prices
         self._requested: dict[tuple[str, str], str] = {}
         self._recorded: dict[tuple[str, str], Counter[str]] = {}

@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator, Mapping, Sized
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast, get_args
+from typing import TYPE_CHECKING, Any, TypeAlias, cast, get_args
 
 from heedful.core.errors import InputError, UsageError
 from heedful.core.files import digest
@@ -222,75 +222,6 @@ def _item(row: Row, reasoning: ReasoningMode) -> Item[Sample]:
     return Item(line=row.line, id=key, value=sample, problem=row.problem)
 
 
-class Selection(NamedTuple):
-    """The part of the rows that is taken; all of them by default."""
-
-    limit: int | None = None  # how many, from the first on
-    sample: int | None = None  # how many, at random
-    seed: int = 0  # of the choice
-    reasoning: ReasoningMode = "strip"  # whether responses keep the reasoning before their answers
-
-    @classmethod
-    def of(cls, reading: ReadingOptions, seed: int = 0) -> Selection:
-        """Read it off the options."""
-        limit, sample = reading.get("limit"), reading.get("sample")
-        for name, number in (("limit", limit), ("sample", sample)):
-            if number is not None and number < 1:
-                raise UsageError(f"--{name} is {number}", hint="give at least 1")
-        if limit is not None and sample is not None:
-            raise UsageError("--limit and --sample are both given", hint="give one of them")
-        reasoning = reading.get("reasoning") or "strip"
-        if reasoning not in get_args(ReasoningMode):
-            raise UsageError(f"--reasoning is {reasoning!r:.40}", hint="give strip or keep")
-        return cls(limit, sample, seed if sample is not None else 0, reasoning)
-
-    @property
-    def config(self) -> dict[str, Any]:
-        """The part of a run's configuration."""
-        return {name: value for name, value in self._asdict().items() if value}
-
-    def total(self, source: object) -> int | None:
-        """Count the rows that will be taken, where that costs next to nothing.
-
-        Lines are counted, so it is about right: a blank line isn't a row.
-        """
-        from heedful.data.formats import Source
-
-        count = None
-        if isinstance(source, Source):
-            count = source.count()
-        elif isinstance(source, Sized):
-            count = len(source)
-        most = self.limit or self.sample
-        return count if count is None or most is None else min(count, most)
-
-    def named(self, rows: InMemory) -> tuple[InMemory, list[str]]:
-        """Return rows in memory, to be read again, and the name of their content."""
-        rows = list(rows) if isinstance(rows, Iterator) else rows
-        return rows, [content(self.items(rows))]
-
-    def items(self, source: InMemory) -> Iterator[Item[Sample]]:
-        """Make items of the chosen rows, in their order; the turns of one record stay together.
-
-        For a sample the source is read twice.
-        """
-        if self.limit is None and self.sample is None:
-            yield from items(source, self.reasoning)
-            return
-        if self.sample is not None and isinstance(source, Iterator):
-            source = list(source)
-        chosen: Container[int] = range(self.limit or 0)
-        if self.sample is not None:
-            total = sum(1 for _ in _records(source))
-            least = min(self.sample, total)
-            chosen = frozenset(random.Random(self.seed).sample(range(total), least))
-        for number, record in enumerate(_records(source)):
-            if number in chosen:
-                yield from (_item(row, self.reasoning) for row in record)
-            elif self.sample is None:
-                return
-
-
 def _records(source: InMemory) -> Iterator[Iterator[Row]]:
     from heedful.data.formats.memory import rows
 
@@ -328,7 +259,7 @@ class OpenedData:
         responses: str | os.PathLike[str] | None = None,
         seed: int = 0,
     ) -> None:
-        """Open the data."""
+        """Open the data; a sample of the rows is drawn by the seed."""
         task = reading.get("task")
         exclude = reading.get("exclude_generation_failures", False)
         source = open_data(
@@ -338,17 +269,25 @@ class OpenedData:
             task=task,
             exclude_generation_failures=exclude,
         )
-        self._selection = Selection.of(reading, seed)
+        self._limit, self._sample = _most(reading)
+        self._seed = seed
+        self._reasoning = reading.get("reasoning") or "strip"
+        if self._reasoning not in get_args(ReasoningMode):
+            raise UsageError(f"--reasoning is {self._reasoning!r:.40}", hint="give strip or keep")
         # all of them; a file's are read as they are needed
         self.rows: InMemory = source or cast("InMemory", data)
         # the files that they come from; none for rows in memory
         self.files: list[Path] = list(source.files) if source else []
         self.format: Format | None = source.format if source else None  # the files' format
-        name = self.format.name if self.format else None
-        common: dict[str, Any] = {"format": name, "task": task}
-        common |= self._selection.config
-        if exclude:
-            common["exclude_generation_failures"] = True
+        chosen = {
+            "limit": self._limit,
+            "sample": self._sample,
+            "seed": seed if self._sample else 0,
+            "reasoning": self._reasoning,
+            "exclude_generation_failures": exclude,
+        }
+        common: dict[str, Any] = {"format": self.format and self.format.name, "task": task}
+        common |= {name: value for name, value in chosen.items() if value}
         names = [fingerprint(path) for path in self.files] if source else None
         # all that says which rows they are, for the configuration of a run
         self.config: dict[str, Any] = {"input": names, **common}
@@ -361,14 +300,58 @@ class OpenedData:
         return (self.files[0].absolute().name.partition(".")[0] if self.files else "") or "run"
 
     def total(self) -> int | None:
-        """Count the rows that will be taken, where that costs next to nothing."""
-        return self._selection.total(self.rows)
+        """Count the rows that will be taken, where that costs next to nothing.
+
+        Lines are counted, so it is about right: a blank line isn't a row.
+        """
+        from heedful.data.formats import Source
+
+        count = None
+        if isinstance(self.rows, Source):
+            count = self.rows.count()
+        elif isinstance(self.rows, Sized):
+            count = len(self.rows)
+        most = self._limit or self._sample
+        return count if count is None or most is None else min(count, most)
 
     def name(self) -> None:
         """Name rows in memory by their content, so that a run resumes with the same rows only."""
         if self.config["input"] is None:
-            self.rows, self.config["input"] = self._selection.named(self.rows)
+            self._keep_rows()
+            self.config["input"] = [content(self.items())]
 
     def items(self) -> Iterator[Item[Sample]]:
-        """Give the samples, and the rows that could not be read."""
-        return self._selection.items(self.rows)
+        """Give the samples, and the rows that could not be read, in their order.
+
+        The turns of one record stay together. For a sample the source is read twice.
+        """
+        if self._limit is None and self._sample is None:
+            yield from items(self.rows, self._reasoning)
+            return
+        chosen: Container[int] = range(self._limit or 0)
+        if self._sample is not None:
+            self._keep_rows()
+            total = sum(1 for _ in _records(self.rows))
+            least = min(self._sample, total)
+            chosen = frozenset(random.Random(self._seed).sample(range(total), least))
+        for number, record in enumerate(_records(self.rows)):
+            if number in chosen:
+                yield from (_item(row, self._reasoning) for row in record)
+            elif self._sample is None:
+                return
+
+    def _keep_rows(self) -> None:
+        """Keep rows that can be read only once."""
+        if isinstance(self.rows, Iterator):
+            self.rows = list(self.rows)
+
+
+def _most(reading: ReadingOptions) -> tuple[int | None, int | None]:
+    """Read off the options how many rows are taken: the first, or at random."""
+    limit, sample = reading.get("limit"), reading.get("sample")
+    for name, number in (("limit", limit), ("sample", sample)):
+        if number is not None and number < 1:
+            raise UsageError(f"--{name} is {number}", hint="give at least 1")
+    if limit is not None and sample is not None:
+        raise UsageError("--limit and --sample are both given", hint="give one of them")
+    return limit, sample

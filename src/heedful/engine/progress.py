@@ -73,7 +73,6 @@ class Display:
     def __init__(
         self, stream: TextIO | None = None, say: Callable[[Any, float], str] = line
     ) -> None:
-        """Make a display."""
         self._say = say
         self.stream = stream or sys.stderr
         self.terminal = self.stream.isatty()

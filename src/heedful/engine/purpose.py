@@ -1,8 +1,14 @@
-"""The purpose of a call, for cost summaries and estimates."""
+"""A call of a model, and its purpose: for cost summaries and estimates."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from heedful.core.nouns import Message
+    from heedful.models.base import Model, Sampling
 
 __all__ = [
     "CHECKLIST_TOKENS",
@@ -34,3 +40,19 @@ class Purpose(NamedTuple):
     caller: str = ""  # the part of the job under whose name the cost is summed up
     tokens: int = EXPLAINED_TOKENS  # of the answer, roughly and without reasoning
     reask: bool = False  # whether it requests again what an earlier answer left out
+
+
+class ModelCall(NamedTuple):
+    """A request to a model."""
+
+    model: Model
+    messages: Sequence[Message]
+    sampling: Sampling
+    sample: int  # which of several independent answers it is
+    purpose: Purpose
+
+    def prompt_tokens(self) -> int:
+        """Estimate the tokens of the messages."""
+        from heedful.models.pricing import estimate_tokens
+
+        return sum(estimate_tokens(turn.content) for turn in self.messages)

@@ -58,7 +58,6 @@ class InOrder:
     """
 
     def __init__(self, store: Store, take: Callable[[Entry], None] | None, room: int) -> None:
-        """Begin before the first row."""
         self._store = store
         self._take = take
         self._room = room

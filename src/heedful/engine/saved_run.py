@@ -42,7 +42,6 @@ class Reader(Store):
     def __init__(
         self, directory: Path, *, salvage: bool = False, marks_damaged: bool = False
     ) -> None:
-        """Open the store in a directory."""
         self.path = directory / NAME
         self._salvage = salvage
         self._marks_damaged = marks_damaged
@@ -119,13 +118,6 @@ class Reader(Store):
     def close(self) -> None:
         """Close the file."""
         self._db.close()
-
-    def meta(self, key: str) -> Any:
-        """Return what was stored under a key, or ``None``."""
-        try:
-            return super().meta(key)
-        except (ValueError, TypeError, RecursionError) as error:
-            raise self.damaged(str(error)) from error
 
 
 class _Copy:
@@ -398,11 +390,7 @@ class SavedRun(Closing):
     def answers(self) -> Iterator[dict[str, Any]]:
         """Yield the answers of models that it holds, in constant memory."""
         for text in self._reader.answers():
-            try:
-                answer: dict[str, Any] = {**from_json(text)}
-            except (ValueError, TypeError) as error:
-                raise self._damaged(f"an answer is damaged: {error}") from error
-            yield answer
+            yield from_json(text)
 
     def query(self, sql: str, *values: object) -> Iterator[tuple[Any, ...]]:
         """Yield the rows of a query on its store."""
@@ -417,14 +405,11 @@ class SavedRun(Closing):
 
     def _mapping(self, key: str) -> Mapping[str, Any]:
         try:
-            value = self._reader.meta(key)
+            return _Recorded(self._reader.meta(key) or {}, self.directory)
         except RunError:
             if not self._salvage:
                 raise
-            value = None
-        if value is not None and not isinstance(value, dict):
-            raise self._damaged(f"the run's store cannot be read: its {key} is not an object")
-        return _Recorded(value or {}, self.directory)
+            return _Recorded({}, self.directory)
 
     def _damaged(self, what: str) -> RunError:
         hint = "the file is damaged, or of another version of heedful"

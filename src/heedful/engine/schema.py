@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
+    from heedful.models.base import Usage
+
 __all__ = ["Entry"]
 
 LOST = "lost"
@@ -57,6 +59,27 @@ class UsageRecord(NamedTuple):
     cached_tokens: int = 0
     completion_tokens: int = 0  # including reasoning
 
+    @classmethod
+    def of(
+        cls,
+        caller: str,
+        requested: str,
+        model: str,
+        usage: Usage | None,
+        *,
+        reask: bool,
+        tier: str = "",
+    ) -> UsageRecord:
+        """Book one reply; ``None`` where the server did not count its tokens."""
+        record = cls(caller, requested, model, tier, 1, int(reask), int(usage is None))
+        if usage is None:
+            return record
+        return record._replace(
+            prompt_tokens=usage.prompt_tokens,
+            cached_tokens=usage.cached_tokens,
+            completion_tokens=usage.completion_tokens,
+        )
+
     def plus(self, other: UsageRecord) -> UsageRecord:
         """Add up two records of the same caller, model and tier."""
         return UsageRecord(*self.who, *map(int.__add__, self[4:], other[4:]))
@@ -74,7 +97,6 @@ class Digests:
     """
 
     def __init__(self) -> None:
-        """Begin with none."""
         self._bits = bytearray(1 << 21)
 
     def add(self, digest: bytes) -> None:

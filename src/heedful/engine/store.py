@@ -55,69 +55,6 @@ _END = 2**63 - 1
 """No position is larger."""
 
 
-class StoredRows(Closing):
-    """Queries on a store's rows; each row is compared with its checksum."""
-
-    directory: Path | None  # the run's directory; None for a temporary run
-    _db: sqlite3.Connection
-
-    def flush(self) -> None:
-        """Commit what is pending, where anything is written."""
-
-    def inputs(self, first: int, last: int) -> list[str | None]:
-        """Return what the work is given in the rows from one place to another."""
-        query = "SELECT value FROM inputs WHERE position BETWEEN ? AND ? ORDER BY position"
-        return [value for (value,) in self.query(query, first, last)]
-
-    def done(self, since: int = 0) -> Iterator[int]:
-        """Yield the positions from a place on that have an output, in constant memory."""
-        query = "SELECT position FROM outputs WHERE position >= ? ORDER BY position"
-        for (position,) in self.query(query, since):
-            yield position
-
-    def count(self) -> int:
-        """Return how many rows have been read so far."""
-        ((count,),) = self.query("SELECT count(*) FROM inputs")
-        return int(count)
-
-    def entries(self, since: int = 0, last: int | None = None) -> Iterator[Entry]:
-        """Yield the rows from one place to another, in input order, in constant memory."""
-        self.flush()
-        query = f"{schema.SELECT_ENTRY} WHERE position BETWEEN ? AND ? ORDER BY position"
-        yield from map(self._entry, self.query(query, since, _END if last is None else last))
-
-    def entry(self, position: int) -> Entry:
-        """Return the row at a place in the input that has been read."""
-        return self._entry(next(self.query(f"{schema.SELECT_ENTRY} WHERE position = ?", position)))
-
-    def _entry(self, columns: Sequence[Any]) -> Entry:
-        entry = Entry._make(columns[:7])
-        given, returned = columns[7:]
-        if given != checksum(*entry[:5]) or (
-            returned is not None and returned != checksum(entry.position, *entry[5:])
-        ):
-            raise self.damaged(f"row {entry.position + 1:,} is damaged")
-        return entry
-
-    def rows(self, parse: Callable[[Entry], T]) -> Iterator[T]:
-        """Yield what a function makes of the rows, in input order, in constant memory."""
-        return map(parse, self.entries())
-
-    def query(self, sql: str, *values: object) -> Iterator[tuple[Any, ...]]:
-        """Yield the rows of a query."""
-        try:
-            # "yield from" would close the cursor of a query left early, maybe after the file.
-            for columns in self._db.execute(sql, values):  # noqa: UP028
-                yield columns
-        except DATABASE_ERRORS as error:
-            raise self.damaged(str(error)) from error
-
-    def damaged(self, what: str) -> RunError:
-        """Make the error that says what of the run is damaged."""
-        where = "a temporary run" if self.directory is None else str(self.directory / NAME)
-        return RunError(f"the run cannot be read: {what}", where=where, hint=DAMAGE_HINT)
-
-
 SHORT_S = 1.0
 """After so many seconds a run is worth a thread."""
 
@@ -135,7 +72,6 @@ class StoreLog:
     """The log of a store that is written."""
 
     def __init__(self, path: Path | None) -> None:
-        """Begin without a thread."""
         self._path = path
         self._opened = time.monotonic()
         self._thread: threading.Thread | None = None
@@ -188,7 +124,6 @@ def differences(stored: Mapping[str, Any], config: Mapping[str, Any]) -> list[st
 
 
 def _difference(key: str, was: Any, now: Any) -> str:
-    """Say in an error how a value of the configuration differs."""
     if key == "input":
         return "the input is another one, or was changed"
     if _show(was) == _show(now):  # what differs is within
@@ -203,7 +138,6 @@ def _difference(key: str, was: Any, now: Any) -> str:
 
 
 def _show(value: Any) -> str:
-    """Show a value of the configuration: judges by their names, the rest as JSON."""
     if value is None:
         return "unset"
     if isinstance(value, dict) and "judge" in value:
@@ -230,14 +164,13 @@ FLUSH_ROWS = 1000
 """How many rows may wait for a commit; keeps memory flat when rows are quick."""
 
 
-class Store(StoredRows):
-    """The rows of one run.
+class Store(Closing):
+    """The rows of one run; each is compared with its checksum when it is read.
 
     Use it as a context manager: leaving it commits what is pending and closes the file.
     """
 
     def __init__(self, directory: Path | None) -> None:
-        """Open the store in a directory, making both if needed."""
         self.directory = directory
         try:
             if directory is not None:
@@ -271,7 +204,7 @@ class Store(StoredRows):
             # With 8 kB a row of 4 kB took a quarter more time; with 32 kB small commits take more.
             db.execute("PRAGMA page_size=16384")
             db.execute("PRAGMA journal_mode=WAL")
-            db.execute("PRAGMA wal_autocheckpoint=0")  # see store_log
+            db.execute("PRAGMA wal_autocheckpoint=0")  # see StoreLog
             db.execute("PRAGMA synchronous=NORMAL")
             db.execute("PRAGMA busy_timeout=5000")
             if path and db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
@@ -287,6 +220,59 @@ class Store(StoredRows):
         finally:
             self._log.stop()
             self._db.close()
+
+    def inputs(self, first: int, last: int) -> list[str | None]:
+        """Return what the work is given in the rows from one place to another."""
+        query = "SELECT value FROM inputs WHERE position BETWEEN ? AND ? ORDER BY position"
+        return [value for (value,) in self.query(query, first, last)]
+
+    def done(self, since: int = 0) -> Iterator[int]:
+        """Yield the positions from a place on that have an output, in constant memory."""
+        query = "SELECT position FROM outputs WHERE position >= ? ORDER BY position"
+        for (position,) in self.query(query, since):
+            yield position
+
+    def count(self) -> int:
+        """Return how many rows have been read so far."""
+        ((count,),) = self.query("SELECT count(*) FROM inputs")
+        return int(count)
+
+    def entries(self, since: int = 0, last: int = _END) -> Iterator[Entry]:
+        """Yield the rows from one place to another, in input order, in constant memory."""
+        self.flush()
+        query = f"{schema.SELECT_ENTRY} WHERE position BETWEEN ? AND ? ORDER BY position"
+        yield from map(self._entry, self.query(query, since, last))
+
+    def entry(self, position: int) -> Entry:
+        """Return the row at a place in the input that has been read."""
+        return self._entry(next(self.query(f"{schema.SELECT_ENTRY} WHERE position = ?", position)))
+
+    def _entry(self, columns: Sequence[Any]) -> Entry:
+        entry = Entry._make(columns[:7])
+        given, returned = columns[7:]
+        if given != checksum(*entry[:5]) or (
+            returned is not None and returned != checksum(entry.position, *entry[5:])
+        ):
+            raise self.damaged(f"row {entry.position + 1:,} is damaged")
+        return entry
+
+    def rows(self, parse: Callable[[Entry], T]) -> Iterator[T]:
+        """Yield what a function makes of the rows, in input order, in constant memory."""
+        return map(parse, self.entries())
+
+    def query(self, sql: str, *values: object) -> Iterator[tuple[Any, ...]]:
+        """Yield the rows of a query."""
+        try:
+            # "yield from" would close the cursor of a query left early, maybe after the file.
+            for columns in self._db.execute(sql, values):  # noqa: UP028
+                yield columns
+        except DATABASE_ERRORS as error:
+            raise self.damaged(str(error)) from error
+
+    def damaged(self, what: str) -> RunError:
+        """Make the error that says what of the run is damaged."""
+        where = "a temporary run" if self.directory is None else str(self.directory / NAME)
+        return RunError(f"the run cannot be read: {what}", where=where, hint=DAMAGE_HINT)
 
     def configure(self, config: Mapping[str, Any]) -> None:
         """Record the configuration of a new run, or check that a resumed run has the same."""
@@ -404,14 +390,13 @@ class Store(StoredRows):
         self._earlier = earlier
 
     def _answer_of_earlier(self, key: bytes) -> str | None:
-        value = None
-        if self._earlier is not None:
-            try:
-                value = self._earlier.call(key)
-            except RunError as error:  # of another run, so this one is whole
-                logger.warning(
-                    "an answer of another run can't be read, and is requested: %s", error
-                )
+        if self._earlier is None:
+            return None
+        try:
+            value = self._earlier.call(key)
+        except RunError as error:  # of another run, so this one is whole
+            logger.warning("an answer of another run can't be read, and is requested: %s", error)
+            return None
         if value is not None:
             self._keep(key, value)
         return value

@@ -22,6 +22,7 @@ from pydantic_core import PydanticSerializationError, from_json, to_json
 from heedful.core.errors import HeedfulError, ModelError, RowError, StopRunError
 from heedful.core.log import logger
 from heedful.core.text import amount
+from heedful.engine.budget import Quote
 from heedful.engine.call_cache import cache_calls
 from heedful.engine.fan_out import first_ahead
 from heedful.engine.runner import READ_AHEAD, failure_of
@@ -187,9 +188,9 @@ class RemoteBudget:
         self._store = store
         self._numbers = count()
 
-    async def reserve(self, *call: object) -> float:
+    async def reserve(self, quote: Quote) -> float:
         """Wait until a call fits; return the dollars set aside for it."""
-        kind, *reply = await self._store.ask("reserve", f"budget {next(self._numbers)}", *call)
+        kind, *reply = await self._store.ask("reserve", f"budget {next(self._numbers)}", quote)
         if kind == "stop":
             what, where, hint = reply
             raise StopRunError(what, where=where, hint=hint)
@@ -199,9 +200,9 @@ class RemoteBudget:
         """Give back what was set aside for a call that is over."""
         self._store.send("release", reserved)
 
-    def pay(self, usage: Usage, *about: object) -> None:
+    def pay(self, quote: Quote, model: str, usage: Usage, counted: bool) -> None:  # noqa: FBT001
         """Count what an attempt cost."""
-        self._store.send("pay", usage, *about)
+        self._store.send("pay", quote, model, usage, counted)
 
 
 async def serve(assignment: Assignment, reader: asyncio.StreamReader, writer: Writer) -> None:
@@ -457,12 +458,12 @@ class Workers(ABC):
         del worker
         logger.log(level, "%s", message)
 
-    def _on_reserve(self, worker: Worker, key: str, *call: Any) -> None:
-        self.spawn(self._reserve(worker, key, call))
+    def _on_reserve(self, worker: Worker, key: str, quote: list[Any]) -> None:
+        self.spawn(self._reserve(worker, key, Quote(*quote)))
 
-    async def _reserve(self, worker: Worker, key: str, call: Sequence[Any]) -> None:
+    async def _reserve(self, worker: Worker, key: str, quote: Quote) -> None:
         try:
-            reserved = await self._budget.reserve(*call)
+            reserved = await self._budget.reserve(quote)
         except StopRunError as error:
             worker.send("stop", key, error.what, error.where, error.hint)
             return
@@ -476,9 +477,11 @@ class Workers(ABC):
         worker.reserved.remove(reserved)
         self._budget.release(reserved)
 
-    def _on_pay(self, worker: Worker, usage: dict[str, int], *about: Any) -> None:
+    def _on_pay(
+        self, worker: Worker, quote: list[Any], model: str, usage: dict[str, int], counted: int
+    ) -> None:
         del worker
-        self._budget.pay(Usage(**usage), *about)
+        self._budget.pay(Quote(*quote), model, Usage(**usage), bool(counted))
 
     async def stop(self) -> None:
         """End the workers; rows that they still work on are given up."""

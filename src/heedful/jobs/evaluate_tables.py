@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from rich.console import RenderableType
-    from rich.text import Text
 
     from heedful.metrics.family import Family
 
@@ -78,6 +77,7 @@ def view(summary: Mapping[str, Any], unmet: Table | None = None) -> RenderableTy
     """Lay out a summary for a terminal: the metrics, then the groups that went worst."""
     from rich.console import Group
     from rich.padding import Padding
+    from rich.text import Text
 
     decided = summary["verdicts"]["met"] + summary["verdicts"]["unmet"]
     shown = tables(summary, groups=GROUPS_SHOWN)
@@ -85,12 +85,8 @@ def view(summary: Mapping[str, Any], unmet: Table | None = None) -> RenderableTy
     parts = list(shown) if decided else list(islice(shown, 1 if summary["metrics"] else 0))
     parts += [unmet] if unmet else []
     body = Document("", parts=parts, notes=list(notes(summary)))
-    lines = _headline(summary).split("\n", allow_blank=True)
-    for line in lines:
-        line.rstrip()
     # In a narrow terminal, what a line goes on with stands below its beginning.
-    depths = [len(line.plain) - len(line.plain.lstrip()) for line in lines]
-    head = [Padding.indent(line[depth:], depth) for line, depth in zip(lines, depths, strict=True)]
+    head = [Padding.indent(Text(*line), depth) for depth, *line in _headline(summary)]
     return Group(*head, body.terminal())
 
 
@@ -234,16 +230,10 @@ def _breakdown(
 
 def _paragraphs(summary: Mapping[str, Any]) -> list[str]:
     verdicts = summary["verdicts"]
-    counted = ", ".join(
-        f"{count:,} {status.replace('_', ' ')}" for status, count in verdicts.items() if count
-    )
-    text = (
-        f"{amount(summary['samples'], 'sample')}, {amount(summary['constraints'], 'constraint')}: "
-        f"{counted or 'no verdicts'}; coverage {percent(summary['coverage'], 1)} %."
-    )
+    text = f"{_counted(summary)}; coverage {percent(summary['coverage'], 1)} %."
     failed = summary["rows"]["failed"]
     if failed:
-        text += f" {amount(failed, 'row')} could not be read or judged; they count as undecided."
+        text += f" {_failed(failed)}."
     if summary.get("excluded"):
         text += f" {_excluded(summary)}."
     files = " with ".join(path.replace("\\", "/").split("/")[-1] for path in summary["input"] or ())
@@ -260,57 +250,50 @@ def _excluded(summary: Mapping[str, Any]) -> str:
     return f"{amount(summary['excluded'], 'row')} left out, as no response was generated"
 
 
-def _headline(summary: Mapping[str, Any]) -> Text:
+def _failed(rows: int) -> str:
+    return f"{amount(rows, 'row')} could not be read or judged; they count as undecided"
+
+
+def _counted(summary: Mapping[str, Any]) -> str:
+    """Count the samples, the constraints, and the verdicts by status."""
+    verdicts = ", ".join(
+        f"{count:,} {status.replace('_', ' ')}"
+        for status, count in summary["verdicts"].items()
+        if count
+    )
+    samples, constraints = (amount(summary[f"{name}s"], name) for name in ("sample", "constraint"))
+    return f"{samples}, {constraints}: {verdicts or 'no verdicts'}"
+
+
+def _headline(summary: Mapping[str, Any]) -> Iterator[tuple[int, str, str]]:
+    """Yield the lines above the tables: how far each is indented, its text and its style."""
     verdicts = summary["verdicts"]
     decided = verdicts["met"] + verdicts["unmet"]
-    from rich.text import Text
-
-    text = Text()
     shown = [f"{words} {_said(measure)}" for words, measure in rates(summary)]
+    yield 0, "", ""
     if decided and shown:
         whole = all(measure["value"] is not None for _, measure in rates(summary))
-        between = " · " if whole else "\n  "
-        text.append(f"\n  {between.join(shown)}", style="bold")
-    _append_counts(text, summary)
-    failed = summary["rows"]["failed"]
-    if failed:
-        text.append("\n  ")
-        text.append(f"{amount(failed, 'row')} could not be read or judged", style="bold red")
-        text.append("; they count as undecided")
+        for line in [" · ".join(shown)] if whole else shown:
+            yield 2, line, "bold"
+    yield 2, _counted(summary), ""
+    applicable = summary["constraints"] - verdicts.get("not_applicable", 0)
+    coverage = f"coverage {percent(summary['coverage'], 1)} %"
+    yield 2, f"{decided:,} of {applicable:,} verdicts decided, {coverage}", ""
+    if summary["rows"]["failed"]:
+        yield 2, _failed(summary["rows"]["failed"]), "bold red"
     if summary.get("excluded"):
-        text.append(f"\n  {_excluded(summary)}", style="yellow")
+        yield 2, _excluded(summary), "yellow"
     for line in _reasons(summary):
-        text.append(f"\n    {line}", style="yellow")
+        yield 4, line, "yellow"
     if len(summary["decided_by"]) > 1:
         by = (f"{judge} {count:,}" for judge, count in summary["decided_by"].items())
-        text.append(f"\n  decided by {', '.join(by)}")
+        yield 2, f"decided by {', '.join(by)}", ""
     if "cost" in summary:
-        text.append(f"\n  {cost_line(summary['cost'])}")
+        yield 2, cost_line(summary["cost"]), ""
     if "saved" in summary:
-        text.append(f"\n  {_saved(summary['saved'])}")
-    text.append(f"\n  judge {summary['judge']}, {summary['scoring']} scoring\n")
-    return text
-
-
-def _append_counts(text: Text, summary: Mapping[str, Any]) -> None:
-    """Count the verdicts by status, and those decided."""
-    verdicts = summary["verdicts"]
-    decided = verdicts["met"] + verdicts["unmet"]
-    text.append(f"\n  {amount(summary['samples'], 'sample')}, ")
-    text.append(f"{amount(summary['constraints'], 'constraint')}: ")
-    text.append(f"{verdicts['met']:,} met", style="green")
-    text.append(", ")
-    text.append(f"{verdicts['unmet']:,} unmet", style="red")
-    for status in ("unparsed", "failed", "unsupported"):
-        if verdicts[status]:
-            text.append(", ")
-            text.append(f"{verdicts[status]:,} {status}", style="yellow")
-    inapplicable = verdicts.get("not_applicable", 0)
-    if inapplicable:
-        text.append(f", {inapplicable:,} not applicable")
-    applicable = summary["constraints"] - inapplicable
-    text.append(f"\n  {decided:,} of {applicable:,} verdicts decided")
-    text.append(f", coverage {percent(summary['coverage'], 1)} %")
+        yield 2, _saved(summary["saved"]), ""
+    yield 2, f"judge {summary['judge']}, {summary['scoring']} scoring", ""
+    yield 0, "", ""
 
 
 def _reasons(summary: Mapping[str, Any]) -> Iterator[str]:

@@ -65,25 +65,14 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """An addition to samples: what is added, and by which models.
+    """An addition to samples: what is added, and by which models."""
 
-    Attributes:
-        adds: the field in which rows say how they were made; null in a row that failed.
-        about: how the rows came about, for the summary.
-        config: all that the output depends on, as JSON: a run is resumed only with the same.
-        assumptions: how long a dry run takes answers to be, in words.
-        tasks: what a sample becomes.
-        settings: what the output also depends on and a run may be resumed without, as JSON; see
-            :attr:`heedful.engine.job.Job.settings`.
-        resources: holds what the work needs, as :meth:`heedful.engine.job.Job.resources`.
-    """
-
-    adds: str
-    about: Mapping[str, Any]
-    config: Mapping[str, Any]
-    assumptions: str
+    adds: str  # the field that says how a row was made; null in a row that failed
+    about: Mapping[str, Any]  # for the summary
+    config: Mapping[str, Any]  # all that the output depends on, as JSON
+    assumptions: str  # how long a dry run takes answers to be, in words
     tasks: Callable[[Sample], Iterable[Task]]
-    settings: Mapping[str, Any] | None = None
+    settings: Mapping[str, Any] | None = None  # see Job.settings
     resources: Callable[[], AbstractAsyncContextManager[None]] = nullcontext
 
 

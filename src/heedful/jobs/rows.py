@@ -31,21 +31,14 @@ UNCHANGED = "unchanged"
 
 
 class Addition(BaseModel):
-    """Result of one task.
-
-    Attributes:
-        fields: the fields of the sample that it sets.
-        expenses: usage of the model calls.
-        counts: numbers that the summary adds up, by name.
-        problem: why nothing is set, although calls were paid.
-    """
+    """Result of one task."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     fields: dict[str, Any] = {}
     expenses: tuple[Expense, ...] = ()
-    counts: dict[str, int] = {}
-    problem: str | None = None
+    counts: dict[str, int] = {}  # what the summary adds up
+    problem: str | None = None  # why nothing is set, although calls were paid
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,19 +20,12 @@ ROWS_LOOKED_AT = 1000
 
 
 class UnreadReply(NamedTuple):
-    """A reply from which a verdict is missing.
-
-    Attributes:
-        id: the row's.
-        reason: why the verdict could not be read.
-        text: the beginning of the reply, in one line without signs that a terminal obeys.
-        hint: what to change, where that is known.
-    """
+    """A reply from which a verdict is missing."""
 
     id: str
     reason: str
     text: str
-    hint: str
+    hint: str  # what to change, where that is known
 
 
 def example(evaluation: Evaluation) -> UnreadReply | None:

@@ -7,37 +7,34 @@ import inspect
 import json
 import os
 import time
-from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from heedful.core.errors import UsageError
-from heedful.models.attempts import Attempts, failure
-from heedful.models.faults import Fault, FaultError, FaultKind, fault_of, refused_parameter
+from heedful.models.faults import Fault, FaultError, FaultKind, fault_of
 from heedful.models.redaction import Redactor
+from heedful.models.remote import RemoteModel
 from heedful.models.replies import read_completion
-from heedful.models.turns import content, openai_turn
+from heedful.models.turns import content
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from heedful.core.nouns import Message
-    from heedful.models.base import Completion, Sampling
+    from heedful.models.base import Completion
     from heedful.models.limiter import AdaptiveLimiter
 
-_DROPPABLE = ("temperature", "top_p", "seed")
 
-
-class AnyLLMModel:
+class AnyLLMModel(RemoteModel):
     """A model of any provider that ``any-llm-sdk`` knows: Anthropic, Gemini, Bedrock and others.
 
     The package finds the key, and the address where one is needed, in the environment, under the
-    provider's own names. Calls are repeated as :class:`Attempts` says and not by the provider's
-    package. A model that refuses ``temperature``, ``top_p`` or ``seed`` gets the request again
-    without it, see :attr:`adaptations`.
+    provider's own names. Calls are repeated here and not by the provider's package. A model that
+    refuses ``temperature``, ``top_p`` or ``seed`` gets the request again without it, see
+    :attr:`adaptations`.
     """
 
-    sends_parts = True
+    _droppable = ("temperature", "top_p", "seed")
 
     def __init__(
         self,
@@ -63,12 +60,15 @@ class AnyLLMModel:
         self.address = base_url or os.environ.get(self._metadata.env_api_base or "") or None
         self.api_key = api_key
         variables = self._metadata.env_key.split("/")
-        self._redact = Redactor([api_key or "", *(os.environ.get(key, "") for key in variables)])
-        self._attempts = Attempts(
-            self.model, max_attempts, backoff_s, limiter, self._redact, timeout_s
+        super().__init__(
+            self.model,
+            f"of {self.provider}",
+            Redactor([api_key or "", *(os.environ.get(key, "") for key in variables)]),
+            timeout_s=timeout_s,
+            max_attempts=max_attempts,
+            backoff_s=backoff_s,
+            limiter=limiter,
         )
-        self._timeout_s = timeout_s
-        self._adapted: dict[str, str] = {}  # field that was refused -> what is done instead
         self._client: Any = None
         self._loop: asyncio.AbstractEventLoop | None = None
 
@@ -81,29 +81,6 @@ class AnyLLMModel:
         """Provider and name, on which answers depend."""
         return {"model": f"any:{self.name}"}
 
-    @property
-    def adaptations(self) -> tuple[str, ...]:
-        """Parameters sent differently, because the model or its provider refuses them."""
-        return tuple(self._adapted.values())
-
-    async def generate(
-        self, messages: Sequence[Message], sampling: Sampling, *, sample: int = 0
-    ) -> Completion:
-        """Answer the messages."""
-        fields = partial(self._fields, sampling, sample)
-        request = partial(self._request, messages)
-        try:
-            return await self._attempts.make(fields, request, messages, adapt=self._adapt)
-        except FaultError as error:
-            fault = error.fault
-        raise failure(
-            fault,
-            where=f"model {self.model} of {self.provider}",
-            key_hint=self._key_hint(),
-            name_hint="check the model's name",
-            redact=self._redact,
-        )
-
     async def close(self) -> None:
         """Close the connections; the next call opens new ones."""
         client, self._client = self._client, None
@@ -114,26 +91,22 @@ class AnyLLMModel:
 
     def _key_hint(self) -> str:
         variable = self._metadata.env_key
-        if self._redact:
+        if self.redact:
             return f"check {variable}, and what the key is allowed to do"
         return f"set {variable}"
 
-    async def _request(
-        self, messages: Sequence[Message], fields: dict[str, Any]
-    ) -> tuple[Completion, float]:
+    def _turn(self, turn: Message) -> dict[str, Any]:
+        if self.provider == "anthropic" and not turn.images:
+            return {"role": turn.role, "content": content(turn)}
+        return super()._turn(turn)
+
+    async def _request(self, body: dict[str, Any]) -> tuple[Completion, float]:
         from any_llm.exceptions import AnyLLMError
 
-        marks = self.provider == "anthropic"
-        turns = [
-            {"role": turn.role, "content": content(turn)}
-            if marks and not turn.images
-            else openai_turn(turn)
-            for turn in messages
-        ]
         started = time.perf_counter()
         try:
             async with asyncio.timeout(self._timeout_s):
-                answer = await self._open().acompletion(self.model, turns, **fields)
+                answer = await self._open().acompletion(**body)
         except TimeoutError:
             what = f"no complete answer within {self._timeout_s:g} s"
             raise FaultError(Fault(FaultKind.OVERLOADED, what)) from None
@@ -143,7 +116,7 @@ class AnyLLMModel:
             # Refused by the package before anything is sent, or an answer it cannot read.
             what = f"{type(error).__name__}: {error}"
             raise FaultError(Fault(FaultKind.INVALID, what)) from None
-        completion = read_completion(self._redact.body(_body(answer)))
+        completion = read_completion(self.redact.body(_body(answer)))
         return completion, time.perf_counter() - started
 
     def _open(self) -> Any:
@@ -166,27 +139,6 @@ class AnyLLMModel:
             return AnyLLM.create(self.provider, max_retries=0, **options)
         except UnsupportedParameterError:  # a provider whose package repeats nothing by count
             return AnyLLM.create(self.provider, **options)
-
-    def _fields(self, sampling: Sampling, sample: int) -> dict[str, Any]:
-        fields = {
-            "temperature": sampling.temperature,
-            "top_p": sampling.top_p,
-            "max_tokens": sampling.max_tokens,
-            "seed": None if sampling.seed is None else sampling.seed + sample,
-            "response_format": sampling.response_format,
-        }
-        given = {field: value for field, value in fields.items() if value is not None}
-        given |= sampling.extra
-        return {field: value for field, value in given.items() if field not in self._adapted}
-
-    def _adapt(self, fault: Fault, fields: Mapping[str, Any]) -> None:
-        """Remember a field that the model refuses, if the request can do without it."""
-        if fault.kind is not FaultKind.INVALID:
-            return
-        droppable = {field: None for field in _DROPPABLE if field in fields}
-        field = refused_parameter(fault, droppable)
-        if field is not None:
-            self._adapted[field] = f"{field} is left out, {self.name} refuses it"
 
 
 def _body(answer: Any) -> bytes:

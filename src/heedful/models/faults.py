@@ -12,10 +12,10 @@ from enum import Enum, auto
 from typing import TYPE_CHECKING, Any
 
 from heedful.models.base import Usage
-from heedful.models.untrusted import label, parse, storable, usage
+from heedful.models.untrusted import label, parse, storable, usage, within
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 OK = 200
 _OVERLOADED = frozenset({408, 429, 503, 504, 529})
@@ -100,8 +100,7 @@ def fault_of(status: int, headers: Mapping[str, str], body: bytes | Mapping[str,
     fault = Fault(kind, text, retry_after(headers), parameter)
     if not isinstance(content, dict):
         return fault
-    details = content if "usage" in content else content.get("error")
-    details = details if isinstance(details, dict) else {}
+    details = within(content if "usage" in content else content.get("error"))
     return replace(
         fault, usage=usage(details.get("usage")), model=label(content.get("model")) or ""
     )
@@ -121,7 +120,7 @@ def _kind(status: int, words: str) -> FaultKind:
     return next((kind for holds, kind in cases if holds), FaultKind.INVALID)
 
 
-def refused_parameter(fault: Fault, sent: Mapping[str, Any]) -> str | None:
+def refused_parameter(fault: Fault, sent: Sequence[str]) -> str | None:
     """Find the field of a request that the server or the model does not support."""
     if not _UNSUPPORTED.search(fault.text) or _CONTEXT.search(fault.text):
         return None

@@ -6,27 +6,23 @@ import asyncio
 import json
 import os
 import time
-from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
 from pydantic_core import PydanticSerializationError, to_json
 
 from heedful.core.errors import UsageError
-from heedful.core.log import logger
-from heedful.models.attempts import Attempts, failure
 from heedful.models.base import AuthError
 from heedful.models.connections import ConnectError, LongReplyError, connections, reason
-from heedful.models.faults import OK, Fault, FaultError, FaultKind, fault_of, refused_parameter
+from heedful.models.faults import OK, Fault, FaultError, FaultKind, fault_of
 from heedful.models.options import OPENAI_URL
 from heedful.models.redaction import Redactor
+from heedful.models.remote import RemoteModel
 from heedful.models.replies import read_completion
-from heedful.models.turns import openai_turn
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from heedful.core.errors import HeedfulError
     from heedful.core.nouns import Message
     from heedful.models.base import Completion, Sampling
     from heedful.models.connections import Connections
@@ -41,16 +37,14 @@ UNREACHED = 2
 """Connections that fail before any succeeds, after which the run stops."""
 
 _OURS = ("messages", "model", "n", "stream")
-_DROPPABLE = ("temperature", "top_p")
-_TOKENS_FIELDS = ("max_tokens", "max_completion_tokens")
 
 
-class OpenAIModel:
+class OpenAIModel(RemoteModel):
     """A model behind an OpenAI-compatible server.
 
-    Calls that may succeed the next time are repeated, see :class:`Attempts`. A model that refuses
-    ``temperature``, ``top_p`` or the name of the token limit gets the request again without
-    them, see :attr:`adaptations`. The key appears in no message, configuration or ``repr``.
+    Calls that may succeed the next time are repeated. A model that refuses ``temperature``,
+    ``top_p`` or the name of the token limit gets the request again without them, see
+    :attr:`adaptations`. The key appears in no message, configuration or ``repr``.
 
     Attributes:
         address: what stands before ``/chat/completions``, without a query.
@@ -59,7 +53,7 @@ class OpenAIModel:
         sends_parts: images and tool calls of messages are sent.
     """
 
-    sends_parts = True
+    _name_hint = "check the model's name and the base URL, which often ends in /v1"
 
     def __init__(  # noqa: PLR0913 - the parts of a connection, each named by the caller
         self,
@@ -76,8 +70,6 @@ class OpenAIModel:
         completion_tokens_field: TokensField = "auto",
     ) -> None:
         """Describe the model; nothing is connected before the first call."""
-        if not timeout_s > 0:
-            raise UsageError(f"timeout_s is {timeout_s}", hint="give a number above 0")
         self.name = name
         self._url, self.address = _addresses(base_url)
         self._key_env = None if api_key is not None else api_key_env
@@ -87,15 +79,20 @@ class OpenAIModel:
             raise UsageError(f"the key in {source} holds characters that no key has")
         self.headers = _headers(key, headers or {})
         query = parse_qsl(urlsplit(self._url).query)
-        self.redact = Redactor([key], [*(headers or {}).items(), *query])
-        self._attempts = Attempts(name, max_attempts, backoff_s, limiter, self.redact, timeout_s)
-        self._timeout_s = timeout_s
-        self._asked_tokens_field = completion_tokens_field
-        self._tokens_field: str = completion_tokens_field
+        super().__init__(
+            name,
+            f"at {self.address}",
+            Redactor([key], [*(headers or {}).items(), *query]),
+            timeout_s=timeout_s,
+            max_attempts=max_attempts,
+            backoff_s=backoff_s,
+            limiter=limiter,
+        )
         self._official = urlsplit(self._url).hostname == "api.openai.com"
-        if completion_tokens_field == "auto":
+        self._renames_tokens_field = completion_tokens_field == "auto"
+        self._tokens_field = completion_tokens_field
+        if self._renames_tokens_field:
             self._tokens_field = "max_completion_tokens" if self._official else "max_tokens"
-        self._adapted: dict[str, str] = {}  # field that was refused -> what is done instead
         self._reached = False
         self._unreached = 0  # connections that failed before the first that did not
         self._connections: Connections | None = None
@@ -110,43 +107,13 @@ class OpenAIModel:
         """The name, on which answers depend; the address may change while a run goes on."""
         return {"model": self.name}
 
-    @property
-    def adaptations(self) -> tuple[str, ...]:
-        """Parameters sent differently, because the model or its server refuses them."""
-        return tuple(self._adapted.values())
-
-    async def generate(
-        self, messages: Sequence[Message], sampling: Sampling, *, sample: int = 0
-    ) -> Completion:
-        """Answer the messages; see :class:`heedful.models.Model`.
-
-        Raises:
-            ModelError: no answer for these messages: refused, filtered, or all attempts failed.
-            StopRunError: there will be none for any: no such key, model, server or money.
-            UsageError: ``sampling.extra`` sets a field that is not the caller's.
-        """
+    def _check(self) -> None:
         if self._official and "Authorization" not in self.headers:
             raise AuthError(
                 f"there is no key for {self.address}",
-                where=f"model {self.name}",
+                where=self._where,
                 hint=f"{self._key_hint()}; for a model on another server give its base URL",
             )
-        body = partial(self.body, messages, sampling, sample)
-        try:
-            return await self._attempts.make(body, self._request, messages, adapt=self.adapt)
-        except FaultError as error:
-            fault = error.fault
-        raise self.failure(fault)
-
-    def failure(self, fault: Fault) -> HeedfulError:
-        """Make the error that the user sees of a fault."""
-        return failure(
-            fault,
-            where=f"model {self.name} at {self.address}",
-            key_hint=self._key_hint(),
-            name_hint="check the model's name and the base URL, which often ends in /v1",
-            redact=self.redact,
-        )
 
     async def close(self) -> None:
         """Close the connections; the next call opens new ones."""
@@ -194,51 +161,14 @@ class OpenAIModel:
 
     def body(self, messages: Sequence[Message], sampling: Sampling, sample: int) -> dict[str, Any]:
         """Lay out a request."""
-        extra = sampling.extra
-        reserved = [field for field in _OURS if field in extra]
+        reserved = [field for field in _OURS if field in sampling.extra]
         if reserved:
             raise UsageError(
                 f"the request's field {reserved[0]!r} cannot be set",
                 where="sampling.extra",
                 hint="leave it out; heedful requests one whole completion per call",
             )
-        fields = {
-            "temperature": sampling.temperature,
-            "top_p": sampling.top_p,
-            self._tokens_field: sampling.max_tokens,
-            "seed": None if sampling.seed is None else sampling.seed + sample,
-            "response_format": sampling.response_format,
-            "logprobs": None if sampling.top_logprobs is None else True,
-            "top_logprobs": sampling.top_logprobs,
-        }
-        given = {field: value for field, value in fields.items() if value is not None}
-        given |= sampling.extra
-        for field in _DROPPABLE:
-            if field in self._adapted:
-                given.pop(field, None)
-        turns = [openai_turn(turn) for turn in messages]
-        return {"model": self.name, "messages": turns, **given}
-
-    def adapt(self, fault: Fault, body: Mapping[str, Any]) -> bool:
-        """Remember a field that the model refuses; return whether later requests are other ones."""
-        if fault.kind is not FaultKind.INVALID:
-            return False
-        adaptable = [field for field in _DROPPABLE if field in body]
-        if self._asked_tokens_field == "auto":
-            adaptable += [field for field in _TOKENS_FIELDS if field in body]
-        field = refused_parameter(fault, dict.fromkeys(adaptable))
-        if field is None or field in self._adapted:
-            return field is not None
-        if field in _DROPPABLE:
-            self._adapted[field] = f"{field} is left out, {self.name} refuses it"
-        elif not any(other in self._adapted for other in _TOKENS_FIELDS):
-            other = "max_completion_tokens" if field == "max_tokens" else "max_tokens"
-            self._tokens_field = other
-            self._adapted[field] = f"{other} is sent for {field}, which {self.name} refuses"
-        else:
-            return False
-        logger.warning("model %s: %s", self.name, self._adapted[field])
-        return True
+        return super().body(messages, sampling, sample)
 
     def _key_hint(self) -> str:
         if self._key_env is None:

@@ -9,7 +9,7 @@ from heedful.core.noun import trusted
 from heedful.core.reasoning import THOUGHTS, beside, separate
 from heedful.models.base import Completion, Usage
 from heedful.models.faults import Fault, FaultError, FaultKind, fault_of
-from heedful.models.untrusted import label, log_probabilities, parse, usage
+from heedful.models.untrusted import items, label, log_probabilities, parse, usage, within
 
 __all__ = ["without_reasoning"]
 
@@ -39,7 +39,7 @@ def read_completion(body: bytes) -> Completion:
         start = " ".join(body[:QUOTED_BYTES].decode("utf-8", "replace").split())
         what = f"the answer is not JSON ({error}); it begins {start!r}"
         raise FaultError(Fault(FaultKind.TRANSIENT, what)) from None
-    content = content if isinstance(content, dict) else {}
+    content = within(content)
     try:
         return _completion(content)
     except FaultError as error:
@@ -53,7 +53,7 @@ def _completion(content: dict[str, Any]) -> Completion:
     """Read the answer, or raise the fault, of a JSON object."""
     if content.get("error"):
         raise FaultError(_reported(content))
-    choice = _first(content.get("choices"))
+    choice = next(iter(items(content.get("choices"))), {})
     message = choice.get("message")
     if not isinstance(message, dict):
         raise FaultError(Fault(FaultKind.TRANSIENT, "the answer holds no message"))
@@ -69,23 +69,21 @@ def _completion(content: dict[str, Any]) -> Completion:
     refusal = _string(message.get("refusal"))
     if refusal and not text:
         text, finish_reason = refusal, "refusal"
-    logprobs = choice.get("logprobs")
-    logprobs = logprobs if isinstance(logprobs, dict) else {}
+    first = next(iter(items(within(choice.get("logprobs")).get("content"))), {})
     read = {
         "text": text,
         "reasoning": "\n".join(filter(None, thoughts)) or None,
         "finish_reason": finish_reason,
         "usage": usage(content.get("usage")),
         "model": label(content.get("model")) or "",
-        "first_tokens": log_probabilities(_first(logprobs.get("content")).get("top_logprobs")),
+        "first_tokens": log_probabilities(first.get("top_logprobs")),
     }
     return trusted(Completion, read)
 
 
 def _reported(content: dict[str, Any]) -> Fault:
     """Read an error that came with status 200; it is the server's, unless its code says more."""
-    error = content.get("error")
-    code = error.get("code") if isinstance(error, dict) else None
+    code = within(content.get("error")).get("code")
     status = int(str(code)) if str(code) in _STATUSES else _SERVER_ERROR
     return fault_of(status, {}, content)
 
@@ -113,11 +111,6 @@ def without_reasoning(completion: Completion) -> Completion:
     if thought is None:
         return completion
     return completion.model_copy(update={"text": text, "reasoning": thought})
-
-
-def _first(choices: Any) -> dict[str, Any]:
-    choice = choices[0] if isinstance(choices, list) and choices else None
-    return choice if isinstance(choice, dict) else {}
 
 
 def _string(value: Any) -> str | None:

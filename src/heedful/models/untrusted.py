@@ -70,8 +70,7 @@ def log_probabilities(value: Any) -> dict[str, float] | None:
     What isn't a token with a probability of 0 to 1 is left out.
     """
     tokens: dict[str, float] = {}
-    for item in value[:MOST_ALTERNATIVES] if isinstance(value, list) else ():
-        each = item if isinstance(item, dict) else {}
+    for each in items(value)[:MOST_ALTERNATIVES]:
         token, number = each.get("token"), each.get("logprob")
         if isinstance(token, str) and isinstance(number, int | float) and number <= 0:
             key = storable(token[:LABEL_CHARACTERS])
@@ -79,30 +78,42 @@ def log_probabilities(value: Any) -> dict[str, float] | None:
     return {token: number for token, number in tokens.items() if number > -math.inf} or None
 
 
-def usage(value: Any) -> Usage:
-    """Read the counts of tokens; what is missing, or can be no count, is 0."""
-    counts = value if isinstance(value, dict) else {}
-    prompt, completion = _count(counts, "prompt_tokens"), _count(counts, "completion_tokens")
-    cached = _count(counts.get("prompt_tokens_details"), "cached_tokens")
-    written = _count(counts.get("prompt_tokens_details"), "cache_write_tokens")
-    reasoning = _count(counts.get("completion_tokens_details"), "reasoning_tokens")
-    read = {
-        "prompt_tokens": prompt,
-        "completion_tokens": completion,
-        "cached_tokens": min(cached or _count(counts, "prompt_cache_hit_tokens"), prompt),
-        "cache_write_tokens": min(written, prompt),
-        "reasoning_tokens": min(reasoning, completion),
-    }
-    return trusted(Usage, read)
+def within(value: object) -> dict[str, Any]:
+    """Take a value that should be an object; anything else is an empty one."""
+    return value if isinstance(value, dict) else {}
 
 
-def _count(counts: Any, key: str) -> int:
-    value: Any = counts.get(key) if isinstance(counts, dict) else None
-    if isinstance(value, float) and value.is_integer():  # as some proxies write it; NaN isn't one
+def items(value: object) -> list[dict[str, Any]]:
+    """Take a value that should be a list of objects; anything else is left out."""
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def count(value: object) -> int:
+    """Take a value that should be a count; Google writes some as text, some proxies as floats."""
+    if isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) < _DIGITS:
+        value = int(value)
+    if isinstance(value, float) and value.is_integer():
         value = int(value)
     if not isinstance(value, int) or isinstance(value, bool):
         return 0
     return value if 0 < value <= MOST_TOKENS else 0
+
+
+def usage(value: Any) -> Usage:
+    """Read the counts of tokens; what is missing, or can be no count, is 0."""
+    counts = within(value)
+    details = within(counts.get("prompt_tokens_details"))
+    prompt, completion = count(counts.get("prompt_tokens")), count(counts.get("completion_tokens"))
+    cached = count(details.get("cached_tokens")) or count(counts.get("prompt_cache_hit_tokens"))
+    reasoning = within(counts.get("completion_tokens_details")).get("reasoning_tokens")
+    read = {
+        "prompt_tokens": prompt,
+        "completion_tokens": completion,
+        "cached_tokens": min(cached, prompt),
+        "cache_write_tokens": min(count(details.get("cache_write_tokens")), prompt),
+        "reasoning_tokens": min(count(reasoning), completion),
+    }
+    return trusted(Usage, read)
 
 
 def _whole(digits: str) -> int | float:

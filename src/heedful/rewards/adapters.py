@@ -92,16 +92,8 @@ def for_verl(
     ``finish_reason`` in ``extra_info`` says whether the response was cut off.
 
     The result holds ``score``, and ``undecided``, ``gated`` (stopped by a gate) and ``coverage``,
-    which verl logs.
-
-    Args:
-        reward: judges the responses.
-        data: the data set's files as verl reads them (``data.train_files`` and
-            ``data.val_files``), Parquet or JSON.
-
-    Raises:
-        InputError: a file cannot be read, or has no row with a prompt and a ground truth.
-        UsageError: the reward states no fallback.
+    which verl logs. ``data`` is files as verl reads them (``data.train_files`` and
+    ``data.val_files``), Parquet or JSON.
     """
     _refuse_undecided(reward, "verl")
     prompts = read_prompts(data)

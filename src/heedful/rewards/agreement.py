@@ -27,11 +27,8 @@ def critic_rows(
 ) -> Iterator[dict[str, Any]]:
     """Yield the rows that a critic is trained on: ``prompt``, ``checklist`` and ``labels``.
 
-    Samples without a response, an instruction or a label are left out.
-
-    Args:
-        samples: labelled responses, as ``heedful meta`` takes them.
-        prompt: the critic's, or its name.
+    The samples are labelled responses, as ``heedful meta`` takes them; those without a response, an
+    instruction or a label are left out. ``prompt`` is the critic's, or its name.
     """
     contract = prompts.make(prompt) if isinstance(prompt, str) else prompt
     for sample in samples:
@@ -56,14 +53,8 @@ def for_trl_critic(
     share of the labelled constraints whose verdict in the completion agrees. A row without labels
     has none.
 
-    The trainer logs ``NAME/parsed``: the share of the labelled constraints with a verdict at all.
-
-    Args:
-        prompt: the prompt whose parser reads the completions, or its name.
-        name: the function's name in the trainer's logs.
-
-    Raises:
-        UsageError: no prompt has this name; later, the data set has no labels.
+    The parser of ``prompt`` reads the completions. The trainer logs ``NAME/parsed``: the share of
+    the labelled constraints with a verdict at all.
     """
     contract = prompts.make(prompt) if isinstance(prompt, str) else prompt
 

@@ -19,7 +19,6 @@ from heedful.engine.call_cache import cache_calls
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
-    from contextvars import Context
 
     from heedful.core.nouns import Critique, Sample
     from heedful.engine.store import Store, UsageRecord
@@ -34,71 +33,13 @@ class RewardSession:
 
     Judging continues when nobody waits for it any more: its answers are cached, and others may wait
     for the same.
-
-    Attributes:
-        reward: begins to judge a response as far as its reward depends on it; the task raises
-            :class:`~heedful.core.errors.StopRunError` as :meth:`Reward.score` does.
-        critique: begins to judge a response's whole checklist; no reward is counted.
     """
 
+    # begins to judge a response as far as its reward depends on it; the task raises StopRunError
+    # as Reward.score does
     reward: Callable[[Sample], asyncio.Task[Rewarded]]
+    # begins to judge a response's whole checklist; no reward is counted
     critique: Callable[[Sample], asyncio.Task[Critique]]
-
-
-class Background:
-    """Runs coroutines in its own loop, caching their models' answers in a store."""
-
-    def __init__(self, store: Store, concurrency: int) -> None:
-        """Start the thread."""
-        self.turn = asyncio.Semaphore(concurrency)  # bounds how many responses are judged at a time
-        self._store = store
-        self._loop = asyncio.new_event_loop()
-        self._tasks: set[asyncio.Task[Any]] = set()
-        stop = asyncio.Event()
-        ready: Future[Context] = Future()
-        # The thread knows nothing of this object: one that is forgotten must not keep it.
-        self._thread = threading.Thread(
-            target=_live,
-            args=(self._loop, _keep_cache(store, ready, stop, self._tasks)),
-            name="heedful-reward",
-            daemon=True,
-        )
-        self._thread.start()
-        self._context = ready.result()
-        self._stop = stop
-        self._end = weakref.finalize(self, _end, self._loop, stop, self._tasks, self._thread)
-
-    def submit(self, work: Coroutine[Any, Any, T]) -> Future[T]:
-        """Run a coroutine in the loop; the future may be waited for in any thread or loop."""
-        done: Future[T] = Future()
-        context, loop, tasks = self._context.copy(), self._loop, self._tasks
-
-        def begin() -> None:
-            if not done.set_running_or_notify_cancel():  # whoever waited has gone
-                work.close()
-                return
-            # In the context in which answers are cached.
-            task = loop.create_task(work, context=context)
-            tasks.add(task)
-            task.add_done_callback(tasks.discard)
-            task.add_done_callback(lambda ended: _deliver(ended, done))
-
-        loop.call_soon_threadsafe(begin)
-        return done
-
-    def usage_records(self) -> list[UsageRecord]:
-        """Return the usage of all calls, summed up by judge and model."""
-
-        async def records() -> list[UsageRecord]:
-            return list(self._store.usage_records())
-
-        return self.submit(records()).result()
-
-    def close(self) -> None:
-        """Finish what is under way, close the models and the store, and end the thread."""
-        if self._end.detach() is not None:
-            self._loop.call_soon_threadsafe(self._stop.set)
-            self._thread.join()
 
 
 class Foreground:
@@ -108,17 +49,17 @@ class Foreground:
     """
 
     def __init__(self, store: Store, concurrency: int) -> None:
-        """Take the running loop and the present context."""
+        """Take the present context."""
         self.turn = asyncio.Semaphore(concurrency)  # bounds how many responses are judged at a time
+        self.tasks: set[asyncio.Task[Any]] = set()
         self._store = store
         self._context = copy_context()
-        self._tasks: set[asyncio.Task[Any]] = set()
 
     def begin(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
         """Run a coroutine; it goes on when nobody waits for it any more."""
         loop = asyncio.get_running_loop()
         task = loop.create_task(work, context=self._context.copy())
-        self._tasks.add(task)
+        self.tasks.add(task)
         task.add_done_callback(self._ended)
         return task
 
@@ -128,15 +69,67 @@ class Foreground:
 
     async def close(self) -> None:
         """Cancel running tasks."""
-        tasks = list(self._tasks)
+        tasks = list(self.tasks)
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
     def _ended(self, task: asyncio.Task[Any]) -> None:
-        self._tasks.discard(task)
+        self.tasks.discard(task)
         if not task.cancelled():
             task.exception()  # looked at, as maybe nobody waits for it any more
+
+
+class Background:
+    """Runs coroutines in a loop in a thread of its own."""
+
+    def __init__(self, store: Store, concurrency: int) -> None:
+        """Start the thread."""
+        self._loop = asyncio.new_event_loop()
+        self._stop = asyncio.Event()
+        ready: Future[Foreground] = Future()
+        # The thread knows nothing of this object: one that is forgotten must not keep it.
+        self._thread = threading.Thread(
+            target=_live,
+            args=(self._loop, _keep_cache(store, concurrency, ready, self._stop)),
+            name="heedful-reward",
+            daemon=True,
+        )
+        self._thread.start()
+        self._place = ready.result()
+        self.turn = self._place.turn
+        self._end = weakref.finalize(
+            self, _end, self._loop, self._stop, self._place.tasks, self._thread
+        )
+
+    def submit(self, work: Coroutine[Any, Any, T]) -> Future[T]:
+        """Run a coroutine in the loop; the future may be waited for in any thread or loop."""
+        done: Future[T] = Future()
+        place = self._place
+
+        def begin() -> None:
+            if done.set_running_or_notify_cancel():
+                place.begin(work).add_done_callback(lambda ended: _deliver(ended, done))
+            else:  # whoever waited has gone
+                work.close()
+
+        self._loop.call_soon_threadsafe(begin)
+        return done
+
+    def usage_records(self) -> list[UsageRecord]:
+        """Return the usage of all calls, summed up by judge and model."""
+        place = self._place
+
+        async def records() -> list[UsageRecord]:
+            return place.usage_records()
+
+        return self.submit(records()).result()
+
+    def close(self) -> None:
+        """Finish what is under way, close the models and the store, and end the thread."""
+        if self._end.detach() is not None:
+            self._loop.call_soon_threadsafe(self._stop.set)
+            self._thread.join()
 
 
 def _live(loop: asyncio.AbstractEventLoop, life: Coroutine[Any, Any, None]) -> None:
@@ -148,14 +141,15 @@ def _live(loop: asyncio.AbstractEventLoop, life: Coroutine[Any, Any, None]) -> N
 
 
 async def _keep_cache(
-    store: Store, ready: Future[Context], stop: asyncio.Event, tasks: set[asyncio.Task[Any]]
+    store: Store, concurrency: int, ready: Future[Foreground], stop: asyncio.Event
 ) -> None:
     """Cache answers until a stop is requested and all requests are answered."""
     async with cache_calls(store):
-        ready.set_result(copy_context())
+        place = Foreground(store, concurrency)
+        ready.set_result(place)
         await stop.wait()
-        while tasks:
-            await asyncio.wait(tasks)
+        while place.tasks:
+            await asyncio.wait(place.tasks)
     store.close()
 
 

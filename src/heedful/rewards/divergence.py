@@ -32,13 +32,8 @@ class Divergence:
     The mean gap of the last ``window`` steps is compared with that of the first: the steps are the
     unit, as the responses of one share their policy and prompts, and the interval is Welch's, at
     95 %. The alarm goes off when its lower end is above ``limit`` in ``patience`` steps in a row,
-    and stays on.
-
-    Attributes:
-        reference: judges a second time; its judge should be another than the reward's.
-        stop: whether the adapter of TRL ends the training at an alarm, and saves it.
-        alarm: the step of the alarm; ``None`` as long as there is none.
-        gaps: for each step that was compared, the step, the gap and the responses compared.
+    and stays on. The judge of the reference should be another than the reward's. With ``stop`` the
+    adapter of TRL ends the training at an alarm, and saves it.
     """
 
     def __init__(
@@ -63,8 +58,8 @@ class Divergence:
             raise UsageError(f"the limit is {limit}", hint="give 0 or more")
         self.reference = reference
         self.stop = stop
-        self.alarm: int | None = None
-        self.gaps: list[tuple[int, float, int]] = []
+        self.alarm: int | None = None  # its step
+        self.gaps: list[tuple[int, float, int]] = []  # step, gap, responses compared
         self._share = share
         self._limit = limit
         self._window = window
@@ -84,15 +79,9 @@ class Divergence:
     ) -> dict[str, float]:
         """Record a step, and see whether the gap has grown.
 
-        Args:
-            step: of the training.
-            rewards: of the responses drawn.
-            references: of the same responses.
-
-        Returns:
-            Numbers for the trainer's log: ``compared`` responses; if there are any, ``reference``,
-            its mean, and ``gap``; with enough steps ``gap_rise`` and ``gap_rise_low``, the lower
-            end of its interval; ``alarm``, 1 from the alarm on.
+        The numbers are for the trainer's log: ``compared`` responses; if there are any,
+        ``reference``, its mean, and ``gap``; with enough steps ``gap_rise`` and ``gap_rise_low``,
+        the lower end of its interval; ``alarm``, 1 from the alarm on.
         """
         pairs = [
             (reward.value, reference.value)

@@ -12,7 +12,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from heedful.core.nouns import Status
 from heedful.core.reasoning import answered
@@ -83,6 +83,22 @@ class ResponseGroups:
         self.unread += 1
         if len(self.problems) < PROBLEMS_LISTED:
             self.problems.append({"id": name, "problem": problem})
+
+    def counts(self) -> dict[str, Any]:
+        """Count rows, and how many rewards are decided."""
+        candidates = list(self)
+        return {
+            "instructions": len(self.candidates),
+            "responses": len(candidates),
+            "undecided": sum(response.value is None for response in candidates),
+            "fallbacks": self.fallbacks,
+            "guarded": self.guarded,
+            "gated": self.gated.total(),
+            "gates": dict(self.gated.most_common()),
+            "coverage": self.decided / self.verdicts if self.verdicts else None,
+            "unread": self.unread,
+            "problems": self.problems,
+        }
 
 
 def judged(data: Judged) -> Iterator[JudgedRow]:

@@ -27,12 +27,14 @@ from heedful.jobs.results import check_folder
 from heedful.rewards.aggregates import AGGREGATES
 from heedful.rewards.gates import GATES
 from heedful.rewards.groups import collect, judged
+from heedful.rewards.stats import VIEWS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from heedful.core.nouns import Sample
-    from heedful.rewards.groups import Judged, ResponseGroups, ScoredResponse
+    from heedful.reporting.document import Document
+    from heedful.rewards.groups import Judged, ScoredResponse
     from heedful.rewards.terms import Terms
 
 
@@ -70,9 +72,7 @@ class PolicyOutput:
                 file.write(json.dumps(record, ensure_ascii=False) + "\n")
 
 
-def sections(
-    data: Judged, terms: Terms, options: Mapping[str, Any], summary: Mapping[str, Any]
-) -> list[str]:
+def sections(data: Judged, terms: Terms, options: Mapping[str, Any], counts: Document) -> list[str]:
     """Write the sections of a card."""
     return [
         "## Verdicts",
@@ -82,7 +82,7 @@ def sections(
         "## Choice",
         table(("what", "value"), [(name, _written(value)) for name, value in options.items()]),
         "## Counts",
-        table(("what", "value"), _counts(summary)),
+        "\n".join(f"- {line.strip()}" for line in counts.paragraphs),
     ]
 
 
@@ -113,47 +113,8 @@ def _reward(terms: Terms) -> Iterator[tuple[str, Any]]:
     yield "undecided rewards", left_out
 
 
-def _counts(summary: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    for name in ("instructions", "responses", "pairs", "written"):
-        if name in summary:
-            yield name, summary[name]
-    yield "verdicts decided", _percent(summary["coverage"])
-    for name, words in _LEFT_OUT.items():
-        if summary.get(name):
-            yield words, summary[name]
-    for reason, number in summary.get("without", {}).items():
-        yield f"instructions without: {reason}", number
-    for name, words in _MEANS.items():
-        if summary.get(name) is not None:
-            yield words, f"{summary[name]:.3f}"
-
-
-_LEFT_OUT = {
-    "undecided": "responses without a decided reward",
-    "fallbacks": "responses whose reward is the fallback",
-    "guarded": "responses that violate a guard",
-    "gated": "responses that a gate stopped",
-    "unread": "rows that came to nothing",
-    "undecided_groups": "instructions without a decided reward",
-    "unprompted": "instructions without a prompt",
-}
-
-_MEANS = {
-    "margin_mean": "mean difference of the rewards of a pair",
-    "chosen_length": "mean characters, chosen",
-    "rejected_length": "mean characters, rejected",
-    "best_mean": "mean reward of what was kept",
-    "all_mean": "mean reward of all",
-}
-
-
 def _written(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def _percent(share: float | None) -> str:
-    """Write a share rounded down, so that 100 means all."""
-    return "none" if share is None else f"{math.floor(1000 * share) / 10:.1f} %"
 
 
 Ties = Literal["random", "length"]
@@ -189,7 +150,7 @@ def make_pairs(  # noqa: PLR0913 - the options of the command
         chosen, reason = pair_up(group, margin=margin, pairs=pairs, ties=ties, generator=generator)
         chosen_pairs += chosen
         without.update([reason] if reason else [])
-    result = {**row_counts(groups), "pairs": 0, "without": without, **_means(chosen_pairs)}
+    result = {**groups.counts(), "pairs": 0, "without": without, **_means(chosen_pairs)}
 
     def examples() -> Iterator[Example]:
         for example in _preferences(data, chosen_pairs):
@@ -200,7 +161,9 @@ def make_pairs(  # noqa: PLR0913 - the options of the command
                 without["no prompt"] += 1
 
     options = {"margin": margin, "pairs for an instruction": pairs, "ties": ties, "seed": seed}
-    destination.write(examples(), lambda: sections(data, terms, options, result), pairs=True)
+    destination.write(
+        examples(), lambda: sections(data, terms, options, VIEWS["pairs"](result)), pairs=True
+    )
     return {**result, "without": dict(without.most_common())}
 
 
@@ -273,7 +236,7 @@ def best(
     groups = collect(data, terms)
     taken, means = _best_of_each(groups.candidates.values(), ties, seed)
     result = {
-        **row_counts(groups),
+        **groups.counts(),
         "written": 0,
         "undecided_groups": len(groups.candidates) - len(taken),
         "unprompted": 0,
@@ -293,7 +256,9 @@ def best(
     else:
         examples = (_demonstration(sample, value) for sample, value in chosen_samples())
         options = {"of several best": ties, "seed": seed}
-        destination.write(examples, lambda: sections(data, terms, options, result), pairs=False)
+        destination.write(
+            examples, lambda: sections(data, terms, options, VIEWS["best"](result)), pairs=False
+        )
     return result
 
 
@@ -325,23 +290,6 @@ def pick(
     if ties == "random":
         return generator.choice(tops)
     return tops[0] if ties == "first" else min(tops, key=lambda response: response.length)
-
-
-def row_counts(groups: ResponseGroups) -> dict[str, Any]:
-    """Count rows, and how many rewards are decided."""
-    candidates = list(groups)
-    return {
-        "instructions": len(groups.candidates),
-        "responses": len(candidates),
-        "undecided": sum(response.value is None for response in candidates),
-        "fallbacks": groups.fallbacks,
-        "guarded": groups.guarded,
-        "gated": groups.gated.total(),
-        "gates": dict(groups.gated.most_common()),
-        "coverage": groups.decided / groups.verdicts if groups.verdicts else None,
-        "unread": groups.unread,
-        "problems": groups.problems,
-    }
 
 
 def _check(margin: float, pairs: int, ties: str) -> None:

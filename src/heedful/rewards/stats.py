@@ -17,7 +17,6 @@ from heedful.reporting.document import Document
 from heedful.reporting.notation import decimal, estimate, interval, percent
 from heedful.reporting.table import Table
 from heedful.rewards.groups import collect
-from heedful.rewards.policy_pairs import row_counts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -79,7 +78,7 @@ def statistics(
     if len(decided) < len(list(groups)):
         spread["deviation"] = None
     description = {
-        **row_counts(groups),
+        **groups.counts(),
         **_between("mean", *((mean["value"], mean["interval"]) for mean in means)),
         **spread,
         "signal": _signal(least, most),

@@ -36,18 +36,12 @@ class LengthPenalty:
 
     By nothing up to ``free``, by ``most`` from ``full`` on, and in proportion between: the soft
     overlong punishment of DAPO (arXiv 2503.14476, equation 13), there in tokens.
-
-    Attributes:
-        free: the length up to which nothing is taken.
-        full: the length from which ``most`` is taken.
-        most: what is taken at the most.
-        length: measures a response; by default in characters, as no tokenizer is at hand.
     """
 
     free: int
     full: int
     most: float = 1.0
-    length: Callable[[str], int] = len
+    length: Callable[[str], int] = len  # in characters, as no tokenizer is at hand
 
     def __post_init__(self) -> None:
         """Refuse bounds that make no sense."""
@@ -65,33 +59,18 @@ class LengthPenalty:
 
 @dataclass(frozen=True, slots=True)
 class Rewarded:
-    """A response's reward, and what it rests on.
+    """A response's reward, and what it rests on."""
 
-    Attributes:
-        value: the reward; the stated fallback where it is not decided, ``None`` without one.
-        decided: whether the value rests on verdicts, and isn't the fallback.
-        bounds: the reward if all undecided verdicts were unmet, and if all were met; ``None``
-            where nothing could be computed.
-        critique: the judgments on the checklist.
-        guards: the judgments on the criteria against reward hacking, if these are in use.
-        skipped: constraints that were not judged, as the reward was decided without them.
-        problem: why nothing could be computed.
-        gate: the gate that stopped the response, so that the reward is 0, and why.
-    """
-
-    value: float | None
-    decided: bool
+    value: float | None  # the stated fallback where it is not decided, None without one
+    decided: bool  # whether the value rests on verdicts, and isn't the fallback
+    # the reward if all undecided verdicts were unmet, and if all were met; None where nothing
+    # could be computed
     bounds: tuple[float, float] | None
     critique: Critique
-    guards: tuple[Judgment, ...] = ()
-    skipped: int = 0
-    problem: str | None = None
-    gate: Violation | None = None
-
-    @property
-    def empty(self) -> bool:
-        """Whether the reward is 0 because the response is empty or shows nothing."""
-        return self.gate is not None and self.gate.gate == "empty"
+    guards: tuple[Judgment, ...] = ()  # judgments on the criteria against reward hacking
+    skipped: int = 0  # constraints that were not judged, as the reward was decided without them
+    problem: str | None = None  # why nothing could be computed
+    gate: Violation | None = None  # the gate that stopped the response, so that the reward is 0
 
     @property
     def statuses(self) -> tuple[Status, ...]:
@@ -108,22 +87,14 @@ class Rewarded:
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """How critiques become rewards; :func:`terms` makes it from names.
-
-    Attributes:
-        aggregate: how verdicts become a number.
-        guards: whether the criteria against reward hacking count. One that is violated takes the
-            whole reward, whatever the aggregate: with ``all_or_nothing`` that is RIFL's, with
-            others our choice.
-        length: what is taken for length.
-        undecided: what a reward that is not decided is replaced by; ``None`` leaves it open.
-        gates: the names of the gates that are on, see :mod:`heedful.rewards.gates`.
-    """
+    """How critiques become rewards; :func:`terms` makes it from names."""
 
     aggregate: Aggregate = fraction
+    # A violated guard takes the whole reward, whatever the aggregate: with all_or_nothing that is
+    # RIFL's rule, with others our choice.
     guards: Guards = "off"
     length: LengthPenalty | None = None
-    undecided: float | None = None
+    undecided: float | None = None  # replaces a reward that is not decided; None leaves it open
     gates: frozenset[str] = field(default_factory=lambda: frozenset(GATES))
 
     def gate(self, sample: Sample) -> Violation | None:

@@ -77,17 +77,11 @@ def for_trl(
     step: sum them with :func:`trl_rewards`, or state a fallback with ``Reward(undecided=...)``.
     Both also hold for a wrapper of the function, such as a :func:`functools.partial`.
 
-    The function raises :class:`~heedful.core.errors.UsageError` there, and where the data set has
-    none of these columns; it lets :class:`~heedful.core.errors.StopRunError` through at the first
-    batch only.
+    It lets :class:`~heedful.core.errors.StopRunError` through at the first batch only.
 
-    Args:
-        reward: judges the completions.
-        name: the function's name in the trainer's logs.
-        blocking: make a plain function and not an ``async`` one; TRL runs the asynchronous ones of
-            several rewards at the same time.
-        divergence: compares the reward with a second opinion on a part of each batch, logs the gap
-            as ``NAME/gap``, and ends the training at an alarm where it is to.
+    ``blocking`` makes a plain function and not an ``async`` one; TRL runs the asynchronous ones of
+    several rewards at the same time. ``divergence`` compares the reward with a second opinion on a
+    part of each batch, logs the gap as ``NAME/gap``, and may end the training at an alarm.
     """
     kind = _BlockingFunction if blocking else _AsyncFunction
     return kind(reward, name, divergence)
@@ -170,14 +164,8 @@ def trl_rewards(
     ``None``. The trainer logs each function's mean and standard deviation as it does for its own,
     under ``rewards/NAME/mean`` and ``rewards/NAME/std``, over the rows that it applies to.
 
-    Args:
-        functions: those of :func:`for_trl` and your own, plain or ``async``, but no reward models.
-        weights: one for each function, in place of TRL's ``reward_weights``; by default 1.
-        name: the sum's name in the trainer's logs.
-
-    Raises:
-        UsageError: ``functions`` is empty or has something that isn't a function, names are
-            repeated, or the weights do not fit.
+    Functions are plain or ``async``, but no reward models. The weights, by default 1, stand in
+    place of TRL's ``reward_weights``.
     """
     functions = list(functions)
     factors = [1.0] * len(functions) if weights is None else list(map(float, weights))

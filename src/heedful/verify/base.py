@@ -219,58 +219,34 @@ def _run(check: Check, binding: _Binding, response: Response) -> Finding:
 
 
 def amount(number: int, noun: str) -> str:
-    """Name a number of things.
-
-    >>> amount(1, "word"), amount(2, "word")
-    ('1 word', '2 words')
-    """
+    """Name a number of things."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def compare(number: int, relation: Relation, bound: int, noun: str) -> Finding:
-    """Compare a count with its bound.
-
-    >>> compare(412, "less than", 400, "word")
-    Finding(met=False, found='412 words, asked for less than 400')
-    """
+    """Compare a count with its bound."""
     met = number < bound if relation == "less than" else number >= bound
     return Finding(met=met, found=f"{amount(number, noun)}, asked for {relation} {bound}")
 
 
 def exactly(number: int, required: int, noun: str) -> Finding:
-    """Compare a count with the required one.
-
-    >>> exactly(5, 4, "bullet point")
-    Finding(met=False, found='5 bullet points, asked for 4')
-    """
+    """Compare a count with the required one."""
     return Finding(met=number == required, found=f"{amount(number, noun)}, asked for {required}")
 
 
 def none(number: int, noun: str, which: str = "") -> Finding:
-    """Require that there is none of something.
-
-    >>> none(2, "sentence", " without an emoji")
-    Finding(met=False, found='2 sentences without an emoji, none allowed')
-    """
+    """Require that there is none of something."""
     return Finding(met=not number, found=f"{amount(number, noun)}{which}, none allowed")
 
 
 def unless(wrong: Iterable[str], problem: str, otherwise: str) -> Finding:
-    """Require that nothing is wrong; of what is wrong, the first five are named, each once.
-
-    >>> unless(["storm"], "missing", "all keywords are there")
-    Finding(met=False, found="missing: 'storm'")
-    """
+    """Require that nothing is wrong; of what is wrong, the first five are named, each once."""
     named = list(dict.fromkeys(wrong))[:5]
     return Finding(met=not named, found=f"{problem}: {quoted(named)}" if named else otherwise)
 
 
 def quoted(words: Sequence[str]) -> str:
-    """List words in quotes.
-
-    >>> quoted(["storm", "sea"])
-    "'storm', 'sea'"
-    """
+    """List words in quotes."""
     return ", ".join(f"'{word}'" for word in words)
 
 

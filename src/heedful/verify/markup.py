@@ -41,11 +41,7 @@ def _targets(text: str) -> int:
 
 
 def links(text: str) -> int:
-    """Count addresses, and other targets of Markdown's links, but for those of images.
-
-    >>> links("See [here](a.md), [https://a.b](https://a.b) and https://c.d")
-    3
-    """
+    """Count addresses, and other targets of Markdown's links, but for those of images."""
     number = _targets(text)
     if "](" in text:
         number -= len(_IMAGE.findall(text)) + len(_ADDRESS_AS_LABEL.findall(text))
@@ -53,11 +49,7 @@ def links(text: str) -> int:
 
 
 def possible_links(text: str) -> int:
-    """Count what may be a link: also images, domains, mail addresses and links of HTML.
-
-    >>> possible_links("See www.a.org, b.com, me@c.d and ![it](d.png)")
-    4
-    """
+    """Count what may be a link: also images, domains, mail addresses and links of HTML."""
     return _targets(text) + len(_POSSIBLE.findall(text))
 
 
@@ -71,13 +63,7 @@ _BOLD_TAG = re.compile(r"<(?:b|strong)>(?=[^<\n])")
 
 
 def bold_passages(text: str) -> list[int]:
-    """Count passages of a line between two asterisks, two underscores or HTML's tags, but in code.
-
-    >>> bold_passages("**Rain**, __snow__ and <b>hail</b>, but no **sun")
-    [3, 3]
-    >>> bold_passages("2**3 is 4**2, `**a**`")
-    [0, 1]
-    """
+    """Count bold passages of a line outside of code: those that surely are, and that may be."""
     if "**" not in text and "__" not in text and "<" not in text:
         return [0, 0]
     text = without_code(text)
@@ -95,11 +81,7 @@ _MARK = re.compile(
 
 
 def markdown_marks(text: str) -> int:
-    r"""Count what nobody writes but in Markdown: headings, bold, fences, links, tables.
-
-    >>> markdown_marks("# Rain\n[here](a.b) and [not here] **there**")
-    3
-    """
+    """Count what nobody writes but in Markdown: headings, bold, fences, links, tables."""
     return len(_MARK.findall(text))
 
 
@@ -111,11 +93,7 @@ _FENCED = re.compile(r"(?:```|~~~)[^\n`]*+\n(?P<content>.*)(?:```|~~~)", re.DOTA
 
 
 def code_blocks(text: str) -> list[str]:
-    r"""List the contents of the code blocks, without the white space that ends them.
-
-    >>> code_blocks("First:\n```json\n{}\n```\nThen:\n~~~\n[]\n~~~")
-    ['{}', '[]']
-    """
+    """List the contents of the code blocks, without the white space that ends them."""
     blocks: list[str] = []
     if "```" not in text and "~~~" not in text:
         return blocks
@@ -132,11 +110,7 @@ def code_blocks(text: str) -> list[str]:
 
 
 def code_block_alone(text: str) -> str | None:
-    r"""Return the content of a code block that is the whole text, ``None`` where it is not.
-
-    >>> code_block_alone("```json\n{}\n```"), code_block_alone("Here:\n```\n{}\n```")
-    ('{}', None)
-    """
+    """Return the content of a code block that is the whole text, ``None`` where it is not."""
     block = _FENCED.fullmatch(text)
     return block["content"].rstrip() if block else None
 
@@ -149,20 +123,12 @@ _TAG_NAME = re.compile(r"<\w")
 
 
 def has_tag(text: str) -> bool:
-    """Check whether there is something like a tag, opening or empty.
-
-    >>> has_tag("a <br> b"), has_tag("a < b > c")
-    (True, False)
-    """
+    """Check whether there is something like a tag, opening or empty."""
     return bool(_TAG_NAME.search(text, 0, max(text.rfind(">"), 0)))
 
 
 def has_element(text: str, names: Container[str]) -> bool:
-    """Check whether one of some tags is opened and closed, in any case of letters.
-
-    >>> has_element("<p class=a>rain</P>", {"p"}), has_element("</p><p>", {"p"})
-    (True, False)
-    """
+    """Check whether one of some tags is opened and closed, in any case of letters."""
     if "</" not in text:
         return False
     lower = text.lower()
@@ -179,11 +145,7 @@ def has_element(text: str, names: Container[str]) -> bool:
 
 
 def xml_fault(text: str) -> str | None:
-    """Say why a text isn't a well-formed document of XML, or ``None`` where it is.
-
-    >>> xml_fault("<a><b/></a>"), xml_fault("<a><b></a></b>")
-    (None, 'mismatched tag: line 1, column 8')
-    """
+    """Say why a text isn't a well-formed document of XML, or ``None`` where it is."""
     from xml.parsers import expat
 
     parser = expat.ParserCreate()

@@ -29,21 +29,12 @@ _SPEECHLESS = ("assistant", "model", "tool", "function")
 
 @dataclass(slots=True)
 class Decomposition:
-    """An instruction taken apart.
-
-    Attributes:
-        checklist: the constraints, in the order of the instruction, in its own words.
-        rejected: texts of the last reply that stand in no turn; of a rubric, questions whose source
-            stands in none, or that invent a number or a quotation.
-        duplicates: texts that were listed twice, or within another constraint.
-        problem: why there is no checklist.
-        expenses: usage of the calls.
-    """
+    """An instruction taken apart."""
 
     checklist: list[Constraint] = field(default_factory=list)
-    rejected: list[str] = field(default_factory=list)
+    rejected: list[str] = field(default_factory=list)  # what stands in no turn, or invents
     duplicates: list[str] = field(default_factory=list)
-    problem: str | None = None
+    problem: str | None = None  # why there is no checklist
     expenses: list[Expense] = field(default_factory=list)
 
 

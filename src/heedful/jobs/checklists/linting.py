@@ -37,17 +37,10 @@ _GOLDEN = "golden"
 
 
 class LintFinding(NamedTuple):
-    """One thing that is wrong, or could be better.
-
-    Attributes:
-        sample: the sample's id.
-        constraint: its number in the checklist, 0 for the checklist as a whole.
-        kind: what is wrong.
-        message: in words.
-    """
+    """One thing that is wrong, or could be better."""
 
     sample: str
-    constraint: int
+    constraint: int  # its number, 0 for the checklist as a whole
     kind: Kind
     message: str
 

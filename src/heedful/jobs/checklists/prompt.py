@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from heedful.core import taxonomy
 from heedful.core.errors import InputError, UsageError
@@ -70,139 +70,85 @@ _PRIORITIES = {
 }
 
 
-class ChecklistPrompt(Protocol):
-    """A prompt for making checklists, together with the parser of its reply."""
+@dataclass(frozen=True, slots=True)
+class ChecklistPrompt:
+    """A prompt for making checklists, together with the parser of its reply.
 
-    @property
-    def name(self) -> str:
-        """How the command line names it."""
-        ...
+    ``plain`` and ``rubric`` are tagged blocks, in Chinese if the last user message is mostly
+    Chinese; ``if_critic`` is IF-Critic's format, in Chinese, with words of the prompt that are
+    ours. A file's text may replace a prompt's own.
+    """
+
+    name: str
+    text: str | None = None
 
     @property
     def version(self) -> str:
-        """Of prompt and parser."""
-        ...
+        """Of the prompts in all languages and the parser."""
+        published = self.name == "if_critic"
+        names = (self.name,) if published else [f"{self.name}.{each}" for each in _LANGUAGES]
+        return _version(self.text, *names)
 
     def render(self, sample: Sample) -> list[Message]:
         """Write the prompt; the same sample always gives the same messages."""
-        ...
-
-    def parse(self, text: str) -> list[Constraint]:
-        """Read a reply: the constraints as the model copied them, in its order."""
-        ...
+        language = self._language(sample)
+        name = self.name if self.name == "if_critic" else f"{self.name}.{language}"
+        return [_prompt(self.text, name, sample, language)]
 
     def again(self, sample: Sample, rejected: Sequence[str]) -> Message:
         """Ask for constraints again whose words are not in the instruction."""
-        ...
-
-    def write(self, sample: Sample) -> str:
-        """Write the reply that ``parse`` reads as the sample's checklist."""
-        ...
-
-
-def make(name: str, *, prompt_file: Path | None = None) -> ChecklistPrompt:
-    """Make a prompt by its name, one of :data:`NAMES`; a file's text may replace its own."""
-    text = None if prompt_file is None else custom(prompt_file, _PLACES, _NEEDED)
-    match name:
-        case "plain":
-            return PlainChecklist(text)
-        case "rubric":
-            return PlainChecklist(text, questions=True)
-        case "if_critic":
-            return IFCriticChecklist(text)
-    raise UsageError(f"no such checklist prompt: {name!r}", hint=f"use one of {', '.join(NAMES)}")
-
-
-@dataclass(frozen=True, slots=True)
-class PlainChecklist:
-    """Tagged blocks; the prompt is Chinese if the last user message is mostly Chinese."""
-
-    text: str | None = None
-    questions: bool = False
-
-    @property
-    def name(self) -> str:
-        """``rubric`` of questions, else ``plain``."""
-        return "rubric" if self.questions else "plain"
-
-    @property
-    def version(self) -> str:
-        """Of the prompts in both languages and the parser."""
-        return _version(self.text, *(f"{self.name}.{language}" for language in _LANGUAGES))
-
-    def render(self, sample: Sample) -> list[Message]:
-        """Write the prompt; see :class:`ChecklistPrompt`."""
-        language = _language(sample)
-        return [_prompt(self.text, f"{self.name}.{language}", sample, language)]
-
-    def again(self, sample: Sample, rejected: Sequence[str]) -> Message:
-        """Ask again; see :class:`ChecklistPrompt`."""
-        return _again("rubric.again" if self.questions else "again", _language(sample), rejected)
+        name = "rubric.again" if self.name == "rubric" else "again"
+        return _again(name, self._language(sample), rejected)
 
     def parse(self, text: str) -> list[Constraint]:
-        """Read the blocks; prose between them, reasoning and code fences are read through.
+        """Read a reply: the constraints as the model copied them, in its order.
 
-        A type that the taxonomy does not know and a priority that is none are left out.
+        IF-Critic's blocks are read strictly. Around tagged blocks prose, reasoning and code fences
+        are read through; a type that the taxonomy does not know and a priority that is none are
+        left out.
         """
+        if self.name == "if_critic":
+            return [Constraint(text=words) for words in parse_checklist(answer(text))]
+        questions = self.name == "rubric"
         blocks = [
-            _block(block[: ends[-1]] if ends else block, questions=self.questions)
+            _block(block[: ends[-1]] if ends else block, questions=questions)
             for _, block, ends in tagged(text)
         ]
         constraints = [block for block in blocks if block is not None]
         if not constraints:
-            what = "question and its source" if self.questions else "text"
+            what = "question and its source" if questions else "text"
             raise InputError(f"the reply has no block <c1> … </c1> with a {what}")
         return constraints
 
     def write(self, sample: Sample) -> str:
-        """Write the blocks, in the language of the prompt; see :class:`ChecklistPrompt`."""
-        names = (_RUBRIC if self.questions else _WRITTEN)[_language(sample)]
+        """Write the reply that ``parse`` reads as the sample's checklist."""
+        if self.name == "if_critic":
+            return write_checklist([constraint.text for constraint in sample.checklist])
+        questions = self.name == "rubric"
+        names = (_RUBRIC if questions else _WRITTEN)[self._language(sample)]
         blocks = []
         for number, constraint in enumerate(sample.checklist, start=1):
             kind = constraint.subtype or constraint.type
-            source = constraint.source_span if self.questions else None
+            source = constraint.source_span if questions else None
             values = (kind, constraint.priority, constraint.text.strip(), source)
             lines = [f"{name}{value}" for name, value in zip(names, values, strict=False) if value]
             blocks.append("\n".join((f"<c{number}>", *lines, f"</c{number}>")))
         return "\n\n".join(blocks)
 
-
-@dataclass(frozen=True, slots=True)
-class IFCriticChecklist:
-    """IF-Critic's checklist format, in Chinese; the words of the prompt are ours."""
-
-    text: str | None = None
-
-    name = "if_critic"
-
-    @property
-    def version(self) -> str:
-        """Of the prompt and the parser."""
-        return _version(self.text, "if_critic")
-
-    def render(self, sample: Sample) -> list[Message]:
-        """Write the prompt; see :class:`ChecklistPrompt`."""
-        return [_prompt(self.text, "if_critic", sample, "zh")]
-
-    def again(self, sample: Sample, rejected: Sequence[str]) -> Message:  # noqa: ARG002 - always zh
-        """Ask again; see :class:`ChecklistPrompt`."""
-        return _again("again", "zh", rejected)
-
-    def parse(self, text: str) -> list[Constraint]:
-        """Read the blocks strictly.
-
-        See :func:`heedful.core.if_critic_blocks.parse_checklist`.
-        """
-        texts = parse_checklist(answer(text))
-        return [Constraint(text=words) for words in texts]
-
-    def write(self, sample: Sample) -> str:
-        """Write the blocks; see :class:`ChecklistPrompt`."""
-        return write_checklist([constraint.text for constraint in sample.checklist])
+    def _language(self, sample: Sample) -> Language:
+        if self.name == "if_critic":
+            return "zh"
+        return layout.language_of(layout.last_user_turn(sample))
 
 
-def _language(sample: Sample) -> Language:
-    return layout.language_of(layout.last_user_turn(sample))
+def make(name: str, *, prompt_file: Path | None = None) -> ChecklistPrompt:
+    """Make a prompt by its name, one of :data:`NAMES`; a file's text may replace its own."""
+    text = None if prompt_file is None else custom(prompt_file, _PLACES, _NEEDED)
+    if name not in NAMES:
+        raise UsageError(
+            f"no such checklist prompt: {name!r}", hint=f"use one of {', '.join(NAMES)}"
+        )
+    return ChecklistPrompt(name, text)
 
 
 def _prompt(own: str | None, name: str, sample: Sample, language: Language) -> Message:

@@ -10,17 +10,16 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from heedful.core.nouns import Constraint, Judgment, Message, Sample, Status
+from heedful.core.nouns import Constraint, Judgment, Status
 from heedful.core.text import amount, unix_lines
-from heedful.judges.prompts import block_layout as layout
 from heedful.judges.prompts.base import readings, refuse_undecided, undecided
+from heedful.judges.prompts.built_in import BuiltIn
 from heedful.judges.prompts.quotation import NOTHING, QUOTED, Shown, letters
-from heedful.judges.prompts.template import shipped, version, with_format
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_PARSER = 5
+
 _TELLING = "不没无非未勿莫别零二两三四五六七八九十百千万"
 """Characters without which a criterion says something else."""
 _VERDICTS = {"0": False, "0.0": False, "1": True, "1.0": True}
@@ -96,36 +95,20 @@ def _unnumbered(head: str, criterion: str, number: int) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class CFBench:
+class CFBench(BuiltIn):
     """CFBench's format: verdicts without explanations, a reference answer where there is one."""
 
     text: str | None = None
 
     name = "cfbench"
+    parser = 5
+    languages = ("zh",)
     explain = False
     response_format = None
     parse = staticmethod(parse)
 
-    @property
-    def version(self) -> str:
-        """Of the prompt and the parser."""
-        return version(_PARSER, self._template())
-
-    def render(
-        self,
-        sample: Sample,
-        constraints: Sequence[Constraint],
-        *,
-        measurements: Sequence[str | None] | None = None,
-    ) -> list[Message]:
-        """Write the prompt; the criteria stand as the reply must repeat them."""
-        return layout.messages(
-            self._template(),
-            sample,
-            "\n\n".join(constraint.text for constraint in constraints),
-            "zh",
-            counted=layout.facts(constraints, measurements),
-        )
+    def _listed(self, constraints: Sequence[Constraint]) -> str:
+        return "\n\n".join(constraint.text for constraint in constraints)
 
     def write(self, judgments: Sequence[Judgment], constraints: Sequence[Constraint]) -> str:
         """Write the reply that reads as these verdicts; there is no room for explanations."""
@@ -134,9 +117,6 @@ class CFBench:
             f"{constraint.text}\t{int(judgment.status is Status.MET)}"
             for judgment, constraint in zip(judgments, constraints, strict=True)
         )
-
-    def _template(self) -> str:
-        return with_format(self.text or shipped("cfbench.txt"), "cfbench.format.txt")
 
 
 def declared(text: str, constraints: Sequence[Constraint]) -> dict[str, Any]:

@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING
 
 from heedful.core.errors import InputError
 from heedful.core.if_critic_blocks import CONSTRAINT, MARKER, blocks, write_checklist
-from heedful.core.nouns import Constraint, Judgment, Message, Sample, Status
+from heedful.core.nouns import Constraint, Judgment, Status
 from heedful.core.text import amount, unix_lines
-from heedful.judges.prompts import block_layout as layout
 from heedful.judges.prompts.base import (
     decided,
     quote,
@@ -26,15 +25,14 @@ from heedful.judges.prompts.base import (
     undecided,
     unquote,
 )
+from heedful.judges.prompts.built_in import BuiltIn
 from heedful.judges.prompts.quotation import NOTHING, QUOTED, Shown
-from heedful.judges.prompts.template import shipped, version, with_format
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["MET", "UNMET"]
 
-_PARSER = 4
+__all__ = ["MET", "UNMET"]
 
 MET = "[[人工智能助手的回复满足了该要求]]"
 UNMET = "[[人工智能助手的回复没有满足该要求]]"
@@ -103,35 +101,19 @@ def _is_marker(line: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class IFCritic:
+class IFCritic(BuiltIn):
     """IF-Critic's format: the whole checklist in one critique, in Chinese."""
 
     text: str | None = None
 
     name = "if_critic"
+    parser = 4
+    languages = ("zh",)
     response_format = None
     parse = staticmethod(parse)
 
-    @property
-    def version(self) -> str:
-        """Of the prompt and the parser."""
-        return version(_PARSER, self._template())
-
-    def render(
-        self,
-        sample: Sample,
-        constraints: Sequence[Constraint],
-        *,
-        measurements: Sequence[str | None] | None = None,
-    ) -> list[Message]:
-        """Write the prompt; the published checklist has no room for what code has counted."""
-        return layout.messages(
-            self._template(),
-            sample,
-            write_checklist([constraint.text for constraint in constraints]),
-            "zh",
-            counted=layout.facts(constraints, measurements),
-        )
+    def _listed(self, constraints: Sequence[Constraint]) -> str:
+        return write_checklist([constraint.text for constraint in constraints])
 
     def write(self, judgments: Sequence[Judgment], constraints: Sequence[Constraint]) -> str:
         """Write the critique that reads as these judgments.
@@ -149,6 +131,3 @@ class IFCritic:
             body = f"要求：{constraint.text.strip()}\n分析：{analysis}\n结论：{conclusion}"
             blocks.append(f"[要求{number}-开始]\n{body}\n[要求{number}-结束]")
         return "\n\n".join(blocks)
-
-    def _template(self) -> str:
-        return with_format(self.text or shipped("if_critic.txt"), "if_critic.format.txt")

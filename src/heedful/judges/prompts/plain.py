@@ -18,7 +18,7 @@ import unicodedata
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
-from heedful.core.nouns import Constraint, Judgment, Message, Sample, Status
+from heedful.core.nouns import Constraint, Judgment, Status
 from heedful.judges.prompts import block_layout as layout
 from heedful.judges.prompts.base import (
     ReplyPart,
@@ -30,8 +30,8 @@ from heedful.judges.prompts.base import (
     undecided,
     unquote,
 )
+from heedful.judges.prompts.built_in import BuiltIn
 from heedful.judges.prompts.quotation import NOTHING, Shown
-from heedful.judges.prompts.template import shipped, version, with_format
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     from heedful.judges.prompts.block_layout import Language
 
 __all__ = ["Plain", "parse"]
-
-_PARSER = 5
 
 _OPEN = re.compile(r"[ \t*]*[<＜]\s*[cC](\d{1,6})\s*[>＞][ \t*]*")
 _CLOSE = re.compile(r"[<＜]\s*[/／]\s*[cC](\d{1,6})\s*[>＞][ \t*]*$")
@@ -226,35 +224,19 @@ def _is_marker(line: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Plain:
+class Plain(BuiltIn):
     """Plain text, parsed tolerantly; in Chinese where the last user message is mostly Chinese."""
 
     explain: bool = True
     text: str | None = None
 
     name = "plain"
+    parser = 5
     parse = staticmethod(parse)
     response_format = None
+    languages = ("en", "zh")
     shows_parts: ClassVar[bool] = True
     """Whether tool calls and images are shown."""
-
-    @property
-    def version(self) -> str:
-        """Of the prompts in both languages and the parser."""
-        languages: tuple[Language, ...] = ("en", "zh")
-        return version(_PARSER, *map(self._template, languages))
-
-    def render(
-        self,
-        sample: Sample,
-        constraints: Sequence[Constraint],
-        *,
-        measurements: Sequence[str | None] | None = None,
-    ) -> list[Message]:
-        """Write the prompt."""
-        language = layout.language_of(layout.last_user_turn(sample))
-        checklist = layout.numbered(constraints, measurements, language)
-        return layout.messages(self._template(language), sample, checklist, language)
 
     def write(self, judgments: Sequence[Judgment], constraints: Sequence[Constraint]) -> str:
         """Write the reply that reads as these judgments, in the language of the constraints."""
@@ -268,14 +250,11 @@ class Plain:
             blocks.append("\n".join(line for line in lines if line))
         return "\n\n".join(blocks)
 
-    def _template(self, language: Language) -> str:
-        form = f"{self.name}.{language}.{'explain' if self.explain else 'verdicts'}.txt"
-        return with_format(self.text or shipped(f"{self.name}.{language}.txt"), form)
 
-
-@dataclass(frozen=True, slots=True)
 class Short(Plain):
     """Plain in few words, for a small model that is trained to answer it."""
+
+    __slots__ = ()
 
     name = "short"
 

@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from heedful.core.nouns import Constraint, Judgment, Message, Sample, Status
+from heedful.core.nouns import Constraint, Judgment, Status
 from heedful.core.rubric import judgment_at
-from heedful.judges.prompts import block_layout as layout
 from heedful.judges.prompts.base import (
     ReplyPart,
     answer,
@@ -24,13 +23,13 @@ from heedful.judges.prompts.base import (
     refuse_undecided,
     undecided,
 )
+from heedful.judges.prompts.built_in import BuiltIn
 from heedful.judges.prompts.quotation import NOTHING, Shown
-from heedful.judges.prompts.template import shipped, version, with_format
+from heedful.judges.prompts.template import version
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-_PARSER = 5
 
 _NUMBER = re.compile(r"\s*[cC]?(\d{1,6})\.?\s*")
 _WORDS = {
@@ -170,7 +169,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, slots=True)
-class Structured:
+class Structured(BuiltIn):
     """A JSON object; held to a schema, or only to being one, which more servers can do."""
 
     explain: bool = True
@@ -178,6 +177,7 @@ class Structured:
     text: str | None = None
 
     name = "structured"
+    parser = 5
     parse = staticmethod(parse)
     levels: ClassVar[bool] = False
     """Whether criteria with a scale can be asked."""
@@ -188,7 +188,7 @@ class Structured:
     @property
     def version(self) -> str:
         """Of the prompt, the schema and the parser."""
-        return version(_PARSER, self._template(), json.dumps(self.response_format))
+        return version(self.parser, self._template("en"), json.dumps(self.response_format))
 
     @property
     def response_format(self) -> dict[str, Any]:
@@ -208,17 +208,6 @@ class Structured:
             "json_schema": {"name": "critique", "strict": True, "schema": schema},
         }
 
-    def render(
-        self,
-        sample: Sample,
-        constraints: Sequence[Constraint],
-        *,
-        measurements: Sequence[str | None] | None = None,
-    ) -> list[Message]:
-        """Write the prompt."""
-        checklist = layout.numbered(constraints, measurements, "en")
-        return layout.messages(self._template(), sample, checklist, "en")
-
     def write(
         self,
         judgments: Sequence[Judgment],
@@ -234,32 +223,19 @@ class Structured:
         ]
         return json.dumps({"judgments": entries}, ensure_ascii=False, indent=1)
 
-    def _template(self) -> str:
-        form = f"{self.name}.{'explain' if self.explain else 'verdicts'}.txt"
-        return with_format(self.text or shipped(f"{self.name}.txt"), form)
 
-
-@dataclass(frozen=True, slots=True)
 class Criteria(Structured):
     """For rubrics: a criterion with a scale is answered by the label of one of its levels."""
+
+    __slots__ = ()
 
     name = "criteria"
     levels: ClassVar[bool] = True
     verdict_schema: ClassVar[Mapping[str, Any]] = {"type": "string"}
 
-    def render(
-        self,
-        sample: Sample,
-        constraints: Sequence[Constraint],
-        *,
-        measurements: Sequence[str | None] | None = None,
-    ) -> list[Message]:
-        """Write the prompt; each criterion is followed by its answers."""
-        answered = [
-            each.model_copy(update={"text": f"{each.text}\nAnswers: {_answers(each)}"})
-            for each in constraints
-        ]
-        return Structured.render(self, sample, answered, measurements=measurements)
+    def _asked(self, constraint: Constraint) -> Constraint:
+        text = f"{constraint.text}\nAnswers: {_answers(constraint)}"
+        return constraint.model_copy(update={"text": text})
 
 
 def _object(fields: dict[str, Any]) -> dict[str, Any]:

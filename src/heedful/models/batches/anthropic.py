@@ -19,15 +19,12 @@ from heedful.models.batches.base import (
     BatchService,
     BatchStatus,
     Connection,
-    count,
-    items,
     name,
     split_system,
-    within,
 )
 from heedful.models.faults import Fault, FaultKind, fault_of
 from heedful.models.turns import anthropic_blocks
-from heedful.models.untrusted import label
+from heedful.models.untrusted import count, items, label, within
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Collection, Sequence

@@ -11,7 +11,7 @@ from urllib.parse import quote
 from heedful.models.attempts import backoff, failure
 from heedful.models.faults import OK, Fault, FaultError, FaultKind, fault_of
 from heedful.models.redaction import Redactor
-from heedful.models.untrusted import MOST_TOKENS, parse
+from heedful.models.untrusted import items, parse
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Collection, Mapping, Sequence
@@ -266,24 +266,6 @@ def _too_large() -> Fault:
     return Fault(FaultKind.INVALID, f"the answer is larger than {BODY_LIMIT >> 20} MiB")
 
 
-def within(value: object) -> dict[str, Any]:
-    """Take a value that should be an object; anything else is an empty one."""
-    return value if isinstance(value, dict) else {}
-
-
-def items(value: object) -> list[dict[str, Any]]:
-    """Take a value that should be a list of objects; anything else is left out."""
-    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
-
-
-def count(value: object) -> int:
-    """Take a value that should be a count, or text of one as Google writes it; else 0."""
-    if isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) < _DIGITS:
-        value = int(value)
-    whole = isinstance(value, int) and not isinstance(value, bool)
-    return value if whole and isinstance(value, int) and 0 < value <= MOST_TOKENS else 0
-
-
 def name(value: object, where: str) -> str:
     """Take a name from a server that goes into a path."""
     if not (isinstance(value, str) and _NAME.fullmatch(value)) or ".." in value:
@@ -292,4 +274,3 @@ def name(value: object, where: str) -> str:
 
 
 _NAME = re.compile(r"\w[\w./-]{0,500}", re.ASCII)
-_DIGITS = 12

@@ -15,15 +15,12 @@ from heedful.models.batches.base import (
     BatchService,
     BatchStatus,
     Connection,
-    count,
-    items,
     name,
     split_system,
-    within,
 )
 from heedful.models.faults import Fault, FaultError, FaultKind, fault_of
 from heedful.models.turns import gemini_parts
-from heedful.models.untrusted import label
+from heedful.models.untrusted import count, items, label, within
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Collection, Sequence

@@ -15,13 +15,11 @@ from heedful.models.batches.base import (
     BatchService,
     BatchStatus,
     Connection,
-    count,
-    items,
     name,
-    within,
 )
 from heedful.models.faults import OK, Fault, FaultError, FaultKind, fault_of
 from heedful.models.replies import read_completion
+from heedful.models.untrusted import count, items, within
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Collection, Iterator, Sequence

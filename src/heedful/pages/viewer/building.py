@@ -3,19 +3,15 @@
 It is a file of its own, outside the run, and can be made again at any time. Rows go into it in
 input order up to the first that is not done, so that none has to be looked at again; the rest is
 looked through by the viewer itself.
-
-``python -m heedful.pages.viewer.building RUN INDEX`` brings an index up to date.
 """
 
 from __future__ import annotations
 
 import json
 import sqlite3
-import sys
 from collections import Counter
 from contextlib import closing
 from itertools import islice
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic_core import from_json
@@ -30,6 +26,7 @@ from heedful.judges.prompts import read_recording
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
+    from pathlib import Path
 
     from heedful.engine.store import Entry
 
@@ -346,6 +343,7 @@ def about(db: sqlite3.Connection, key: str) -> str | None:
     return None if record is None else str(record[0])
 
 
-if __name__ == "__main__":
-    with closing(Builder(Path(sys.argv[1]), Path(sys.argv[2]))) as builder:
-        builder.update()
+def build(directory: Path, path: Path, most: int | None = None) -> None:
+    """Bring the index of a run up to date, by so many rows at most."""
+    with closing(Builder(directory, path)) as builder:
+        builder.update(most)

@@ -43,10 +43,10 @@ LEVELS = ("constraints", "rows")
 
 def document_of(run: Run) -> Document | None:
     """Return the document on a run; ``None`` where it is not finished, or has nothing to show."""
-    if run.command not in MAKERS or run.summary is None:
+    if run.saved.command not in MAKERS or run.summary is None:
         return None
     return _cached_document(
-        run.directory, run.command, (run.directory / SUMMARY).stat().st_mtime_ns
+        run.directory, run.saved.command, (run.directory / SUMMARY).stat().st_mtime_ns
     )
 
 
@@ -287,7 +287,7 @@ def run(request: Request) -> Response:
     with viewer.open(item) as opened:
         viewer.builds.bring_up(opened)
         state = opened.state()
-        summary = _readable(opened.summary) if opened.judged else None
+        summary = _readable(opened.summary) if opened.saved.judged else None
         document = document_of(opened) if state == "finished" else None
         if state == "finished" and "hx-request" in request.headers:
             # The page was looking at the run; now there is more to see than how far it is.
@@ -307,7 +307,9 @@ def run(request: Request) -> Response:
             sessions=opened.saved.sessions,
             audits=_audits(viewer, item),
             configuration=json.dumps(
-                {"about": opened.saved.about, "config": opened.config}, ensure_ascii=False, indent=2
+                {"about": opened.saved.about, "config": opened.saved.config},
+                ensure_ascii=False,
+                indent=2,
             ),
             percent=percent,
             cost_line=cost_line,
@@ -329,7 +331,7 @@ def _readable(summary: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
 def _notes(opened: Run, summary: Mapping[str, Any] | None) -> list[str]:
     if summary is not None:
         return list(notes(summary))
-    if opened.problem or (opened.judged and opened.summary is not None):
+    if opened.problem or (opened.saved.judged and opened.summary is not None):
         return [*filter(None, [opened.problem]), UNREADABLE]
     return []
 

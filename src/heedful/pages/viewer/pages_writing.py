@@ -279,7 +279,7 @@ async def label(request: Request) -> Response:
 def labelling(opened: Run, sample: Sample | None) -> dict[str, Any]:
     """Return what a sample's page says of its labels."""
     nothing = {"given": None, "labels": None, "to_label": None}
-    if sample is None or not opened.judged:
+    if sample is None or not opened.saved.judged:
         return nothing
     try:
         file = LabelFile(opened.saved.directory)

@@ -10,7 +10,7 @@ from bisect import bisect_left
 from collections import OrderedDict, deque
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from heedful.core.closing import Closing
 from heedful.core.errors import RunError
@@ -20,7 +20,7 @@ from heedful.pages.viewer.building import Facts, facts, identity, row
 from heedful.pages.viewer.index import TRIGRAM, Covered, Index
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from heedful.engine.store import Entry
@@ -31,11 +31,8 @@ if TYPE_CHECKING:
 LOOKING_SECONDS = 0.7
 """How long rows that are not in the index are looked through for one page."""
 
-CACHED_SELECTIONS = 64
-"""Selections that are cached: going through their pages costs nothing."""
-
-CACHED_ROWS = 4_000_000
-"""Rows in them, at eight bytes each."""
+CACHED_SELECTIONS = 16
+"""Selections that are cached, at eight bytes a row: going through their pages costs nothing."""
 
 
 class NoRowError(RunError):
@@ -67,34 +64,33 @@ class RowSelection:
         return at if there else None
 
 
-class Memory:
-    """Keeps selections, so that the pages of one need not be found again."""
+T = TypeVar("T")
 
-    def __init__(self) -> None:
-        self._cache: OrderedDict[object, RowSelection] = OrderedDict()
 
-    def get(self, key: object) -> RowSelection | None:
-        """Return the selection cached under a key."""
-        selection = self._cache.get(key)
-        if selection is not None:
-            self._cache.move_to_end(key)
-        return selection
+class Recent(Generic[T]):
+    """The values that were used last."""
 
-    def keep(self, key: object, selection: RowSelection) -> None:
-        """Cache a selection, in the place of the least recently used."""
-        self._cache[key] = selection
-        while len(self._cache) > 1 and (
-            len(self._cache) > CACHED_SELECTIONS
-            or sum(len(each.positions) + len(each.candidates) for each in self._cache.values())
-            > CACHED_ROWS
-        ):
-            self._cache.popitem(last=False)
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._values: OrderedDict[object, T] = OrderedDict()
+
+    def get(self, key: object) -> T | None:
+        """Return the value cached under a key."""
+        if key in self._values:
+            self._values.move_to_end(key)
+        return self._values.get(key)
+
+    def keep(self, key: object, value: T) -> None:
+        """Cache a value, in the place of the least recently used."""
+        self._values[key] = value
+        if len(self._values) > self._size:
+            self._values.popitem(last=False)
 
 
 class Run(Closing):
     """A run, open for as long as one page is made."""
 
-    def __init__(self, directory: Path, indexes: Path, memory: Memory) -> None:
+    def __init__(self, directory: Path, indexes: Path, memory: Recent[RowSelection]) -> None:
         self.directory = directory
         self.saved = SavedRun(directory, marks_damaged=True)
         self._memory = memory
@@ -107,24 +103,9 @@ class Run(Closing):
         self.saved.close()
 
     @property
-    def config(self) -> Mapping[str, Any]:
-        """The configuration it was made with."""
-        return self.saved.config
-
-    @property
-    def judged(self) -> bool:
-        """Whether it judged responses; other runs add something to samples, or are benchmarks."""
-        return self.saved.judged
-
-    @property
-    def command(self) -> str:
-        """The command that made it."""
-        return self.saved.command
-
-    @property
     def has_samples(self) -> bool:
         """Whether its rows are samples."""
-        return self.judged or self.command in {
+        return self.saved.judged or self.saved.command in {
             "respond",
             "checklist",
             "critic sample",
@@ -165,7 +146,7 @@ class Run(Closing):
         """Return a row, with its judgments."""
         if not 0 <= position < self.total:
             raise NoRowError(f"no row {position + 1:,}", where=str(self.directory))
-        return self.saved.row(position, lambda entry: row(entry, judged=self.judged))
+        return self.saved.row(position, lambda entry: row(entry, judged=self.saved.judged))
 
     def select(self, wanted: Filter) -> RowSelection:
         """Find the rows that a filter wants, in its order; rows that aren't indexed come last."""
@@ -244,7 +225,7 @@ class Run(Closing):
     def parsed(self, entry: Entry) -> Scored | None:
         """Return a stored row with its judgments; ``None`` for one that is damaged."""
         try:
-            return self.saved.parsed(lambda each: row(each, judged=self.judged), entry)
+            return self.saved.parsed(lambda each: row(each, judged=self.saved.judged), entry)
         except RunError:
             return None
 
@@ -253,7 +234,7 @@ class Run(Closing):
         return wanted.matches(self.saved.parsed(self._facts, entry))
 
     def _facts(self, entry: Entry) -> Facts:
-        return facts(entry, judged=self.judged)
+        return facts(entry, judged=self.saved.judged)
 
     def _candidates(self, wanted: Filter, since: int) -> Iterator[tuple[int, Entry | None]]:
         """Yield rows to look at; ``None`` for one in which the text cannot be."""
@@ -344,7 +325,7 @@ class Watch:
 
 
 def _decided(run: Run) -> float | None:
-    if not run.judged or not run.covered.columns:
+    if not run.saved.judged or not run.covered.columns:
         return None
     met, unmet, undecided, _ = run.index.totals()
     whole = met + unmet + undecided

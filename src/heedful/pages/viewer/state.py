@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import json
+import multiprocessing
 import os
-import shutil
 import sqlite3
-import subprocess
-import sys
 import tempfile
 import threading
 import time
-import weakref
-from collections import OrderedDict
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -22,14 +17,17 @@ from typing import TYPE_CHECKING, Any, Literal
 from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse
 
+from heedful.core.errors import HeedfulError
 from heedful.critic.data.audit import KINDS
 from heedful.pages.overview import folders
-from heedful.pages.viewer.building import Builder, about
-from heedful.pages.viewer.runs import Memory, Run, Watch
+from heedful.pages.viewer.building import about, build
+from heedful.pages.viewer.runs import CACHED_SELECTIONS, Recent, RowSelection, Run, Watch
 from heedful.reporting.html.environment import CHART_SCRIPTS, environment
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from multiprocessing.connection import Connection
+    from multiprocessing.process import BaseProcess
 
 
 Kind = Literal["run", "report", "audit"]
@@ -86,6 +84,9 @@ def _key(kind: Kind, name: str) -> str:
     return f"{words.strip('-')[:40] or kind}-{digest.hexdigest()}"
 
 
+SPAWN = multiprocessing.get_context("spawn")
+"""Starts processes that share nothing with this one and its threads."""
+
 AT_ONCE = 500
 """Rows that are put in while a page waits: that takes less than to start a process."""
 
@@ -97,7 +98,7 @@ class Builds:
     """Starts what brings indexes up to date, and ends it with the viewer."""
 
     def __init__(self) -> None:
-        self._processes: dict[Path, subprocess.Popen[bytes]] = {}
+        self._processes: dict[Path, BaseProcess] = {}
         self._begun: dict[Path, float] = {}
         self._lock = threading.Lock()
 
@@ -109,38 +110,32 @@ class Builds:
         path = run.index_path
         with self._lock:
             process = self._processes.get(path)
-            if process is not None and process.poll() is None:
+            if process is not None and process.is_alive():
                 return
             if missing <= AT_ONCE:
-                with suppress(sqlite3.Error), closing(Builder(run.directory, path)) as builder:
-                    builder.update(AT_ONCE)
+                with suppress(sqlite3.Error):
+                    build(run.directory, path, AT_ONCE)
                 del run.covered
                 return
             if time.monotonic() - self._begun.get(path, -PAUSE_SECONDS) < PAUSE_SECONDS:
                 return
             self._begun[path] = time.monotonic()
-            command = [
-                sys.executable,
-                "-m",
-                "heedful.pages.viewer.building",
-                str(run.directory),
-            ]
-            command.append(str(path))
-            self._processes[path] = subprocess.Popen(  # noqa: S603 - ourselves
-                command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL
+            self._processes[path] = SPAWN.Process(
+                target=build, args=(run.directory, path), daemon=True
             )
+            self._processes[path].start()
 
     def under_way(self, run: Run) -> bool:
         """Say whether a run's index is being made."""
         process = self._processes.get(run.index_path)
-        return process is not None and process.poll() is None
+        return process is not None and process.is_alive()
 
     def close(self) -> None:
         """End what is under way; the next time it goes on where it stood."""
         for process in self._processes.values():
             process.terminate()
         for process in self._processes.values():
-            process.wait()
+            process.join()
 
 
 def index_folder() -> Path:
@@ -175,9 +170,6 @@ def _needed(path: Path) -> bool:
 CACHED_COMPARISONS = 8
 """Comparisons that are cached."""
 
-DONE = (0, 1)
-"""Exit codes of a comparison that was made, of all samples or of some."""
-
 
 @dataclass(frozen=True, slots=True)
 class ComparisonPage:
@@ -189,14 +181,11 @@ class ComparisonPage:
 
 
 class Comparisons:
-    """Makes comparisons, and keeps the last ones."""
+    """Compares runs in processes of their own, and keeps the last comparisons."""
 
     def __init__(self) -> None:
-        self._folder = Path(tempfile.mkdtemp(prefix="heedful-compare-"))
-        # Also where nobody closes it.
-        weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
-        self._cache: OrderedDict[object, ComparisonPage] = OrderedDict()
-        self._processes: dict[object, subprocess.Popen[bytes]] = {}
+        self._cache: Recent[ComparisonPage] = Recent(CACHED_COMPARISONS)
+        self._under_way: dict[object, tuple[BaseProcess, Connection]] = {}
         self._lock = threading.Lock()
 
     def ask(self, runs: Sequence[Path], *, anyway: bool) -> ComparisonPage:
@@ -205,52 +194,43 @@ class Comparisons:
         with self._lock:
             cached = self._cache.get(key)
             if cached is not None:
-                self._cache.move_to_end(key)
                 return cached
-            process = self._processes.get(key)
-            if process is None:
-                self._processes[key] = self._begin(runs, anyway=anyway)
+            if key not in self._under_way:
+                self._under_way[key] = self._begin(runs, anyway=anyway)
+            process, result = self._under_way[key]
+            if not result.poll():
                 return ComparisonPage()
-            if process.poll() is None:
-                return ComparisonPage()
-            del self._processes[key]
-            self._cache[key] = self._read(process)
-            while len(self._cache) > CACHED_COMPARISONS:
-                self._cache.popitem(last=False)
-            return self._cache[key]
+            del self._under_way[key]
+            try:
+                page: ComparisonPage = result.recv()
+            except EOFError:
+                page = ComparisonPage(refused="the comparison ended early")
+            process.join()
+            self._cache.keep(key, page)
+            return page
 
     def close(self) -> None:
         """End what is under way."""
-        for process in self._processes.values():
+        for process, _ in self._under_way.values():
             process.kill()
-            process.wait()
+            process.join()
 
-    def _begin(self, runs: Sequence[Path], *, anyway: bool) -> subprocess.Popen[bytes]:
+    def _begin(self, runs: Sequence[Path], *, anyway: bool) -> tuple[BaseProcess, Connection]:
+        result, sender = SPAWN.Pipe(duplex=False)
         named = [str(run.resolve()) for run in runs]
-        with tempfile.NamedTemporaryFile(dir=self._folder, suffix=".json", delete=False) as file:
-            output = file.name
-        command = [sys.executable, "-m", "heedful", "compare", *named, "--quiet", "-o", output]
-        command += ["--anyway"] * anyway
-        with Path(output).with_suffix(".err").open("wb") as errors:
-            return subprocess.Popen(  # noqa: S603 - ourselves
-                command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=errors
-            )
+        process = SPAWN.Process(target=_compare, args=(named, anyway, sender), daemon=True)
+        process.start()
+        sender.close()  # so that the end of the process is seen
+        return process, result
 
-    def _read(self, process: subprocess.Popen[bytes]) -> ComparisonPage:
-        assert isinstance(process.args, list)  # noqa: S101 - as given above
-        output = Path(process.args[process.args.index("-o") + 1])
-        errors = output.with_suffix(".err")
-        try:
-            if process.returncode in DONE:
-                with suppress(ValueError):
-                    return ComparisonPage(json.loads(output.read_text(encoding="utf-8")))
-            said = errors.read_text(encoding="utf-8", errors="replace").strip()
-            return ComparisonPage(
-                refused=said.removeprefix("heedful: ") or "the comparison ended early"
-            )
-        finally:
-            output.unlink(missing_ok=True)
-            errors.unlink(missing_ok=True)
+
+def _compare(runs: Sequence[str], anyway: bool, sender: Connection) -> None:  # noqa: FBT001 - one call
+    from heedful.analysis.compare.job import compare
+
+    try:
+        sender.send(ComparisonPage(compare(*runs, anyway=anyway)))
+    except HeedfulError as error:
+        sender.send(ComparisonPage(refused=str(error)))
 
 
 def _stamp(run: Path) -> tuple[int, ...]:
@@ -277,7 +257,7 @@ class Viewer:
         self.watch = Watch()  # looks at runs under way
         self.comparisons = Comparisons()  # compares runs
         self._indexes = indexes or index_folder()
-        self._memory = Memory()
+        self._memory: Recent[RowSelection] = Recent(CACHED_SELECTIONS)
         self._items: dict[str, ViewedItem] = {}
         self._due = 0.0
         self._templates = environment(TEMPLATES)

@@ -59,23 +59,14 @@ RECENT = 0.05
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """The limits of a server.
+    """The limits of a server."""
 
-    Attributes:
-        capacity: samples in work at a time; requests beyond them are refused.
-        batch: samples in one request.
-        body: bytes of one request.
-        bodies: bytes of all requests of which anything is in work.
-        deadline: seconds after which a request is answered with what there is.
-        grace: seconds to answer what was accepted, once the server is stopping.
-    """
-
-    capacity: int = 8192
-    batch: int = 4096
-    body: int = 32 * 2**20
-    bodies: int = 256 * 2**20
-    deadline: float = 150.0
-    grace: float = 30.0
+    capacity: int = 8192  # samples in work at a time; requests beyond them are refused
+    batch: int = 4096  # samples in one request
+    body: int = 32 * 2**20  # bytes of one request
+    bodies: int = 256 * 2**20  # bytes of all requests of which anything is in work
+    deadline: float = 150.0  # seconds after which a request is answered with what there is
+    grace: float = 30.0  # seconds to answer what was accepted, once the server is stopping
 
     def __post_init__(self) -> None:
         """Refuse limits that let nothing through."""
@@ -182,15 +173,7 @@ READ_AT_ONCE = 1024
 
 
 class JudgingService:
-    """Judges samples for clients, within the limits.
-
-    Attributes:
-        limits: the server's limits.
-        admission: counts the accepted samples.
-        closing: whether the server is stopping.
-        unanswered: rows that were not judged when the server had to stop.
-        failing: why no call to the judge's model succeeds, while that is so.
-    """
+    """Judges samples for clients, within the limits."""
 
     def __init__(self, limits: Limits, room: int = READ_AT_ONCE) -> None:
         """Accept samples from now on, and judge so many at a time."""
@@ -199,8 +182,8 @@ class JudgingService:
         self._turn = asyncio.Lock()
         self.admission = Admission(limits.capacity, limits.bodies)
         self.closing = False
-        self.unanswered = 0
-        self.failing: StopRunError | None = None
+        self.unanswered = 0  # rows that were not judged when the server had to stop
+        self.failing: StopRunError | None = None  # why no call to the judge's model succeeds
         self._waiting: set[asyncio.Timeout] = set()
         self._resting: set[asyncio.Task[None]] = set()  # rows of requests past their deadline
         self._closes = float("inf")

@@ -22,7 +22,7 @@ from heedful.rewards.server.admission import Body, RefusedError, error_payload
 from heedful.rewards.server.auth import counts_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Sequence
+    from collections.abc import Awaitable, Callable, Coroutine, Sequence
 
     from heedful.core.nouns import Critique, Judgment, Sample
     from heedful.rewards import Reward
@@ -37,8 +37,8 @@ _CHECKLISTS = {"checklist", "constraints", "checklist_struct"}
 _HINT = "give it a field checklist with the constraints; see /openapi.json"
 
 
-def read_row(row: Any, at: int) -> Sample | HeedfulError:
-    """Read a row of a request; what cannot be judged is an error."""
+def read_row(row: Any, at: int) -> Sample:
+    """Read a row of a request that can be judged."""
     where = f"samples[{at}]"
     try:
         if not isinstance(row, dict):
@@ -47,61 +47,42 @@ def read_row(row: Any, at: int) -> Sample | HeedfulError:
             raise RowError("the sample has no checklist", hint=_HINT)  # noqa: TRY301 - the same
         sample = rows.read(row, at + 1)
     except RowError as error:
-        return RowError(
-            error.what, where=where, hint=error.hint or "see SampleBody in /openapi.json"
-        )
+        hint = error.hint or "see SampleBody in /openapi.json"
+        raise RowError(error.what, where=where, hint=hint) from None
     except Exception as error:  # noqa: BLE001 - whatever is sent, the client is told
         logger.warning("a sample cannot be read", exc_info=True)
-        return RowError(f"the sample cannot be read: {type(error).__name__}", where=where)
+        what = f"the sample cannot be read: {type(error).__name__}"
+        raise RowError(what, where=where) from None
     if sample.response is None:
-        return RowError("the sample has no response", where=where, hint="give it a field response")
+        raise RowError("the sample has no response", where=where, hint="give it a field response")
     if not sample.checklist:
-        return RowError("the checklist is empty", where=where, hint="give at least one constraint")
+        raise RowError("the checklist is empty", where=where, hint="give at least one constraint")
     return sample
 
 
-def critique_reply(
-    row: Any, sample: Sample | HeedfulError, outcome: Critique | HeedfulError, at: int
-) -> dict[str, Any]:
-    """Lay out the critique of a row, or why there is none."""
-    judgments: list[dict[str, Any]] = []
-    coverage = None
-    if not isinstance(sample, HeedfulError) and not isinstance(outcome, HeedfulError):
-        judgments = native.judgments(sample, outcome)
-        decided = sum(judgment.status.decided for judgment in outcome.judgments)
-        coverage = decided / len(outcome.judgments)
+def _critique_fields(sample: Sample, critique: Critique) -> dict[str, Any]:
+    decided = sum(judgment.status.decided for judgment in critique.judgments)
     return {
-        "id": _id_of(row, sample, at),
-        "judgments": judgments,
-        "coverage": coverage,
-        "error": error_payload(outcome) if isinstance(outcome, HeedfulError) else None,
+        "judgments": native.judgments(sample, critique),
+        "coverage": decided / len(critique.judgments),
     }
 
 
-def reward_reply(
-    row: Any, sample: Sample | HeedfulError, outcome: Rewarded | HeedfulError, at: int
-) -> dict[str, Any]:
-    """Lay out the reward of a row, or why there is none."""
-    name = _id_of(row, sample, at)
-    if isinstance(outcome, Rewarded) and outcome.problem is not None:
-        outcome = RowError(outcome.problem, where=f"samples[{at}]")
-    if isinstance(outcome, HeedfulError):
-        return {"id": name, **_UNREWARDED, "error": error_payload(outcome)}
+def _reward_fields(_: Sample, reward: Rewarded) -> dict[str, Any]:
     return {
-        "id": name,
-        "reward": outcome.value,
-        "decided": outcome.decided,
-        "bounds": outcome.bounds,
-        "verdicts": outcome.statuses,
-        "coverage": outcome.coverage,
-        "skipped": outcome.skipped,
-        "gate": None if outcome.gate is None else outcome.gate._asdict(),
-        "guards": [guard.status for guard in outcome.guards],
-        "undecided": None if outcome.decided else _reason(outcome),
-        "error": None,
+        "reward": reward.value,
+        "decided": reward.decided,
+        "bounds": reward.bounds,
+        "verdicts": reward.statuses,
+        "coverage": reward.coverage,
+        "skipped": reward.skipped,
+        "gate": None if reward.gate is None else reward.gate._asdict(),
+        "guards": [guard.status for guard in reward.guards],
+        "undecided": None if reward.decided else _reason(reward),
     }
 
 
+_UNJUDGED: dict[str, Any] = {"judgments": [], "coverage": None}
 _UNREWARDED: dict[str, Any] = {
     "reward": None,
     "decided": False,
@@ -121,9 +102,7 @@ def _reason(reward: Rewarded) -> str:
     return next(judgment.explanation for judgment in judgments if not judgment.status.decided)
 
 
-def _id_of(row: Any, sample: Sample | HeedfulError, at: int) -> str:
-    if not isinstance(sample, HeedfulError):
-        return sample.id
+def _id_of(row: Any, at: int) -> str:
     try:
         return row_id(row, at + 1, "id")
     except (RowError, AttributeError):  # an id that is none, or a row that is no object
@@ -145,6 +124,19 @@ class Judged(NamedTuple):
     error: HeedfulError | None = None  # why it was not judged
 
 
+class RowKind(NamedTuple):
+    """How an endpoint judges a row and lays out the result."""
+
+    judge: Callable[[Sample], Awaitable[Any]]
+    lay_out: Callable[[Sample, Any], dict[str, Any]]
+    unjudged: dict[str, Any]  # the same fields for a row that was not judged
+
+    def failed(self, name: str, error: HeedfulError) -> Judged:
+        """Lay out a row that was not judged."""
+        fields = {"id": name, **self.unjudged, "error": error_payload(error)}
+        return Judged(to_json(fields), error=error)
+
+
 class Endpoints:
     """The endpoints for a reward."""
 
@@ -156,12 +148,14 @@ class Endpoints:
         self._session = session
         self._service = service
         self._metrics = metrics
+        self._critique = RowKind(session.critique, _critique_fields, _UNJUDGED)
+        self._rewarded = RowKind(session.reward, _reward_fields, _UNREWARDED)
 
     async def critique(self, request: Request) -> Response:
         """Judge one response against its checklist, every constraint of it."""
         until = self._service.deadline()
         row = await self._json(request, until)
-        (reply,) = await self._judged(request, [row], self._critique, until)
+        (reply,) = await self._judged(request, [row], self._row(self._critique), until)
         if reply is None:
             raise RefusedError(self._late(), self._why_late(), hint=AGAIN)
         if reply.error is not None:
@@ -170,19 +164,11 @@ class Endpoints:
 
     async def critiques(self, request: Request) -> Response:
         """Judge several responses against their checklists, every constraint of them."""
-        until = self._service.deadline()
-        batch = await self._read(request, document.Batch, until)
-        outcomes = await self._judged(request, batch.samples, self._critique, until)
-        return self._answer(batch.samples, outcomes, critique_reply, b"{")
+        return await self._batch(request, self._critique)
 
     async def rewards(self, request: Request) -> Response:
         """Compute the rewards of several responses, judging only what they depend on."""
-        until = self._service.deadline()
-        batch = await self._read(request, document.Batch, until)
-        outcomes = await self._judged(request, batch.samples, self._reward_of, until)
-        values = to_json([None if each is None else each.reward for each in outcomes])
-        head = b'{"rewards":' + values + b","
-        return self._answer(batch.samples, outcomes, reward_reply, head)
+        return await self._batch(request, self._rewarded)
 
     async def openrlhf(self, request: Request) -> Response:
         """Answer OpenRLHF's `--reward.remote_url`; needs a fallback for undecided rewards."""
@@ -213,25 +199,24 @@ class Endpoints:
         body = {"rewards": rewards, "scores": rewards, "extra_logs": logs}
         return _reply(OK, body)
 
-    async def _critique(self, row: Any, at: int, counts: RequestCounts) -> Judged:
-        sample = read_row(row, at)
-        if isinstance(sample, HeedfulError):
-            outcome: Critique | HeedfulError = sample
-        else:
-            outcome = await self._session.critique(sample)
-        self._count(outcome, counts)
-        error = outcome if isinstance(outcome, HeedfulError) else None
-        return Judged(to_json(critique_reply(row, sample, outcome, at)), error=error)
+    def _row(
+        self, kind: RowKind
+    ) -> Callable[[Any, int, RequestCounts], Coroutine[Any, Any, Judged]]:
+        async def judged(row: Any, at: int, counts: RequestCounts) -> Judged:
+            try:
+                sample = read_row(row, at)
+            except RowError as error:
+                self._count(error, counts)
+                return kind.failed(_id_of(row, at), error)
+            outcome = await kind.judge(sample)
+            self._count(outcome, counts)
+            problem = getattr(outcome, "problem", None)
+            if problem is not None:
+                return kind.failed(sample.id, RowError(problem, where=f"samples[{at}]"))
+            fields = {"id": sample.id, **kind.lay_out(sample, outcome), "error": None}
+            return Judged(to_json(fields), reward=fields.get("reward"))
 
-    async def _reward_of(self, row: Any, at: int, counts: RequestCounts) -> Judged:
-        sample = read_row(row, at)
-        if isinstance(sample, HeedfulError):
-            outcome: Rewarded | HeedfulError = sample
-        else:
-            outcome = await self._session.reward(sample)
-        self._count(outcome, counts)
-        laid_out = reward_reply(row, sample, outcome, at)
-        return Judged(to_json(laid_out), reward=laid_out["reward"])
+        return judged
 
     async def _openrlhf(
         self, row: tuple[str, str, Any], at: int, counts: RequestCounts
@@ -308,26 +293,25 @@ class Endpoints:
         except ValidationError as error:
             raise RefusedError(MISSHAPEN, explain(error), hint="see /openapi.json") from None
 
-    def _answer(
-        self,
-        rows: Sequence[Any],
-        outcomes: Sequence[Judged | None],
-        lay_out: Callable[[Any, HeedfulError, HeedfulError, int], dict[str, Any]],
-        head: bytes,
-    ) -> Response:
+    async def _batch(self, request: Request, kind: RowKind) -> Response:
         """Answer a batch: with 503 or 504 where rows are not judged yet, and what there is."""
+        until = self._service.deadline()
+        rows = (await self._read(request, document.Batch, until)).samples
+        outcomes = await self._judged(request, rows, self._row(kind), until)
         late = RowError(self._why_late(), hint=AGAIN)
-        bodies = [
-            to_json(lay_out(rows[at], late, late, at)) if outcome is None else outcome.body
+        results = [
+            kind.failed(_id_of(rows[at], at), late) if outcome is None else outcome
             for at, outcome in enumerate(outcomes)
         ]
-        results = b'"results":[' + b",".join(bodies) + b"]}"
+        body = b'"results":[' + b",".join(result.body for result in results) + b"]}"
         missing = outcomes.count(None)
-        if not missing:
-            return _reply(OK, head + results)
-        what = f"{missing} of {len(outcomes)} samples are not judged yet"
-        error = {"what": what, "where": "", "hint": "send these again; answers are cached"}
-        return _reply(self._late(), head + b'"error":' + to_json(error) + b"," + results)
+        if missing:
+            what = f"{missing} of {len(outcomes)} samples are not judged yet"
+            error = {"what": what, "where": "", "hint": "send these again; answers are cached"}
+            body = b'"error":' + to_json(error) + b"," + body
+        if kind is self._rewarded:
+            body = b'"rewards":' + to_json([result.reward for result in results]) + b"," + body
+        return _reply(self._late() if missing else OK, b"{" + body)
 
     def _late(self) -> int:
         return UNAVAILABLE if self._service.closing else LATE

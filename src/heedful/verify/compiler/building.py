@@ -15,7 +15,6 @@ from heedful.verify.compiler.makers import (
     as_bound,
     count_check,
     json_schema,
-    of_letters,
     plain,
 )
 from heedful.verify.text.chinese import LONGEST
@@ -56,14 +55,10 @@ _NONE = "none"
 """Bound where a clause goes on with what the clause before it forbids."""
 _BARE = "bare"
 """Bound where a number stands without a verb, so that a bound named before may reach it."""
-_AFTER = "after"
-"""Bound where a bound follows its number, so that it may reach a bare one before that."""
-_LETTER = "letter"
-"""Bound where the response is a letter, whose greeting and sign-off may count or not."""
 _COPIES = "copies"
 """Bound where the subject is of a kind of which a response may hold several: 文案."""
-_SETTING = "setting"
-"""Bound where parts are named in which something may be asked for: "in two paragraphs, …"."""
+_LIMITS = frozenset({"at_least", "at_most", "more", "less", "exactly", "plain", "holds", "limit"})
+_BOUNDS = frozenset({"at_least", "at_most", "more", "less", "about", "limit", "next"})
 _ANSWERS = "answers"
 """Bound after "respond with", so that what follows may be all of the response."""
 _SPREAD = "spread"
@@ -73,20 +68,7 @@ _EVERYWHERE = frozenset(
 )
 """Checks of all that is written."""
 _PASSED_OVER = frozenset(
-    {
-        "shown",
-        _LETTER,
-        _COPIES,
-        _SPREAD,
-        _SETTING,
-        _ANSWERS,
-        _AFTER,
-        _ALONE,
-        _BARE,
-        _LEANS,
-        _NONE,
-        _VERSE,
-    }
+    {"shown", _COPIES, _SPREAD, _ANSWERS, _ALONE, _BARE, _LEANS, _NONE, _VERSE}
 )
 """Values of parts that require nothing more, such as an example."""
 _LISTED = frozenset({"phrases", "keys", "letters", "headers", "marks", "starts", "ends"})
@@ -138,22 +120,19 @@ _USUAL_LENGTH = 30
 """Words or 字 of a part: of so many or fewer, each part may be meant."""
 _USUAL_NUMBER = 4
 """Sentences or lines of a part, likewise."""
-_NUMBERS = ("at_least", "at_most", "more", "less", "exactly", "plain", "holds", "limit")
 
 
 def _may_be_of_each(before: Clause, after: Clause) -> bool:
-    """Check whether a number may be meant for each of the things that an earlier clause counts."""
+    """Check whether a number may be of each thing counted before: "3 points, at most 10 words"."""
     earlier, later = dict(before.values), dict(after.values)
-    part, unit = _COUNTED_PARTS.get(earlier.get("unit", "")), later.get("unit", "")
-    if part is None or {"of", "part"} & later.keys() or "part" in earlier or part == unit[:-1]:
+    unit = later.get("unit")
+    if earlier.get("unit") not in _COUNTED_PARTS.keys() - {unit} or {"of", "part"} & later.keys():
         return False
-    if part == "sentence" and unit == "questions":
-        return True
-    number = max((earlier[key] for key in _NUMBERS if key in earlier), default=0)
+    number = max((earlier[key] for key in _LIMITS & earlier.keys()), default=0)
     if number <= 1 or unit not in {*LENGTHS, "sentences", "lines"}:
         return False
     most = number * (_USUAL_LENGTH if unit in LENGTHS else _USUAL_NUMBER)
-    return any(0 < later[key] < most for key in _NUMBERS if key in later)
+    return any(0 < later[key] < most for key in _LIMITS & later.keys())
 
 
 def _is_open_between(grammar: Grammar, before: Clause, after: Clause) -> bool:
@@ -164,15 +143,13 @@ def _is_open_between(grammar: Grammar, before: Clause, after: Clause) -> bool:
         return bool(earlier["part"] != _COUNTED_PARTS.get(later.get("unit", "")))
     if earlier.get("unit") in _COUNTED_PARTS and _LEANS in later:
         return True
-    of_each = later.get("part") == _COUNTED_PARTS.get(earlier.get("unit", ""), "")
-    if (
-        (_NONE in later and not _forbids(before))
-        or (_BARE in later and _reaches_on(earlier, later))
-        or (_BARE in earlier and _AFTER in later and not of_each)
-        or (_SETTING in earlier and "at_least" in earlier and earlier.get("unit") in _COUNTED_PARTS)
-        # "分点作答，标题加粗": the title of each point?
-        or (earlier.get("format") == "points" and later.get("part") == "title")
-    ):
+    # "No more than 3 paragraphs, 5 lists": no more than five?
+    if _BARE in later and earlier.get("at_most") != 0 and len(_BOUNDS & earlier.keys()) == 1:
+        return True
+    forbids = earlier.get("at_most") == 0 and "unit" in earlier and "part" not in earlier
+    # "分点作答，标题加粗": the title of each point?
+    of_points = earlier.get("format") == "points" and later.get("part") == "title"
+    if of_points or (_NONE in later and not forbids):
         return True
     # "不含标点，100字以内" may say how to count.
     forbidden = {each.get("unit") for each in (earlier, later) if each.get("at_most") == 0}
@@ -180,21 +157,6 @@ def _is_open_between(grammar: Grammar, before: Clause, after: Clause) -> bool:
         return True
     # "Ends with “Thanks”, no punctuation" may speak of the end alone.
     return grammar.rules[before.rule] in _EDGES and later.get("at_most") == 0
-
-
-def _reaches_on(earlier: dict[str, Any], later: dict[str, Any]) -> bool:
-    """Check whether what is said of one number may hold for the bare one that follows."""
-    part = later.get("part")
-    if "unit" in earlier and part not in {None, _COUNTED_PARTS.get(earlier["unit"])}:
-        return True
-    bounds = {"at_least", "at_most", "more", "less", "about", "limit", "next"} & earlier.keys()
-    return len(bounds) == 1 and earlier.get("at_most") != 0
-
-
-def _forbids(clause: Clause) -> bool:
-    """Check whether a clause forbids something in the whole response."""
-    values = dict(clause.values)
-    return values.get("at_most") == 0 and "unit" in values and "part" not in values
 
 
 def _contradict(checks: list[Check]) -> bool:
@@ -305,18 +267,15 @@ def build(grammar: Grammar, rule: str, values: Values) -> Check | None:
         return None
     if id_ == "heedful:count":
         return count_check(bound, named=subject is not None)
-    make = of_letters if _is_of_letters(id_, bound) else MAKERS.get(id_, as_bound)
-    return make(id_, bound)
+    return None if _is_of_letters(id_, bound) else MAKERS.get(id_, as_bound)(id_, bound)
 
 
 def _placed(id_: str, bound: dict[str, Any], values: dict[str, Any]) -> bool:
-    """Bind the part that is meant by a body or a letter; say whether it may be meant."""
+    """Bind the part that is meant by a body; say whether it may be meant."""
     only = {"exactly", "plain"} & bound.keys() or (bound.get("at_least") == bound.get("at_most"))
     answers = _ANSWERS in values or (_LEANS in values and "of" in values)
     if answers and only and bound.get("unit") in _MAY_BE_ALL:
         return False
-    if _LETTER in values and bound.get("unit") in {"paragraphs", "lines"}:
-        bound.setdefault("part", "passage")
     if _COPIES in values and bound.get("unit") in LENGTHS:
         bound.setdefault("part", "copy")
     if bound.get("of") == _BODY and id_ in _OF_PHRASES and "part" not in bound:
@@ -327,9 +286,7 @@ def _placed(id_: str, bound: dict[str, Any], values: dict[str, Any]) -> bool:
 
 
 def _depends_on_place(id_: str, values: dict[str, Any]) -> bool:
-    """Check whether it matters where the things stand: all over the text, beside a greeting."""
-    if _LETTER in values and values.get("part") in {"paragraph", "line"}:
-        return True
+    """Check whether the things must stand all over the text."""
     most = "at_most" in values and "at_least" not in values
     everywhere = most or id_ in _EVERYWHERE or values.get("unit") in LENGTHS
     return _SPREAD in values and not everywhere

@@ -33,7 +33,6 @@ _MOST_CHECKS = 3
 """Readings of a text that are all checked, so that what they agree on is decided."""
 _CACHE_SIZE = 1 << 14
 _IN_PASSAGE = ("part", "passage")
-_OF_LETTER = ("letter", 1)
 
 _NUMBERING = re.compile(r"\s*(?:\(?\d{1,2}(?:[.)、]|）)(?!\d)|[-*•]\s)?\s*")
 _TRAILING = " \t\n\u3000。.；;!！?？,，、吗"
@@ -107,7 +106,7 @@ def _compile(written: str, grammar: Grammar) -> CompiledConstraint:
 def _together(grammar: Grammar, clauses: _Clauses, bare: str) -> Check | None:
     """Join the checks of clauses; a short length that is all the text says is the response's."""
     check = together(grammar, clauses)
-    alone = len(clauses) == 1 and not {_IN_PASSAGE, _OF_LETTER} & set(clauses[0].values)
+    alone = len(clauses) == 1 and _IN_PASSAGE not in clauses[0].values
     if check is None or not alone or scripts.HAN_CHARACTER.search(bare):
         return check
     parts = list(_readings_within(check)) if check.id == "heedful:either_reading" else [check]

@@ -7,7 +7,6 @@ so the work is bounded; matches at a position are cached.
 
 from __future__ import annotations
 
-import hashlib
 import re
 from dataclasses import dataclass, field
 from functools import cache
@@ -76,7 +75,6 @@ class Grammar:
         self._latin_words: set[str] = set()
         self._phrases: dict[str, _Node] = {}
         self.rules: dict[str, str] = {}
-        self.digest = hashlib.blake2b(text.encode(), digest_size=6).hexdigest()
         lines: dict[str, list[tuple[int, str]]] = {}
         name = ""
         for number, line in enumerate(text.split("\n"), start=1):

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from heedful.core.nouns import Check
 from heedful.verify.custom.counting import Unit
-from heedful.verify.text.chinese import LONGEST as _LONGEST_VERSE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,8 +27,6 @@ _AMBIGUOUS = frozenset({"characters", "letters"})
 """Units whose names also mean something else: the characters of a story, letters to a friend."""
 _WITHOUT_A_STORY = frozenset({"line", "title", "heading"})
 """Parts that have no characters of a story."""
-_MOST_CAPITALS = 10
-"""Of more words "in capitals", all are meant: "50 words in all caps"."""
 _FEW = 20
 _SHORT = 30
 """A length up to this, of nothing that is named, may be meant of a passage such as a slogan."""
@@ -49,34 +46,18 @@ _APART = frozenset({"headings", "tables", "code_blocks", "paragraphs", "stanzas"
 """Units that stand above or beside a paragraph rather than inside of it."""
 
 
-_IN_SECTIONS = _APART | {"sentences", "lines", "points", "questions"}
-_LONGEST_HEADING = 15
-"""Words or 字; a longer length of "each heading" is that of the text under it."""
-
-
-def _of_section(bound: dict[str, Any]) -> bool:
-    """Check whether "each heading" stands for the text under it: 3 headings of 2 bullets each."""
-    unit = bound["unit"]
-    number = max((bound[name] for name in _NUMBERS if name in bound), default=0)
-    return (
-        unit in _IN_SECTIONS
-        or unit.endswith(("bullet_points", "items", "tables"))
-        or (unit in LENGTHS and number > _LONGEST_HEADING)
-    )
-
-
 def _is_of_page(bound: dict[str, Any]) -> bool:
     """Check whether it is up to the page: how many lines a paragraph fills, what stands above."""
-    if bound.get("part") in {None, "stanza", "passage", "body", "section", "copy", PREVIOUS}:
+    part, unit = bound.get("part"), bound["unit"]
+    if part in {None, "stanza", "passage", "body", "section", "copy", PREVIOUS}:
         return False
-    unit = bound["unit"]
+    if part == "heading" and unit not in LENGTHS:
+        return True  # what stands below it is meant
     return unit == "lines" or unit in _APART or unit.endswith(("headings", "tables"))
 
 
 def count_check(bound: dict[str, Any], *, named: bool) -> Check | None:
     """Make the check of a count; ``None`` where unit or number is ambiguous."""
-    if "unit" in bound and bound.get("part") == "heading" and _of_section(bound):
-        bound["part"] = "section"
     if "unit" not in bound or _is_of_page(bound):
         return None
     limits = [name for name in _NUMBERS if name in bound]
@@ -86,15 +67,7 @@ def count_check(bound: dict[str, Any], *, named: bool) -> Check | None:
     ambiguous = bound["unit"] in _AMBIGUOUS and bound.get("part") not in _WITHOUT_A_STORY
     if not ranges or (ambiguous and _is_few(ranges[0])):
         return None
-    if (
-        bound["unit"] == "capital_words"
-        and max(filter(None, ranges[0]), default=0) > _MOST_CAPITALS
-    ):
-        return None
     rest = {key: value for key, value in bound.items() if key not in {*limits, "mention"}}
-    exact = bound.get("plain") or bound.get("exactly") or _LONGEST_VERSE + 1
-    if rest["unit"] == "zi" and rest.get("part") == "line" and exact <= _LONGEST_VERSE:
-        rest["unit"] = "zi_without_punctuation"  # of a poem, whose commas nobody counts
     short = bound["unit"] in LENGTHS and (ranges[0][1] or _SHORT + 1) <= _SHORT
     if short and not named and "part" not in rest:
         rest["part"] = "passage"
@@ -224,14 +197,6 @@ def _equals(id_: str, bound: dict[str, Any]) -> Check:
     return either([check, Check(id=other, args=bound)]) if other else check
 
 
-def _starts(id_: str, bound: dict[str, Any]) -> Check | None:
-    """Make the check of a beginning, which for list items comes after the mark of the item."""
-    marks = bound.get("phrases", ()) if bound.get("part") == "list_item" else ()
-    if any(not each[:1].isalpha() and each[:1].isascii() for each in marks):
-        return None
-    return as_bound(id_, bound)
-
-
 def _at_end(id_: str, bound: dict[str, Any]) -> Check | None:
     """Make the check of what stands at the end; beside one emoji there, others may stand before."""
     return None if bound.get("holds") == 1 else phrase_check(id_, bound)
@@ -297,24 +262,5 @@ MAKERS = {
     "heedful:equals": _equals,
     "heedful:excludes": _neither,
     "heedful:contains_any": _any_of,
-    "heedful:starts_with": _starts,
     "heedful:each_word": _each_word,
 }
-
-
-def of_letters(id_: str, bound: dict[str, Any]) -> Check | None:
-    """Make the check of a letter in quotes: with which a word may begin, or which is the word."""
-    letters = bound["phrases"]
-    if id_ not in _LETTER_CHECKS or len(letters) > 1 or bound.keys() - {"phrases", "part", "which"}:
-        return None
-    other, bounds = _LETTER_CHECKS[id_]
-    of_letter = {key: value for key, value in bound.items() if key != "phrases"} | bounds
-    return either(
-        [Check(id=id_, args=bound), Check(id=other, args={"letters": letters, **of_letter})]
-    )
-
-
-_LETTER_CHECKS: dict[str, tuple[str, dict[str, int]]] = {
-    "heedful:excludes": ("heedful:letters", {"at_most": 0}),
-}
-"""Checks of a letter, where a phrase of one letter stands."""

@@ -33,13 +33,7 @@ _MOST_PARTS = 20
 
 
 def measure(compiled: CompiledConstraint, response: Response) -> str | None:
-    """Say what code counts for a constraint, in the constraint's language.
-
-    >>> from heedful.verify import Response
-    >>> from heedful.verify.compiler.compile import compile_constraint
-    >>> measure(compile_constraint("At most 5 words, if possible."), Response("One two."))
-    'the response has 2 words'
-    """
+    """Say what code counts for a constraint, in the constraint's language."""
     checks = (compiled.check,) if compiled.check is not None else compiled.measures
     return facts(checks, response, "zh" if compiled.language == "zh" else "en")
 

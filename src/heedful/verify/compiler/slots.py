@@ -64,14 +64,11 @@ _NAME = re.compile(
 )
 
 
-_COLUMN_GAP = re.compile(r",\s*(?:and\s+)?|\s+and\s+")
-
-
 def columns(form: str, written: str, at: int) -> _Phrases:
     """Read at least two names of columns that end the text: ``Name, Unit Price and City``."""
     del form
     rest = written[at:].rstrip(" .;")
-    pieces = _COLUMN_GAP.split(rest)
+    pieces = _AND_GAP.split(rest)
     good = len(pieces) > 1 and all(map(_NAME.fullmatch, pieces))
     return [(at + len(rest), tuple(pieces))] if good else []
 
@@ -235,21 +232,14 @@ def terms(form: str, written: str, at: int) -> list[tuple[int, tuple[str, ...]]]
         pieces = re.split(r"\s*、\s*", rest)
         good = all(_TERM.fullmatch(each) and not _UNLISTED.search(each) for each in pieces)
     else:
-        pieces = re.split(r",\s*(?:and\s+)?|\s+and\s+", rest)
+        pieces = _AND_GAP.split(rest)
         good = all(_ENGLISH_TERM.fullmatch(each) for each in pieces)
         good = good and not re.search(r"\b(?:etc|or|such|so on|like)\b", form[at:end])
     return [(end, tuple(pieces))] if good and rest else []
 
 
-def sign(form: str, written: str, at: int) -> list[tuple[int, tuple[str, ...]]]:
-    """Read one emoji or symbol that stands without quotes."""
-    del form
-    match = re.match(
-        "[\u2190-\u2bff\U0001f000-\U0001faff][\ufe0f\u200d\U0001f300-\U0001faff]*", written[at:]
-    )
-    return [(at + match.end(), (match[0],))] if match else []
-
-
+_SIGN = re.compile("[\u2190-\u2bff\U0001f000-\U0001faff][\ufe0f\u200d\U0001f300-\U0001faff]*")
+"""One emoji or symbol."""
 _ONE_NAME = re.compile(r"[A-Z][A-Za-z'-]+(?: [A-Z][A-Za-z'-]+)?(?![\w'-])")
 
 
@@ -351,13 +341,7 @@ _EXAMPLE = re.compile(
     r"\[[^\[\]\n]{1,40}\](?:,?\s*(?:and\s+)?\[[^\[\]\n]{1,40}\])*|\*{1,2}[^*\n]{1,40}\*{1,2}"
     r"|[*-] [\w ]{1,40}(?=$|\.)"
 )
-
-
-def example(form: str, written: str, at: int) -> list[tuple[int, str]]:
-    """Read an example of a mark: ``[address], [name]``, ``*highlighted section*``."""
-    del form
-    match = _EXAMPLE.match(written, at)
-    return [(match.end(), match[0])] if match else []
+"""An example of a mark: ``[address], [name]``, ``*highlighted section*``."""
 
 
 _POSTSCRIPT = re.compile(r"([\"'“]?)(p\.?\s?)?p\.?\s?s\b\.?([\"'”]?)")
@@ -380,7 +364,7 @@ SLOTS: dict[str, Slot] = {
     "phrases": Slot(phrases, _QUOTE | {"["}),
     "choices": Slot(choices, _QUOTE),
     "terms": Slot(terms),
-    "sign": Slot(sign),
+    "sign": Slot(_matched(_SIGN)),
     "name": Slot(_matched(_ONE_NAME), _LETTERS),
     "letters": Slot(letters, _QUOTE | _LETTERS),
     "word": Slot(word, _LETTERS),
@@ -389,7 +373,7 @@ SLOTS: dict[str, Slot] = {
     "columns": Slot(columns, _LETTERS),
     "wordchoices": Slot(word_choices, _LETTERS),
     "pair": Slot(pair, _QUOTE | frozenset("<*【《「『〖[")),
-    "example": Slot(example, frozenset("[*-")),
+    "example": Slot(_matched(_EXAMPLE), frozenset("[*-")),
     "marker": Slot(marker, _QUOTE | {"p"}),
     "keys": Slot(keys, _QUOTE | _LETTERS | {"_"}),
 }

@@ -476,18 +476,10 @@ else:
 
 
 def plural(unit: Unit) -> str:
-    """Name a unit in English, many of it.
-
-    >>> plural("commas"), plural("zi"), plural("ellipses")
-    ('commas', '字', 'ellipses')
-    """
+    """Name a unit in English, many of it."""
     return UNITS[unit].several or unit.replace("_", " ")
 
 
 def amounts(count: CountRange, unit: Unit) -> str:
-    """Name a number of a unit, as a range where readings differ.
-
-    >>> amounts(CountRange(1, 1), "commas"), amounts(CountRange(98, 104), "words")
-    ('1 comma', '98 to 104 words')
-    """
+    """Name a number of a unit, as a range where readings differ."""
     return f"{count} {UNITS[unit].one if count == (1, 1) else plural(unit)}"

@@ -34,11 +34,7 @@ _Table = list[list[str]]
 
 
 def tables(text: str) -> list[_Table]:
-    r"""Find the tables of Markdown, each as its rows of cells, the header first.
-
-    >>> tables("|a|b|\n|-|-|\n|1|2|")
-    [[['a', 'b'], ['1', '2']]]
-    """
+    """Find the tables of Markdown, each as its rows of cells, the header first."""
     lines = text.split("\n")
     parsed: list[_Table] = []
     at = 1

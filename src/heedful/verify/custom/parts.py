@@ -53,11 +53,7 @@ _ORDINALS = {1: "first", 2: "second", 3: "third", -1: "last", -2: "second to las
 
 
 def named(part: Part, which: Which) -> str:
-    """Name a part in English.
-
-    >>> named("paragraph", -1), named("line", "each"), named("title", "each")
-    ('the last paragraph', 'each line', 'the title')
-    """
+    """Name a part in English."""
     name = NAMES[part][0]
     if part in {"response", "passage", "title", "body", "copy"}:
         return name
@@ -69,22 +65,14 @@ def named(part: Part, which: Which) -> str:
 
 
 def in_part(part: Part, which: Which) -> str:
-    """Word where something is asked for; nothing for the whole response.
-
-    >>> in_part("sentence", 1), in_part("response", "each")
-    (' in the first sentence', '')
-    """
+    """Word where something is asked for; nothing for the whole response."""
     if part == "passage":
         return " in a passage of the response"
     return "" if part == "response" else f" in {named(part, which)}"
 
 
 def bounds(at_least: int | None, at_most: int | None) -> str:
-    """Word a range of numbers.
-
-    >>> bounds(3, 3), bounds(None, 5), bounds(2, 4)
-    ('exactly 3', 'at most 5', '2 to 4')
-    """
+    """Word a range of numbers."""
     if at_least is None and at_most is None:
         raise VerifierError("no bound is given", hint="give at_least, at_most or both")
     if at_least is None:

@@ -21,7 +21,6 @@ from heedful.verify.custom.parts import (
     judged,
     named,
     of_part,
-    readings,
 )
 from heedful.verify.custom.phrases import folded, written_for
 from heedful.verify.text.characters import emoji_at_end
@@ -117,13 +116,7 @@ def equals(
         )
         return (words or None if alike else False), reason
 
-    outcome, reason = judged(response.layout, part, which, test)
-    if outcome is None and part == "line" and isinstance(which, int):
-        # "Ann" below a letter is its last line if that is what the last line is to be.
-        lines = readings(response.layout, part)[0]
-        if abs(which) <= len(lines) and test(Layout(lines[which - (which > 0)]))[0]:
-            outcome = True
-    return decide(outcome, reason)
+    return decide(*judged(response.layout, part, which, test))
 
 
 @of_part("heedful:question")

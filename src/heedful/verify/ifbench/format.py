@@ -41,9 +41,6 @@ def options(response: Response, *, options: str) -> Finding:
 
     In any case and whatever ASCII marks are around it. Options are parted by ``/``, else by commas
     and the word "or". Of lettered ones, such as ``a), b), c)``, the marks and the case count.
-
-    Faithful: around a lettered one there may be no white space either; options are parted by
-    ``or``, inside of words too, or else by commas.
     """
     if response.faithful is None:
         parts = options.split("/") if "/" in options else _OR.split(options)
@@ -68,10 +65,7 @@ _TEMPLATE = ("My Answer:", "My Conclusion:", "Future Outlook:")
     describe=f"Start with {_TEMPLATE[0]}, go on with {_TEMPLATE[1]}, end with {_TEMPLATE[2]}",
 )
 def output_template(response: Response) -> Finding:
-    """The three labels stand in order, the first at the start, each with some text after it.
-
-    Faithful: the labels occur, anywhere and in any order.
-    """
+    """The three labels stand in order, the first at the start, each with some text after it."""
     missing = [label for label in _TEMPLATE if label not in response.text]
     if response.faithful is None and not missing:
         start, answer, rest = response.text.partition(_TEMPLATE[0])
@@ -97,8 +91,7 @@ _LEAST_ITEMS = 2
 def listed(response: Response, *, sep: str) -> Finding:
     """Answer with a list that has '{sep}' for its bullets.
 
-    Twice or more, at the start of a line or after white space. Faithful: it occurs twice or more,
-    inside of words (``well-known``) too.
+    Twice or more, at the start of a line or after white space.
     """
     if response.faithful is not None:
         number = response.text.count(sep)
@@ -109,11 +102,7 @@ def listed(response: Response, *, sep: str) -> Finding:
 
 @verifier("format:sub-bullets")
 def sub_bullets(response: Response) -> Finding:
-    """Write bullet points with *, and under each at least one sub-bullet with -.
-
-    Faithful: wherever an asterisk is, some hyphen follows before the next one; so a response
-    without asterisks meets it, and with it every response in the loose reading.
-    """
+    """Write bullet points with *, and under each at least one sub-bullet with -."""
     if response.faithful is not None:
         without = sum("-" not in part for part in response.text.split("*")[1:])
         return none(without, "asterisk", " without a hyphen")
@@ -141,11 +130,7 @@ def _is_bullet(line: str) -> bool:
 
 @verifier("format:no_bullets_bullets")
 def sentences_then_bullets(response: Response) -> Finding:
-    """Write two sentences or more with a full stop, then two bullet points or more with *.
-
-    Faithful: any two sentences; and no other line, an empty one included, may stand between them
-    and the first asterisk, or after it.
-    """
+    """Write two sentences or more with a full stop, then two bullet points or more with *."""
     lines = response.text.split("\n")
     starts = [line.strip().startswith("*") for line in lines]
     if response.faithful is None:
@@ -170,10 +155,7 @@ def sentences_then_bullets(response: Response) -> Finding:
 
 @verifier("format:newline")
 def newline(response: Response) -> Finding:
-    """Write each word on a line of its own.
-
-    Faithful: there are as many words as lines that are not empty.
-    """
+    """Write each word on a line of its own."""
     if response.faithful is not None:
         text = without_punctuation(response.text).strip()
         lines, words = len([line for line in text.split("\n") if line]), len(text.split())
@@ -187,9 +169,6 @@ def line_indent(response: Response) -> Finding:
     """Indent each line more than the one before it.
 
     Two lines or more; empty ones aside. A tab reaches to the next multiple of eight columns.
-
-    Faithful: of empty lines in a row some are taken for lines that are not indented; tabs do not
-    indent; a single line meets it.
     """
     lines = response.text.split("\n")
     if response.faithful is None:
@@ -232,7 +211,7 @@ _QUOTES_DEPTH = 3
 def parentheses(response: Response) -> Finding:
     """Nest brackets of any kind at least 5 levels deep.
 
-    Each must be properly closed. Faithful: the outer ones need not be closed.
+    Each must be properly closed.
     """
     depth = _closed_depth(response.text)
     if response.faithful is not None:
@@ -281,8 +260,6 @@ def quotes(response: Response) -> Finding:
 
     All must be closed. Curly marks are as good as straight ones, and apostrophes inside of words
     are none.
-
-    Faithful: only straight marks, apostrophes included.
     """
     text = response.text
     if response.faithful is None:
@@ -316,9 +293,6 @@ def quote_unquote(response: Response) -> Finding:
     """Explain each quotation in words that follow it, unquoted.
 
     A response without quotations meets it. Curly marks are as good as straight ones.
-
-    Faithful: only straight marks; no two may be neighbours, white space aside, and none the last
-    character but for digits and punctuation.
     """
     if response.faithful is not None:
         text = "".join(response.text.replace("'\"'", "").split())
@@ -341,9 +315,7 @@ _LONGEST_EMOJI = 16
 def emoji(response: Response) -> Finding:
     """End each sentence with an emoji.
 
-    Or let one follow it. Pieces without a letter need none; by the emoji package. Faithful: an
-    emoji is a single character, so that flags and keycaps are none; it may be the last but one; and
-    a piece of nothing but marks counts as a sentence.
+    Or let one follow it. Pieces without a letter need none; by the emoji package.
     """
     package = imported("emoji")
     if response.faithful is None:
@@ -393,8 +365,6 @@ def thesis(response: Response) -> Finding:
     In ``<i>`` or ``<em>``, with more text after it. Headings (markdown's, HTML's, or a line all in
     bold) start sections; what is before the first is none. Without headings, the response is one
     section.
-
-    Faithful: some text in italics occurs, anywhere, and something after it.
     """
     if response.faithful is not None:
         return _some_italics(response.text)
@@ -440,9 +410,6 @@ def title_case(response: Response) -> Finding:
 
     The first word of a sentence is never one of these. Words that start with no letter are passed
     over.
-
-    Faithful: those must start with a capital too, and so must the ``n't`` of ``Don't``; a word of
-    small and capital letters, such as ``iPhone``, need not.
     """
     if response.faithful is not None:
         small = [
@@ -465,7 +432,7 @@ def title_case(response: Response) -> Finding:
     describe="Repeat this request with another first word and do not answer it: {prompt_to_repeat}",
 )
 def repeat_change(response: Response, *, prompt_to_repeat: str) -> Finding:
-    """Faithful: the first word may be the same where the white space differs."""
+    """The response is the request with another first word."""
     expected, actual = prompt_to_repeat.split(), response.text.split()
     if expected[1:] != actual[1:]:
         return Finding(met=False, found="the words after the first are not those of the request")
@@ -494,7 +461,7 @@ def repeat_simple(response: Response) -> Finding:
 def repeat_span(
     response: Response, *, prompt_to_repeat: str, n_start: NonNegativeInt, n_end: NonNegativeInt
 ) -> Finding:
-    """Faithful: the last word is left out, and instead of place 0 a random one is taken."""
+    """The response is the words of the request between two places."""
     words = prompt_to_repeat.lower().split()
     met = response.lower.split() == words[span(response, len(words), n_start, n_end)]
     return Finding(met=met, found=f"it {'is' if met else 'is not'} that span of words")

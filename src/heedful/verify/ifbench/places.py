@@ -50,10 +50,7 @@ def keyword(response: Response, *, word: str, N: PositiveInt) -> Finding:
 def keywords_specific_position(
     response: Response, *, keyword: str, n: PositiveInt, m: PositiveInt
 ) -> Finding:
-    """Let word {m} of sentence {n} be '{keyword}'.
-
-    In any case. Faithful: punctuation and clitics (the ``n't`` of ``don't``) are words.
-    """
+    """Let word {m} of sentence {n} be '{keyword}'."""
     cut = bare_words if response.faithful is None else lambda sentence: treebank_words([sentence])
     return word_in_sentence(list(map(cut, response.sentences[:n])), keyword, n, m)
 
@@ -76,11 +73,7 @@ def word_in_sentence(
 
 @verifier("words:words_position")
 def words_position(response: Response, *, keyword: str) -> Finding:
-    """Let the second word and the last but one be '{keyword}'.
-
-    In any case. Faithful: punctuation and clitics are words, so that before a final full stop the
-    last word is compared.
-    """
+    """Let the second word and the last but one be '{keyword}'."""
     words = response.bare_words if response.faithful is None else response.tokens
     if len(words) < 2:  # noqa: PLR2004 - the second word must be there
         return Finding(met=False, found=amount(len(words), "word"))
@@ -97,8 +90,6 @@ def last_first(response: Response) -> Finding:
     """Start each sentence with the last word of the sentence before it.
 
     In any case. A single sentence meets it.
-
-    Faithful: of marks around a word only those of ASCII are left out of account.
     """
     for first, second in pairwise(response.sentences):
         if response.faithful is None:
@@ -119,11 +110,7 @@ def last_first(response: Response) -> Finding:
 
 @verifier("words:paragraph_last_first")
 def paragraph_last_first(response: Response) -> Finding:
-    """End each paragraph (one line each) with the word it starts with.
-
-    In any case. Faithful: marks between the first or last word and the next one belong to it, so
-    that ``Go, now go.`` fails.
-    """
+    """End each paragraph (one line each) with the word it starts with."""
     for line in response.lower.split("\n"):
         words = (
             bare_words(line)
@@ -143,7 +130,7 @@ def paragraph_last_first(response: Response) -> Finding:
 def increment(response: Response, *, small_n: NonNegativeInt) -> Finding:
     """Give each sentence exactly {small_n} more words than the one before it.
 
-    A single sentence meets it. Faithful: dashes and other marks outside of ASCII are words.
+    A single sentence meets it.
     """
     if response.faithful is None:
         counts = [len(bare_words(sentence)) for sentence in response.sentences]
@@ -161,8 +148,7 @@ def increment(response: Response, *, small_n: NonNegativeInt) -> Finding:
 def alliteration_increment(response: Response) -> Finding:
     """Give each sentence a longer run of words with the same first letter than the last.
 
-    The longest run of words with the same first letter grows from sentence to sentence. Faithful:
-    the words of all runs in a sentence are added up.
+    The longest run of words with the same first letter grows from sentence to sentence.
     """
     before = -1
     for at, sentence in enumerate(response.sentences, 1):
@@ -213,8 +199,6 @@ def reverse_newline(response: Response) -> Finding:
 
     From Zimbabwe on there are 52 lines or more; accents don't matter. Whether the lines name
     countries is not checked: their number and names are disputed.
-
-    Faithful: capitals come before small letters.
     """
     lines = [bare for line in response.text.split("\n") if (bare := line.strip(ASCII_EDGES))]
     start = next((at for at, line in enumerate(lines) if "Zimbabwe" in line), len(lines))
@@ -243,8 +227,7 @@ _OTHER_NAMES = {"Kiev": "Kyiv", "Luxembourg City": "Luxembourg", "Berne": "Bern"
 def european_capitals_sort(response: Response) -> Finding:
     """List Europe's capitals north of 45 degrees of latitude, with commas, from north to south.
 
-    28 of them; accents and a final full stop don't matter. Faithful: Kyiv must be missing, and
-    names are only those of the published list.
+    28 of them; accents and a final full stop don't matter.
     """
     capitals = _CAPITALS
     text = _ascii(response.text).strip()
@@ -273,8 +256,6 @@ def date_format_list(response: Response) -> Finding:
 
     The response is dates in that form and in Napoleon's lifetime (1769 to 1821), with commas.
     Whether battles were fought then is not checked.
-
-    Faithful: month 0, day 0 and 29 February of every year exist.
     """
     for piece in map(str.strip, response.text.strip().split(",")):
         if not re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", piece):

@@ -2,8 +2,8 @@
 
 Source: Pyatkin et al. 2025, *Generalizing Verifiable Instruction Following* (arXiv 2507.02833), its
 data and its public code (allenai/IFBench at 6fffd61), whose verdicts faithful scoring gives. Strict
-scoring gives what the constraint's text means. Where they differ, the docstring of the verifier
-says how; else they are the same.
+scoring gives what the constraint's text means. Where they differ, docs/reference/verdicts.md says
+how.
 """
 
 from __future__ import annotations
@@ -74,11 +74,7 @@ def word_count_range(
 
 @verifier("count:unique_word_count")
 def unique_word_count(response: Response, *, N: NonNegativeInt) -> Finding:
-    """Use at least {N} different words.
-
-    In any case. Faithful: what is cut off at white space and isn't a word, such as a dash, counts
-    as one.
-    """
+    """Use at least {N} different words."""
     words: Iterable[str] = bare_words(response.lower)
     if response.faithful is not None:
         words = (piece.strip(ASCII_EDGES) for piece in response.lower.split())
@@ -96,8 +92,6 @@ def conjunctions(response: Response, *, small_n: NonNegativeInt) -> Finding:
     """Enough of English's seven coordinating conjunctions occur.
 
     Whether ``for``, ``so`` and ``yet`` are conjunctions where they stand is not checked.
-
-    Faithful: ``and``, ``And`` and ``and,`` are three different ones.
     """
     if response.faithful is None:
         number = len(_CONJUNCTIONS.intersection(bare_words(response.lower)))
@@ -132,10 +126,7 @@ _NUMBER = re.compile(r"\d+(?:,\d{3}(?!\d))*(?:\.\d+)?")
 
 @verifier("count:numbers")
 def numbers(response: Response, *, N: NonNegativeInt) -> Finding:
-    """Include exactly {N} numbers, written in digits.
-
-    Faithful: all punctuation is deleted first, so that ``10-20`` and ``1/2`` are one number each.
-    """
+    """Include exactly {N} numbers, written in digits."""
     if response.faithful is None:
         numbers = _NUMBER.findall(response.text)
     else:
@@ -153,9 +144,6 @@ def words_japanese(response: Response, *, N: PositiveInt) -> Finding:
 
     Every Nth word, as cut at white space, holds a Japanese character (kana or kanji). A response of
     fewer words meets it.
-
-    Faithful: marks that stand alone count as words; an Nth word that is a number or no word need
-    not be Japanese.
     """
     if response.faithful is None:
         wrong = [word for word in response.bare_words[N - 1 :: N] if not _JAPANESE.search(word)]
@@ -205,10 +193,7 @@ def keywords_multiple(
     keyword4: str,
     keyword5: str,
 ) -> Finding:
-    """The keywords occur once, twice, three, five and seven times, as whole words, in any case.
-
-    Faithful: a keyword inside of a longer word (``paradoxical``) counts too.
-    """
+    """The keywords occur once, twice, three, five and seven times, as whole words, in any case."""
     wrong = []
     for keyword, required in zip(
         (keyword1, keyword2, keyword3, keyword4, keyword5), (1, 2, 3, 5, 7), strict=True
@@ -297,8 +282,6 @@ def overlap(response: Response, *, reference_text: str, percentage: Percentage) 
     """Of the response's different trigrams of words, the right share occurs in the reference.
 
     Words are compared in any case and without the punctuation around them.
-
-    Faithful: trigrams are of characters, white space and punctuation included.
     """
     if response.faithful is None:
         ours = _trigrams(bare_words(response.lower))
@@ -331,8 +314,7 @@ def _kinds(response: Response) -> dict[str, int]:
 def sentence_type(response: Response) -> Finding:
     """Write twice as many declarative sentences as questions.
 
-    Some must end so. Faithful: a response without either meets it, and a mark before a closing
-    quote or bracket does not count.
+    Some must end so.
     """
     kinds = _kinds(response)
     met = kinds["."] == 2 * kinds["?"]
@@ -343,11 +325,7 @@ def sentence_type(response: Response) -> Finding:
 
 @verifier("ratio:sentence_balance")
 def sentence_balance(response: Response) -> Finding:
-    """Write as many declarative sentences as questions and as exclamations.
-
-    Faithful: a response without any of them meets it, and a mark before a closing quote or bracket
-    does not count.
-    """
+    """Write as many declarative sentences as questions and as exclamations."""
     kinds = _kinds(response)
     met = len(set(kinds.values())) == 1
     if response.faithful is None:
@@ -361,10 +339,7 @@ _SENTENCES = 3
 
 @verifier("ratio:sentence_words")
 def sentence_words(response: Response) -> Finding:
-    """Write three sentences of the same number of characters, no word twice.
-
-    Faithful: words are not compared.
-    """
+    """Write three sentences of the same number of characters, no word twice."""
     lengths = [len(sentence) for sentence in response.sentences]
     if len(lengths) != _SENTENCES:
         return exactly(len(lengths), _SENTENCES, "sentence")
@@ -407,8 +382,6 @@ def alphabet(response: Response) -> Finding:
     """Each word starts with the letter after that of the word before; any letter may come first.
 
     Words without a letter are passed over.
-
-    Faithful: dashes and curly quotes, which aren't ASCII marks, are taken for letters.
     """
     words = _spelled(response) if response.faithful is None else _words(response)
     if not words or words[0][0] not in string.ascii_lowercase:
@@ -424,10 +397,7 @@ def alphabet(response: Response) -> Finding:
 
 @verifier("words:no_consecutive")
 def no_consecutive(response: Response) -> Finding:
-    """Start no two words in a row with the same letter.
-
-    In any case. Faithful: nor with the same digit or other character.
-    """
+    """Start no two words in a row with the same letter."""
     for first, second in pairwise(_words(response)):
         if first[0] == second[0] and (response.faithful is not None or first[0].isalpha()):
             return Finding(met=False, found=f"{quoted([first, second])} start with the same letter")
@@ -446,8 +416,6 @@ def vowel(response: Response) -> Finding:
 
     There is one paragraph, of three different vowels at most, taken all its words together. A vowel
     with an accent is that vowel.
-
-    Faithful: any line break starts a new paragraph, and letters with accents aren't vowels.
     """
     if response.faithful is None:
         paragraphs = len([part for part in re.split(r"\n\s*\n", response.text) if part.strip()])
@@ -469,8 +437,7 @@ _CLUSTER = re.compile("[b-df-hj-np-tv-z]{2}")
 def consonants(response: Response) -> Finding:
     """Use only words that hold two or more consonants in a row.
 
-    Y is one. Words without letters are passed over. Faithful: numbers and marks that stand alone
-    are words without consonants.
+    Y is one. Words without letters are passed over.
     """
     if response.faithful is None:
         words = [_plain(word) for word in response.bare_words if any(map(str.isalpha, word))]
@@ -490,7 +457,7 @@ _PALINDROME_LENGTH = 5
 def palindrome(response: Response) -> Finding:
     """Use at least 10 palindromes of 5 letters or more.
 
-    Repeats count. Faithful: numbers (``12321``) count too.
+    Repeats count.
     """
     number = sum(
         len(word) >= _PALINDROME_LENGTH
@@ -508,8 +475,7 @@ def palindrome(response: Response) -> Finding:
 def prime_lengths(response: Response) -> Finding:
     """Use only words whose length is a prime number.
 
-    Letters and digits count; ``don't`` has four. Faithful: all that isn't an ASCII mark counts,
-    dashes and curly quotes too; and no length past 97 is prime.
+    Letters and digits count; ``don't`` has four.
     """
     if response.faithful is None:
         lengths = {word: sum(map(str.isalnum, word)) for word in response.bare_words}
@@ -561,10 +527,7 @@ def _has_digit(word: str) -> bool:
 
 @verifier("words:repeats")
 def repeats(response: Response, *, small_n: NonNegativeInt) -> Finding:
-    """Use no word more than {small_n} times.
-
-    In any case. Faithful: dashes and other marks outside of ASCII are words.
-    """
+    """Use no word more than {small_n} times."""
     often = (word for word, number in Counter(_words(response)).items() if number > small_n)
     return unless(often, f"more than {small_n} times", f"no word more than {small_n} times")
 

@@ -2,8 +2,7 @@
 
 Source: Zhou et al. 2023, *Instruction-Following Evaluation for Large Language Models* (arXiv
 2311.07911), its data and its public code, whose verdicts these give. Where that code has a defect,
-strict scoring corrects it and faithful scoring reproduces it; the docstring of the verifier says
-which.
+strict scoring corrects it and faithful scoring reproduces it (docs/reference/verdicts.md).
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ def _count(response: Response, words: str) -> int:
 def existence(response: Response, *, keywords: list[str]) -> Finding:
     """Include the keywords {keywords}.
 
-    In any case, also inside of longer words. Faithful: keywords are regular expressions.
+    In any case, also inside of longer words.
     """
     missing = (word for word in keywords if not _count(response, word))
     return unless(missing, "missing", "all keywords are there")
@@ -43,7 +42,7 @@ def existence(response: Response, *, keywords: list[str]) -> Finding:
 def frequency(response: Response, *, keyword: str, frequency: int, relation: Relation) -> Finding:
     """Use the word '{keyword}' {relation} {frequency} times.
 
-    In any case, also inside of longer words. Faithful: the keyword is a regular expression.
+    In any case, also inside of longer words.
     """
     return compare(_count(response, keyword.strip()), relation, frequency, "occurrence")
 
@@ -54,9 +53,6 @@ def forbidden_words(response: Response, *, forbidden_words: list[str]) -> Findin
 
     Whole words count, in any case. In scripts that do not part words by spaces, such as Chinese,
     any occurrence counts.
-
-    Faithful: the words are regular expressions between ``\b``, so that one which starts or ends
-    with a sign, such as ``c#``, is overlooked, and so is a Chinese word inside a sentence.
     """
     if response.faithful is None:
         used = [word for word in forbidden_words if _has_word(response, word)]
@@ -75,11 +71,7 @@ def _has_word(response: Response, word: str) -> bool:
 def letter_frequency(
     response: Response, *, letter: str, let_frequency: int, let_relation: Relation
 ) -> Finding:
-    """Use the letter '{letter}' {let_relation} {let_frequency} times.
-
-    In any case. Faithful: for anything but one letter from a to z, such as ``#``, a random letter
-    is counted in its place.
-    """
+    """Use the letter '{letter}' {let_relation} {let_frequency} times."""
     counted = letter.lower()
     if response.faithful is not None and counted not in set(string.ascii_lowercase):
         counted = response.faithful.choice(string.ascii_letters).lower()
@@ -117,10 +109,7 @@ def _in_language(response: Response, language: str) -> Finding:
     describe=lambda language: f"Respond only in {_LANGUAGES.get(language, language)}.",
 )
 def response_language(response: Response, *, language: str) -> Finding:
-    """The response is in a language, as langdetect finds.
-
-    Faithful: ``zh`` is never met, because the detector answers ``zh-cn`` or ``zh-tw``.
-    """
+    """The response is in a language, as langdetect finds."""
     return _in_language(response, language)
 
 
@@ -198,11 +187,7 @@ def number_paragraphs(response: Response, *, num_paragraphs: int) -> Finding:
 def nth_paragraph_first_word(
     response: Response, *, num_paragraphs: int, nth_paragraph: int, first_word: str
 ) -> Finding:
-    """The response has the given number of paragraphs; the nth starts with a word, in any case.
-
-    Faithful: empty paragraphs between line breaks are not counted, but the nth is taken among all.
-    Where there is no nth, a random one is taken.
-    """
+    """The response has the given number of paragraphs; the nth starts with a word, in any case."""
     number = len(response.paragraphs)
     if number != num_paragraphs:
         return exactly(number, num_paragraphs, "paragraph")
@@ -254,10 +239,7 @@ _POSTSCRIPTS = {"P.S.": r"p\.\s?s\.", "P.P.S": r"p\.\s?p\.\s?s"}
     describe="End with a postscript that starts with {postscript_marker}",
 )
 def postscript(response: Response, *, postscript_marker: str) -> Finding:
-    """The marker may stand anywhere, in any case; IFEval's own two may hold spaces.
-
-    Faithful: a marker other than ``P.S.`` and ``P.P.S`` is a regular expression.
-    """
+    """The marker may stand anywhere, in any case; IFEval's own two may hold spaces."""
     marker = postscript_marker.strip()
     literal = marker not in _POSTSCRIPTS and response.faithful is None
     pattern = re.escape(marker.lower()) if literal else _POSTSCRIPTS.get(marker, marker.lower())
@@ -306,8 +288,7 @@ def number_highlighted_sections(response: Response, *, num_highlights: int) -> F
 def multiple_sections(response: Response, *, section_spliter: str, num_sections: int) -> Finding:
     """Write at least {num_sections} sections, each starting with '{section_spliter} X'.
 
-    A section's mark is the word, in that case, and a number. Faithful: the word is a regular
-    expression.
+    A section's mark is the word, in that case, and a number.
     """
     mark = section_spliter.strip()
     pattern = rf"\s?{re.escape(mark) if response.faithful is None else mark}\s?\d+\s?"
@@ -331,11 +312,7 @@ def constrained_response(response: Response) -> Finding:
 
 @verifier("detectable_format:json_format")
 def json_format(response: Response) -> Finding:
-    """Respond with JSON and nothing else; markdown's ``` around it is fine.
-
-    Faithful: NaN, Infinity and -Infinity are accepted, as by Python's parser, and all of Unicode's
-    white space around the JSON.
-    """
+    """Respond with JSON and nothing else; markdown's ``` around it is fine."""
     from heedful.verify.custom.json_format import BLANKS, refuse_constant
 
     blanks = BLANKS if response.faithful is None else None

@@ -2,8 +2,8 @@
 
 Source: Pyatkin et al. 2025 (arXiv 2507.02833), who made these 29 constraints for training, and the
 public code (allenai/open-instruct at 14146d7). Strict scoring gives what the constraint's text
-means; faithful scoring what that code computes. Where they differ, the docstring of the verifier
-says how.
+means; faithful scoring what that code computes. Where they differ,
+docs/reference/verdicts.md says how.
 """
 
 from __future__ import annotations
@@ -79,9 +79,6 @@ def copy_span_idx(
     """The response is the characters of the request between two places, in any case.
 
     White space at the ends of either does not matter.
-
-    Faithful: the last of these characters is left out, and instead of the place 0 a random one is
-    taken.
     """
     span_text = prompt_to_repeat[span(response, len(prompt_to_repeat), n_start, n_end)]
     met = response.lower.strip() == span_text.strip().lower()
@@ -100,9 +97,6 @@ def repeat_phrase(response: Response, *, phrase: str, small_n: PositiveInt) -> F
     """The phrase occurs the given number of times, each with one inner word replaced, in any case.
 
     Only what is as long as the phrase and has its first and last word is a repetition.
-
-    Faithful: from each first word on up to the next last word is a repetition, in that case, and
-    must be no longer; all may have one word replaced, the last one must.
     """
     words = phrase.split()
     if len(words) < _SHORTEST_PHRASE:
@@ -153,8 +147,7 @@ def _occurrences(response: Response, keyword: str) -> int:
 def word_once(response: Response, *, keyword: str) -> Finding:
     """Use the word '{keyword}' exactly once.
 
-    A whole word, in any case. Faithful: it is a regular expression, and found inside of longer
-    words too.
+    A whole word, in any case.
     """
     return exactly(_occurrences(response, keyword), 1, "occurrence")
 
@@ -168,11 +161,7 @@ def word_once(response: Response, *, keyword: str) -> Finding:
 def word_count_different_numbers(
     response: Response, *, keyword: str, frequency: NonNegativeInt, relation: Relation
 ) -> Finding:
-    """The keyword occurs exactly the given number of times, as a whole word, in any case.
-
-    Faithful: less often, or at least as often, by a relation that the constraint's text does not
-    mention; and as a regular expression, inside of longer words too.
-    """
+    """The keyword occurs exactly the given number of times, as a whole word, in any case."""
     number = _occurrences(response, keyword)
     if response.faithful is None:
         return exactly(number, frequency, "occurrence")
@@ -183,7 +172,7 @@ def word_count_different_numbers(
 def exclude_word_harder(response: Response, *, keyword: str) -> Finding:
     """Do not use the word '{keyword}'.
 
-    A whole word, in any case. Faithful: only between two spaces and in that case.
+    A whole word, in any case.
     """
     if response.faithful is None:
         number = _occurrences(response, keyword)
@@ -196,8 +185,7 @@ def exclude_word_harder(response: Response, *, keyword: str) -> Finding:
 def count_increment_word(response: Response, *, keyword1: str, keyword2: str) -> Finding:
     """Use '{keyword1}' exactly once and '{keyword2}' twice.
 
-    Whole words, in any case. Faithful: they are regular expressions, and found inside of longer
-    words too.
+    Whole words, in any case.
     """
     once, twice = _occurrences(response, keyword1), _occurrences(response, keyword2)
     reason = (
@@ -211,11 +199,7 @@ def count_increment_word(response: Response, *, keyword1: str, keyword2: str) ->
 
 @verifier("count:count_unique")
 def count_unique(response: Response) -> Finding:
-    """Use no word twice.
-
-    In any case. Faithful: ``The`` and ``the`` are two words; a mark, such as a full stop, may not
-    occur twice.
-    """
+    """Use no word twice."""
     words = bare_words(response.lower) if response.faithful is None else response.tokens
     again = (word for word, number in Counter(words).items() if number > 1)
     return unless(again, "more than once", "each word occurs once")
@@ -226,10 +210,7 @@ _LOWERCASE = re.compile(r"\b[a-z]+\b")
 
 @verifier("count:lowercase_counting")
 def lowercase_counting(response: Response, *, N: NonNegativeInt) -> Finding:
-    """Use at most {N} words in lower case.
-
-    Faithful: words are runs of the letters a to z; ``don't`` is two, ``café`` none.
-    """
+    """Use at most {N} words in lower case."""
     if response.faithful is None:
         number = sum(map(str.islower, response.bare_words))
     else:
@@ -241,10 +222,7 @@ def lowercase_counting(response: Response, *, N: NonNegativeInt) -> Finding:
 
 @verifier("letters:letter_counting")
 def letter_counting(response: Response, *, N: NonNegativeInt, relation: Relation) -> Finding:
-    """Write {relation} {N} letters.
-
-    Faithful: only a to z are letters, so ``é`` is none.
-    """
+    """Write {relation} {N} letters."""
     number = sum(map(str.isalpha, response.text))
     if response.faithful is not None:
         number = len(re.findall("[a-zA-Z]", response.text))
@@ -270,9 +248,6 @@ def counting_composition(
     """Three paragraphs between dividers have the given numbers of sentences and of words in each.
 
     A divider is three asterisks, with or without spaces; one may stand before and after all.
-
-    Faithful: the asterisks stand together, and none before or after all; punctuation and clitics
-    are words.
     """
     if response.faithful is None:
         pieces = [part for part in re.split(r"\*[ \t]*\*[ \t]*\*", response.text) if part.strip()]
@@ -313,11 +288,7 @@ def punctuation_exclamation(response: Response) -> Finding:
 def keyword_specific_position(
     response: Response, *, keyword: str, n: PositiveInt, m: PositiveInt
 ) -> Finding:
-    """Let word {m} of sentence {n} be '{keyword}'.
-
-    In any case. Faithful: in the same case; punctuation and clitics (the ``n't`` of ``don't``) are
-    words.
-    """
+    """Let word {m} of sentence {n} be '{keyword}'."""
     cased = response.faithful is not None
     words = [words_of(response, sentence) for sentence in sentences(response)[:n]]
     return word_in_sentence(words, keyword, n, m, cased=cased)
@@ -338,10 +309,7 @@ def _last(text: str, *, faithful: bool) -> str:
 
 @verifier("first_word:first_word_sent")
 def first_word_sent(response: Response, *, first_word: str) -> Finding:
-    """Start each sentence with the word '{first_word}'.
-
-    In any case. Faithful: marks next to it, as in ``"So`` and ``So,``, belong to the word.
-    """
+    """Start each sentence with the word '{first_word}'."""
     faithful = response.faithful is not None
     starts = [_first(sentence, faithful=faithful) for sentence in sentences(response)]
     return _all_are(starts, first_word, "start")
@@ -351,8 +319,7 @@ def first_word_sent(response: Response, *, first_word: str) -> Finding:
 def last_word_sent(response: Response, *, last_word: str) -> Finding:
     """End each sentence with the word '{last_word}'.
 
-    In any case, marks after it aside. Faithful: marks inside of the last word are dropped too, so
-    ``don't`` is ``dont``.
+    In any case, marks after it aside.
     """
     faithful = response.faithful is not None
     ends = [_last(sentence, faithful=faithful) for sentence in sentences(response)]
@@ -369,10 +336,7 @@ def _all_are(words: list[str], required: str, verb: str) -> Finding:
 
 @verifier("first_word:first_word_answer")
 def first_word_answer(response: Response, *, first_word: str) -> Finding:
-    """Start the response with the word '{first_word}'.
-
-    In any case. Faithful: marks next to it belong to the word.
-    """
+    """Start the response with the word '{first_word}'."""
     word = _first(response.text, faithful=response.faithful is not None)
     return Finding(met=word == first_word.strip().lower(), found=f"it starts with '{word}'")
 
@@ -381,8 +345,7 @@ def first_word_answer(response: Response, *, first_word: str) -> Finding:
 def last_word_answer(response: Response, *, last_word: str) -> Finding:
     """End the response with the word '{last_word}'.
 
-    In any case, marks after it aside. Faithful: marks inside of the last word are dropped too, so
-    ``don't`` is ``dont``.
+    In any case, marks after it aside.
     """
     word = _last(response.text, faithful=response.faithful is not None)
     return Finding(met=word == last_word.strip().lower(), found=f"it ends with '{word}'")
@@ -392,8 +355,7 @@ def last_word_answer(response: Response, *, last_word: str) -> Finding:
 def start_end(response: Response) -> Finding:
     """Start and end the response with the same word, and put nothing after it.
 
-    Two words or more, in any case. Faithful: marks and clitics are words, so that a response in
-    quotes starts and ends with different ones, and one between two hyphens with the same.
+    Two words or more, in any case.
     """
     if response.faithful is None:
         words, end = response.bare_words, response.text.split()[-1]
@@ -411,10 +373,7 @@ def start_end(response: Response) -> Finding:
 
 @verifier("keywords:no_adjacent_consecutive")
 def no_adjacent_consecutive(response: Response) -> Finding:
-    """Start no word with the letter of the alphabet that follows the last word's.
-
-    In any case. Faithful: marks and digits are letters, by the numbers of their characters.
-    """
+    """Start no word with the letter of the alphabet that follows the last word's."""
     strict = response.faithful is None
     words = bare_words(response.lower) if strict else response.lower.split()
     for first, second in pairwise(words):
@@ -433,9 +392,6 @@ def palindrome(response: Response) -> Finding:
     """Use a palindrome.
 
     Of three letters or more, in any case. Palindromes of several words are not checked.
-
-    Faithful: in the same case and with the marks around it; any length will do, so ``a`` and ``I``
-    are palindromes.
     """
     if response.faithful is None:
         words = [
@@ -459,8 +415,7 @@ _BRACKETED = re.compile(r"[^\w\[\]]*(?:\[[^][]+\][^\w\[\]]*)+")
 def square_brackets(response: Response) -> Finding:
     """Put each word in square brackets.
 
-    Of its own; marks may stand outside: ``[So], [it] …``. Faithful: nothing may stand outside, and
-    what is between the brackets is not checked.
+    Of its own; marks may stand outside: ``[So], [it] …``.
     """
     pieces = response.text.split()
     if response.faithful is None:
@@ -475,8 +430,7 @@ def square_brackets(response: Response) -> Finding:
 def bigram_wrapping(response: Response) -> Finding:
     """Put each pair of words in double angular brackets: <<I am>> <<at home>>.
 
-    An odd last word may stand alone. Faithful: the same, but a single word, and what the last one
-    looks like, is not checked.
+    An odd last word may stand alone.
     """
     words = response.text.split()
     pairs = list(zip(words[::2], words[1::2], strict=False))
@@ -497,8 +451,7 @@ _WRAPPED = re.compile(r"<<[^<>\s]+ [^<>\s]+>>[^\w<>]*")
 def sentence_hyphens(response: Response) -> Finding:
     """Join the sentences by hyphens, without spaces between them.
 
-    Hyphens inside of sentences are fine. Faithful: the pieces between hyphens are compared, one by
-    one, with the sentences that there are without hyphens; so a hyphen inside of a sentence fails.
+    Hyphens inside of sentences are fine.
     """
     if response.faithful is not None:
         pieces = response.text.split("-")
@@ -534,10 +487,7 @@ def paragraphs(response: Response) -> Finding:
 
 @verifier("paragraphs:paragraphs2")
 def paragraphs2(response: Response) -> Finding:
-    """Write 2 paragraphs, separated by an empty line.
-
-    Faithful: not with more than one.
-    """
+    """Write 2 paragraphs, separated by an empty line."""
     if response.faithful is None:
         return exactly(len(response.paragraphs), 2, "paragraph")
     return _two(response.text.split("\n\n"))

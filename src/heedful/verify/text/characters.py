@@ -74,11 +74,7 @@ def emojis(layout: Layout) -> list[int]:
 
 
 def emoji_at_end(text: str) -> bool | None:
-    """Say whether a text ends with an emoji; ``None`` where only some fonts show it as one.
-
-    >>> emoji_at_end("Rain 🌧"), emoji_at_end("Rain."), emoji_at_end("Rain ☘")
-    (True, False, None)
-    """
+    """Say whether a text ends with an emoji; ``None`` where only some fonts show it as one."""
     matches = list(_EMOJI.finditer(text))
     if not matches or matches[-1].end() < len(text.rstrip()):
         return False

@@ -72,11 +72,7 @@ _LENGTHS = (5, 7)
 
 
 def verses(text: str) -> list[str]:
-    """Split a text at commas, stops and line ends.
-
-    >>> verses("春眠不觉晓，处处闻啼鸟。")
-    ['春眠不觉晓', '处处闻啼鸟']
-    """
+    """Split a text at commas, stops and line ends."""
     return [piece.strip() for piece in _BETWEEN.split(text) if scripts.HAN_CHARACTER.search(piece)]
 
 

@@ -77,13 +77,7 @@ _HAN_NAME = re.compile(r"[\u4e00-\u9fff·]{2,4}")
 
 
 def greetings(lines: Sequence[str], alone: Sequence[bool]) -> int:
-    """Count the lines at the start that greet, or stand above a text as "Subject: …" does.
-
-    >>> greetings(["Subject: Rain", "Ann,", "It rained."], [True, True, True])
-    2
-    >>> greetings(["Rain,", "snow."], [False, False])
-    0
-    """
+    """Count the lines at the start that greet, or stand above a text as "Subject: …" does."""
     number = 0
     for line, apart in zip(lines[:-1][:_MOST_GREETINGS], alone, strict=False):
         bare = line.strip(_AROUND)
@@ -104,11 +98,7 @@ def _is_name(bare: str) -> bool:
 
 
 def is_remark(line: str) -> bool:
-    """Check whether a line leads to what follows: "Here is the summary:", "Sure, I'd love to! 😊".
-
-    >>> is_remark("Sure, I'd be happy to help! 😊"), is_remark("Sure Thing"), is_remark("It rains!")
-    (True, False, False)
-    """
+    """Check whether a line leads to what follows: "Here is the summary:"."""
     bare = _PICTURE.sub("", line).rstrip()
     if bare.endswith((":", "：")) or _COURTESY.fullmatch(bare):
         return True
@@ -117,11 +107,7 @@ def is_remark(line: str) -> bool:
 
 
 def remarks(lines: Sequence[str]) -> int:
-    """Count the lines at the end that speak of the text or to its reader: "(40 words)".
-
-    >>> remarks(["Rain fell.", "(Word count: 2)", "Let me know if you need more!"])
-    2
-    """
+    """Count the lines at the end that speak of the text or to its reader: "(40 words)"."""
     number = 0
     for line in reversed(lines[1:][-_MOST_REMARKS:]):
         if len(line) > _LONGEST_REMARK or not _REMARK.fullmatch(line.strip(_AROUND)):
@@ -131,11 +117,7 @@ def remarks(lines: Sequence[str]) -> int:
 
 
 def closings(lines: Sequence[str], alone: Sequence[bool]) -> int:
-    """Count the lines at the end that may be no part of the text.
-
-    >>> closings(["Rain fell.", "Kind regards,", "Ann", "(2 words)"], [True, False, False, True])
-    3
-    """
+    """Count the lines at the end that may be no part of the text."""
     last = remarks(lines)
     rest = lines[: len(lines) - last]
     signed = _signature(rest, alone)

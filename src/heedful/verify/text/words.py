@@ -161,9 +161,6 @@ def bare_words(text: str) -> list[str]:
 
     These are words as a reader counts them: ``don't`` and ``well-known`` are one each, and a dash
     that stands alone is none.
-
-    >>> bare_words("So: don't — 3.5 (well-known)!")
-    ['So', "don't", '3.5', 'well-known']
     """
     return [word for piece in text.split() if (word := EDGES.sub("", piece))]
 
