@@ -9,7 +9,6 @@ import struct
 import subprocess
 import sys
 import zipfile
-from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -108,25 +107,6 @@ def test_a_compressed_array_is_given_up_at_an_element_that_is_too_long(
     first, broken = records(path)
     assert (first.data, broken.data) == ({"response": "a"}, {})
     assert "longer than" in str(broken.problem)
-
-
-@pytest.mark.parametrize(
-    "record",
-    [
-        {"prompt": "p", "chosen": ["a"], "rejected": ["b"], "num_correct": 1, "checklist": 7},
-        {"rubrics": [{"criterion_description": "x", "criterion_weight": ["Major"]}]},
-    ],
-)
-def test_a_value_that_a_format_did_not_expect_costs_its_row_only(
-    record: dict[str, Any], tmp_path: Path
-) -> None:
-    whole = {"prompt": "p", "checklist": ["No commas."], "response": "r"}
-    for name in FORMATS:
-        path = tmp_path / f"{name}.jsonl"
-        lines = (json.dumps(each) + "\n" for each in (record, whole))
-        path.write_text("".join(lines), encoding="utf-8")
-        with suppress(InputError):  # the file is in no way of the format
-            assert {row.line for row in open_source(path, format=name)} == {1, 2}
 
 
 def test_a_defect_of_a_plugin_s_format_costs_the_row_only(

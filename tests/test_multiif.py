@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import csv
 import json
 import math
@@ -11,14 +10,11 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from heedful import evaluate
-from heedful.core.errors import InputError, RowError
+from heedful.core.errors import InputError
 from heedful.core.nouns import Check, Constraint, Critique, Judgment, Sample, Status
 from heedful.data import formats
-from heedful.data.formats import multiif
 from heedful.metrics import Summary
 
 if TYPE_CHECKING:
@@ -188,22 +184,6 @@ def test_a_turn_without_response_fails_and_costs_no_other(tmp_path: Path) -> Non
     }  # fmt: skip
     assert failed.summary["metrics"]["multiif"]["turn_1"]["value"] == 1
     assert failed.summary["metrics"]["multiif"]["turns"]["value"] is None
-
-
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(max_size=8) | st.just('["{}"]'),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner),
-    max_leaves=6,
-)
-
-
-@pytest.mark.slow
-@given(st.dictionaries(st.sampled_from([*answered(), "messages", "response", "turn"]), JSON))
-def test_no_record_breaks_the_reader(change: dict[str, Any]) -> None:
-    with contextlib.suppress(RowError):  # any other error is a fault
-        for turn in multiif.turns(record() | change):
-            sample = multiif.sample(turn, 1)
-            assert Sample.model_validate_json(sample.model_dump_json()) == sample
 
 
 # --- the numbers --------------------------------------------------------------------------------

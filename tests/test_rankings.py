@@ -163,16 +163,6 @@ def test_checklists_become_scores_with_their_weights(tmp_path: Path) -> None:
     assert judge["ranking"]["pooled"]["value"] == 1
 
 
-def preferring(name: str, *worse: str) -> dict[str, Any]:
-    return {
-        "id": name,
-        "prompt": "Q",
-        "response": "A",
-        "checklist": [{"text": "No commas.", "check": {"id": "punctuation:no_comma"}}],
-        "preferred_to": list(worse),
-    }
-
-
 # --- pairwise judges ----------------------------------------------------------------------------
 
 SIDES = st.sampled_from([1, 2, 0, None])

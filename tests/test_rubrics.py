@@ -111,12 +111,6 @@ def test_healthbench_clips_the_mean_and_not_the_responses() -> None:
     assert 0 <= low <= high <= 1
 
 
-def test_a_benchmark_has_its_own_score() -> None:
-    result = metrics([(weighted(5, -8, benchmark="healthbench"), said(MET, UNMET))])
-    assert "healthbench" in result
-    assert {"rubric", "prbench", "ruverbench"}.isdisjoint(result)
-
-
 def test_scores_by_type_are_of_the_criteria_of_that_type() -> None:
     checklist = tuple(
         Constraint(text=f"c{n}", weight=weight, type=kind)

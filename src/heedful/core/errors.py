@@ -1,19 +1,4 @@
-"""Everything that heedful raises on purpose.
-
-The tree::
-
-    HeedfulError
-    ├── UsageError       the command or the call does not make sense   (exit code 2)
-    ├── InputError       a file is missing, empty, or not what it was said to be
-    │   └── RowError     one row of a file cannot be read; the other rows go on
-    ├── RunError         a run cannot be started or resumed as requested
-    ├── ModelError       one call to a model failed for good; the other rows go on
-    ├── StopRunError     no further call can succeed (wrong key, no such model): the run stops
-    └── VerifierError    a check names no verifier, or its arguments do not fit
-        └── UndecidedError   readings of the constraint disagree on this response
-
-Every message says what is wrong, where (file and line, where there is one), and the hint.
-"""
+"""Everything that heedful raises on purpose: what is wrong, where, and what to do about it."""
 
 from __future__ import annotations
 

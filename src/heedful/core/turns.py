@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from typing import TYPE_CHECKING, Any
 
 from pydantic import Field, model_validator
@@ -11,7 +10,7 @@ from pydantic import Field, model_validator
 from heedful.core.noun import Noun
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
 __all__ = ["Message", "ToolCall", "calls_by_turn", "has_parts", "pieces"]
 
@@ -105,17 +104,13 @@ def calls_by_turn(
     turns: Iterable[Message], response: Iterable[ToolCall] = ()
 ) -> tuple[tuple[ToolCall, ...], ...]:
     """Divide the tool calls of a conversation and its response by the user's turns."""
-    return tuple(tuple(calls) for calls in _divided(turns, response))
-
-
-def _divided(turns: Iterable[Message], response: Iterable[ToolCall]) -> Iterator[list[ToolCall]]:
-    calls: list[ToolCall] = []
+    calls: list[list[ToolCall]] = [[]]
     for turn in turns:
         if turn.role == "user":
-            yield calls
-            calls = []
-        calls += turn.tool_calls
-    yield [*calls, *response]
+            calls.append([])
+        calls[-1] += turn.tool_calls
+    calls[-1] += response
+    return tuple(map(tuple, calls))
 
 
 def _named(url: str) -> str:
@@ -132,18 +127,8 @@ def _json(value: Any) -> str:
 def _parsed(text: str) -> dict[str, Any] | str:
     """Read arguments; a model may write anything there."""
     try:
-        value = json.loads(text or "{}", parse_constant=_refuse, parse_float=_finite)
+        value = json.loads(text or "{}")
+        _json(value)  # NaN and numbers that are too large are none of JSON's
     except (ValueError, RecursionError):
         return text
     return value if isinstance(value, dict) else text
-
-
-def _refuse(name: str) -> Any:
-    raise ValueError(f"{name} isn't JSON")
-
-
-def _finite(digits: str) -> float:
-    number = float(digits)
-    if not math.isfinite(number):
-        raise ValueError(f"{digits:.40} is too large")
-    return number

@@ -19,7 +19,7 @@ from heedful.jobs.results import PROBLEMS_LISTED
 from heedful.reporting.notation import cost_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
     from rich.text import Text
@@ -86,17 +86,22 @@ class Generation:
 
     def records(self) -> Iterator[dict[str, Any]]:
         """Yield the lines of the output in input order, in constant memory."""
-        return (record(row, self._adds) for row in self)
+        return (_record(row, self._adds) for row in self)
 
-    def write(self, path: Path) -> None:
+    def write(self, path: Path, rows: Iterable[Generated] | None = None) -> None:
         """Write the rows as JSON lines in heedful's own format; the file appears when complete.
+
+        Args:
+            path: the file.
+            rows: only these of its rows. Default: all.
 
         Raises:
             UsageError: it cannot be written.
         """
         with atomically(path) as file:
-            for record in self.records():
-                file.write(json.dumps(record, ensure_ascii=False) + "\n")
+            for row in self if rows is None else rows:
+                line = json.dumps(_record(row, self._adds), ensure_ascii=False)
+                file.write(f"{line}\n")
 
 
 def is_failed(entry: Entry) -> bool:
@@ -125,8 +130,7 @@ def _rows(store: Store) -> Iterator[tuple[Generated, Addition | None]]:
     return map(generated_entry, store.entries())
 
 
-def record(row: Generated, adds: str) -> dict[str, Any]:
-    """Lay a row out as a line of the output."""
+def _record(row: Generated, adds: str) -> dict[str, Any]:
     if row.sample is None:
         return {"id": row.id, "line": row.line, "problem": row.problem}
     fields = native.write(row.sample)

@@ -128,10 +128,7 @@ class SessionStability(Units):
             groups.setdefault(group, []).append(self._share(turns))
         if not groups:
             return {}
-        together = EndSpreads()
-        for shares in groups.values():
-            if len(shares) > 1:
-                together = together.plus(EndSpreads.together(shares))
+        together = EndSpreads.of_clusters(groups.values())
         counts = Counter(share for shares in groups.values() for share in shares)
         return {self._rate: measure(counts, readable=readable, together=together)}
 

@@ -8,6 +8,7 @@ errors: it holds however the judge errs, if the labelled units were drawn at ran
 from __future__ import annotations
 
 import math
+from statistics import fmean
 from typing import TYPE_CHECKING, NamedTuple, TypedDict
 
 from heedful.metrics.proportions import NORMAL_QUANTILE, Variance, effective
@@ -146,7 +147,7 @@ def _powered(stratum: Stratum) -> _MeanEstimate:
     rectifier = [y - weight * f for y, f in zip(stratum.labels, stratum.verdicts, strict=True)]
     imputed = [weight * f for f in stratum.unlabelled]
     return _MeanEstimate(
-        _mean(imputed) + _mean(rectifier),
+        fmean(imputed) + fmean(rectifier),
         _variance(imputed) / len(imputed) + _variance(rectifier) / len(rectifier),
         weight,
     )
@@ -154,12 +155,12 @@ def _powered(stratum: Stratum) -> _MeanEstimate:
 
 def _labels_alone(stratum: Stratum) -> _MeanEstimate:
     labels = stratum.labels
-    return _MeanEstimate(_mean(labels), _variance(labels) / len(labels), 0.0)
+    return _MeanEstimate(fmean(labels), _variance(labels) / len(labels), 0.0)
 
 
 def _weight(stratum: Stratum, labels: int, unlabelled: int) -> float:
     """Return the weight of the verdicts that makes the interval shortest, within 0 and 1."""
-    mean, judged = _mean(stratum.labels), _mean(stratum.verdicts)
+    mean, judged = fmean(stratum.labels), fmean(stratum.verdicts)
     covariance = math.fsum(
         (y - mean) * (f - judged) for y, f in zip(stratum.labels, stratum.verdicts, strict=True)
     ) / len(stratum.labels)
@@ -184,17 +185,13 @@ def _interval(estimate: _MeanEstimate) -> list[float]:
     return [estimate.mean - margin, estimate.mean + margin]
 
 
-def _mean(values: Sequence[float]) -> float:
-    return math.fsum(values) / len(values)
-
-
 def _variance(values: Sequence[float]) -> float:
     """Compute the variance, divided by n, as ppi-python does."""
-    mean = _mean(values)
+    mean = fmean(values)
     return math.fsum((value - mean) ** 2 for value in values) / len(values)
 
 
 def _kurtosis(values: Sequence[float]) -> float:
     """Compute the kurtosis: 3 for a normal distribution, and for values that are all the same."""
-    mean, variance = _mean(values), _variance(values)
-    return _mean([(value - mean) ** 4 for value in values]) / variance**2 if variance else 3.0
+    mean, variance = fmean(values), _variance(values)
+    return fmean([(value - mean) ** 4 for value in values]) / variance**2 if variance else 3.0

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from heedful.core.nouns import Scoring
     from heedful.metrics.proportions import Pair
-    from heedful.metrics.rates import RateEstimate
 
 __all__ = ["TIE", "BestOf", "Choice", "Edges", "Ranking", "best_of", "choices", "ranking"]
 
@@ -167,8 +166,8 @@ def _mean(strata: Sequence[Sequence[Edges]], of: Callable[[Edges], float | None]
     """Average over the instructions of each stratum, then over the strata."""
     span = ValueSpan(-1.0 if of is tau_b else 0.0, 1.0)
     ranked = [[of(e) if any(e) else 0.0 for e in stratum] for stratum in strata]
-    values = [[value for value in stratum if value is not None] for stratum in ranked]
-    values = [stratum for stratum in values if stratum]
+    known = [[value for value in stratum if value is not None] for stratum in ranked]
+    values = [stratum for stratum in known if stratum]
     means = [math.fsum(stratum) / len(stratum) for stratum in values]
     # Intervals are those of rates, so what goes from -1 to 1 is brought into 0 to 1.
     pairs: list[Counter[tuple[Pair, ...]]] = [
@@ -221,30 +220,21 @@ class Choice(NamedTuple):
 def choices(given: Sequence[Choice], scoring: Scoring) -> dict[str, Any]:
     """Measure a pairwise judge; a pair is a cluster."""
     faithful = scoring == "faithful"
-    rates: dict[str, RateEstimate] = {
-        "accuracy": _measure(given, lambda c: _share([_right(w, c) for w in c.winners], faithful)),
-        "accuracy_unswapped": _measure(given, lambda c: _share([_right(c.unswapped, c)], faithful)),
-        "accuracy_swapped": _measure(given, lambda c: _share([_right(c.swapped, c)], faithful)),
-        "correct_both": _measure(given, lambda c: _share([_both(c)], faithful)),
-        "positional_agreement": _measure(given, lambda c: _agreement(c, faithful)),
-        "first_shown": _measure(
-            given,
-            lambda c: _share(
-                [None if w is None else w == at for at, w in enumerate(c.winners, 1) if w != TIE],
-                faithful=False,
-            ),
-        ),
+    parts: dict[str, Callable[[Choice], Share]] = {
+        "accuracy": lambda c: _share([_right(w, c) for w in c.winners], faithful),
+        "accuracy_unswapped": lambda c: _share([_right(c.unswapped, c)], faithful),
+        "accuracy_swapped": lambda c: _share([_right(c.swapped, c)], faithful),
+        "correct_both": lambda c: _share([_both(c)], faithful),
+        "positional_agreement": lambda c: _agreement(c, faithful),
+        "first_shown": _first_shown,
     }
+    rates = {name: measure(Counter(map(part, given))) for name, part in parts.items()}
     orders = {"unswapped": 0, "swapped": 1}
     kappas = {
         name: _kappa([(c.winners[at], c.label) for c in given]) for name, at in orders.items()
     }
     ties = sum(choice.winners.count(TIE) for choice in given)
     return {"pairs": len(given), "ties": ties, **rates, "kappa": kappas}
-
-
-def _measure(given: Sequence[Choice], of: Callable[[Choice], Share]) -> RateEstimate:
-    return measure(Counter(map(of, given)))
 
 
 def _right(winner: int | None, choice: Choice) -> bool | None:
@@ -266,6 +256,12 @@ def _agreement(choice: Choice, faithful: bool) -> Share:  # noqa: FBT001
     if faithful:
         return Share.known(int(unswapped == swapped))
     return _share([None if None in choice.winners else unswapped == swapped], faithful=False)
+
+
+def _first_shown(choice: Choice) -> Share:
+    """Count the choices that aren't ties, whatever is right."""
+    winners = enumerate(choice.winners, 1)
+    return Share.of([None if w is None else w == at for at, w in winners if w != TIE])
 
 
 def _kappa(pairs: Sequence[tuple[int | None, int]]) -> float | None:

@@ -90,26 +90,31 @@ class EndSpreads(NamedTuple):
         """Add up clusters."""
         counted = list(shares)
         low = Spread.of(((share.low, share.units), count) for share, count in counted)
-        if all(share.low == share.high for share, _ in counted):  # nearly always: half the work
-            return cls(low, low)
-        return cls(low, Spread.of(((share.high, share.units), count) for share, count in counted))
+        high = Spread.of(((share.high, share.units), count) for share, count in counted)
+        return cls(low, high)
 
     @classmethod
     def together(cls, rows: Sequence[Share]) -> EndSpreads:
         """Return the change when rows that were added one by one are a single cluster."""
         low = Spread.together([(share.low, share.units) for share in rows])
-        if all(share.low == share.high for share in rows):
+        if all(share.low == share.high for share in rows):  # nearly always: half the work
             return cls(low, low)
         return cls(low, Spread.together([(share.high, share.units) for share in rows]))
+
+    @classmethod
+    def of_clusters(cls, clusters: Iterable[Sequence[Share]]) -> EndSpreads:
+        """Add up the changes of clusters."""
+        together = cls()
+        for rows in clusters:
+            if len(rows) > 1:
+                together = together.plus(cls.together(rows))
+        return together
 
     def plus(self, other: EndSpreads | None) -> EndSpreads:
         """Add two up."""
         if other is None:
             return self
-        low = self.low.plus(other.low)
-        if self.low is self.high and other.low is other.high:  # nothing is undecided in either
-            return EndSpreads(low, low)
-        return EndSpreads(low, self.high.plus(other.high))
+        return EndSpreads(self.low.plus(other.low), self.high.plus(other.high))
 
     def interval(self, of: Callable[[Spread], Interval | None]) -> Interval | None:
         """Reach from the lower limit of the lower end to the upper limit of the upper end."""

@@ -115,11 +115,7 @@ class Reliability:
             if share is not None:
                 counts[share] += 1
                 clusters.setdefault(self._clusters[key], []).append(share)
-        together = EndSpreads()
-        for shares in clusters.values():
-            if len(shares) > 1:
-                together = together.plus(EndSpreads.together(shares))
-        return counts, together
+        return counts, EndSpreads.of_clusters(clusters.values())
 
 
 def _sizes(most: int) -> list[int]:

@@ -2,7 +2,7 @@
 
 A colour in a specification is a custom property of a page's style table (``var(--ink)``): a browser
 looks it up when it paints, so the same chart serves light, dark and paper. :meth:`Chart.image`
-puts a theme's colours in their place and renders SVG, PNG or PDF (extra ``charts``).
+puts the light theme's colours in their place and renders SVG, PNG or PDF (extra ``charts``).
 
 Series differ by colour, shape and dashes, so that those who see colours otherwise, printers, and
 charts with more series than colours can tell them apart.
@@ -81,23 +81,6 @@ LIGHT = {
 }
 """The light theme of ``theme.css``, for images; a test holds them equal."""
 
-DARK = {
-    "ink": "#e4e7eb",
-    "quiet": "#a0a9b4",
-    "line": "#303741",
-    "paper": "#15181d",
-    "met": "#5eb3ee",
-    "unmet": "#f08b52",
-    "undecided": "#9aa4b0",
-    "series-1": "#b79af0",
-    "series-2": "#3cc49a",
-    "series-3": "#e095be",
-    "series-4": "#e3b341",
-    "series-5": "#6cc5d1",
-    "series-6": "#aab4c0",
-}
-"""The dark theme, likewise."""
-
 COLOURS = tuple(f"var(--series-{number})" for number in range(1, 7))
 SHAPES = ("circle", "square", "diamond", "triangle-up", "cross", "triangle-down", "triangle-left")
 DASHES: tuple[tuple[int, ...], ...] = ((1, 0), (6, 3), (2, 3), (8, 3, 2, 3))
@@ -150,7 +133,7 @@ class Chart:
     title: str
     spec: Mapping[str, Any]
 
-    def json(self, *, dark: bool = False) -> str:
+    def json(self) -> str:
         """Write it as a Vega-Lite document that any tool renders, with its title."""
         whole = {
             "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
@@ -162,10 +145,9 @@ class Chart:
             whole["autosize"] = {"type": "pad", "contains": "content"}
         whole["config"] = {**self.spec.get("config", CONFIG), "background": "var(--paper)"}
         text = json.dumps(whole, ensure_ascii=False, indent=1)
-        theme = DARK if dark else LIGHT
-        return _CUSTOM_PROPERTY.sub(lambda match: theme[match[1]], text) + "\n"
+        return _CUSTOM_PROPERTY.sub(lambda match: LIGHT[match[1]], text) + "\n"
 
-    def image(self, format: Format, *, dark: bool = False) -> bytes:  # noqa: A002 - as elsewhere
+    def image(self, format: Format) -> bytes:  # noqa: A002 - as elsewhere
         """Render it."""
         try:
             import vl_convert
@@ -173,10 +155,10 @@ class Chart:
             what = f"a chart as {format.upper()} needs vl-convert"
             raise UsageError(what, hint=INSTALL) from error
         if format == "svg":
-            return str(vl_convert.vegalite_to_svg(self.json(dark=dark))).encode()
+            return str(vl_convert.vegalite_to_svg(self.json())).encode()
         if format == "png":
-            return bytes(vl_convert.vegalite_to_png(self.json(dark=dark), scale=IMAGE_SCALE))
-        return bytes(vl_convert.vegalite_to_pdf(self.json(dark=dark)))
+            return bytes(vl_convert.vegalite_to_png(self.json(), scale=IMAGE_SCALE))
+        return bytes(vl_convert.vegalite_to_pdf(self.json()))
 
     def _repr_mimebundle_(self, **_: object) -> dict[str, Any]:
         """Show it in a notebook: as an image where that can be made, else by its Vega-Lite."""

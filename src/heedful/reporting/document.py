@@ -6,8 +6,7 @@ import json
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from heedful.core.errors import UsageError
-from heedful.core.outputs import replacing
+from heedful.core.outputs import make_folder, replacing
 from heedful.core.version import __version__
 from heedful.reporting.chart import INSTALL, Chart, can_render
 from heedful.reporting.table import Table, markdown_text
@@ -99,10 +98,7 @@ class Document:
         files[f"{name}.json"] = json.dumps(data, ensure_ascii=False, indent=2).encode(
             errors="replace"
         )
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise UsageError(f"cannot be made: {error.strerror}", where=str(folder)) from error
+        make_folder(folder)
         for file, content in files.items():
             with replacing(folder / file) as part:
                 part.write_bytes(content)

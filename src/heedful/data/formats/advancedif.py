@@ -13,8 +13,6 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
-from pydantic_core import from_json
-
 from heedful.core.errors import RowError
 from heedful.core.nouns import Critique, Recording, Sample, Status
 from heedful.core.outputs import atomically
@@ -74,15 +72,7 @@ def _decoded(value: Any, name: str) -> Any:
     for _ in range(_MAX_ENCODINGS):
         if not isinstance(value, str):
             return value
-        try:
-            value = from_json(value)  # a third of the time of the standard decoder
-            continue
-        except ValueError:
-            pass
-        try:
-            value = json.loads(value)  # takes more, and knows better what is wrong
-        except (ValueError, RecursionError) as error:
-            raise RowError(f"{name} is {shown(value)}, which is not JSON: {error}") from error
+        value = fields.from_json(value, name)
     raise RowError(f"{name} is JSON in JSON more than {_MAX_ENCODINGS} times")
 
 
@@ -167,6 +157,7 @@ DECISION = re.compile(r"judge_rubric_(\d+)_decision")
 
 _HEAD = ("judge_success", "judge_satisfied_all_requirements", "judge_rubric_level_pass_rate")
 _TAIL = ("judge_prompt", "judge_raw_output", "judge_error")
+_WORDS = ("NO", "YES")
 _OWN = ("judge_result", *_HEAD, *_TAIL)
 
 
@@ -191,7 +182,7 @@ def results(sample: Sample, critique: Critique, reply: Reply) -> dict[str, Any]:
     success = bool(judgments) and not undecided
     result = {
         "success": success,
-        "satisfied_all_requirements": _yes(met == len(judgments)) if success else None,
+        "satisfied_all_requirements": _WORDS[met == len(judgments)] if success else None,
         "rubrics_check": dict(reply.answers),
         "rubric_level_pass_rate": met / len(judgments) if success else None,
         "judge_prompt": reply.prompt or _earlier_prompt(sample, critique),
@@ -234,10 +225,6 @@ def _earlier_prompt(sample: Sample, critique: Critique) -> str | None:
     result = sample.source.get("judge_result")
     prompt = result.get("judge_prompt") if isinstance(result, dict) else None
     return prompt or sample.source.get("judge_prompt")
-
-
-def _yes(met: bool) -> str:  # noqa: FBT001 - its one argument
-    return "YES" if met else "NO"
 
 
 def _row(row: Result) -> dict[str, Any]:
