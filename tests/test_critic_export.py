@@ -128,8 +128,10 @@ def test_the_card_says_what_is_in_it_and_how_it_came_about(pairs: Path) -> None:
     assert card.startswith('---\npretty_name: "mine"\n')
     assert 'data_files: "train.jsonl"' in card
     assert "| pairs | 1 |" in card
-    assert "| method | constraint-level |" in card
-    assert "| judgment | 1,500 → 1,400 | 300 → 290 | 100 → 91 | no majority 100 |" in card
+    assert "- 1 pair from 1 of 1 item\n" in card
+    assert "- constraint-level, ratio, seed 42\n" in card
+    assert "| final judgment | 1,500 → 1,400 | 93.3 | 300 → 290 | 100 → 91 |" in card
+    assert "| final judgment: no majority | 100 |" in card
 
 
 def test_rows_without_a_final_critique_are_named_and_left_out(

@@ -11,20 +11,24 @@ from pydantic import BaseModel, ConfigDict
 
 from heedful.core.nouns import Expense, Sample
 from heedful.core.outputs import atomically, write_json
+from heedful.core.text import amount
 from heedful.data.formats import native
 from heedful.engine.cost import CostSummary
 from heedful.engine.saved_run import SUMMARY
 from heedful.jobs.results import PROBLEMS_LISTED
+from heedful.reporting.notation import cost_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
+
+    from rich.text import Text
 
     from heedful.engine.runner import Progress
     from heedful.engine.store import Entry, Store
     from heedful.models import Price
 
-__all__ = ["Addition", "Generated", "Generation", "generated_entry"]
+__all__ = ["Addition", "Generated", "Generation", "generated_entry", "view"]
 
 UNCHANGED = "unchanged"
 """Counts rows that already have what the run adds."""
@@ -82,17 +86,22 @@ class Generation:
 
     def records(self) -> Iterator[dict[str, Any]]:
         """Yield the lines of the output in input order, in constant memory."""
-        return (record(row, self._adds) for row in self)
+        return (_record(row, self._adds) for row in self)
 
-    def write(self, path: Path) -> None:
+    def write(self, path: Path, rows: Iterable[Generated] | None = None) -> None:
         """Write the rows as JSON lines in heedful's own format; the file appears when complete.
+
+        Args:
+            path: the file.
+            rows: only these of its rows. Default: all.
 
         Raises:
             UsageError: it cannot be written.
         """
         with atomically(path) as file:
-            for record in self.records():
-                file.write(json.dumps(record, ensure_ascii=False) + "\n")
+            for row in self if rows is None else rows:
+                line = json.dumps(_record(row, self._adds), ensure_ascii=False)
+                file.write(f"{line}\n")
 
 
 def is_failed(entry: Entry) -> bool:
@@ -121,8 +130,7 @@ def _rows(store: Store) -> Iterator[tuple[Generated, Addition | None]]:
     return map(generated_entry, store.entries())
 
 
-def record(row: Generated, adds: str) -> dict[str, Any]:
-    """Lay a row out as a line of the output."""
+def _record(row: Generated, adds: str) -> dict[str, Any]:
     if row.sample is None:
         return {"id": row.id, "line": row.line, "problem": row.problem}
     fields = native.write(row.sample)
@@ -160,3 +168,50 @@ def summarise(
     if store.directory is not None:
         write_json(store.directory / SUMMARY, result)
     return result
+
+
+COUNTS = {
+    "cut_off": "cut off at the limit of tokens",
+    "empty": "empty",
+    "ties": "answers that tie both responses",
+    "unread_choice": "answers that can't be read",
+    "rejected": "listed by the model but not in the instruction: left out",
+    "duplicates": "listed again: left out",
+    "undecided_critiques": "leave a constraint undecided",
+}
+"""Counts that a run which makes rows may have."""
+
+
+def view(summary: Mapping[str, Any]) -> Text:
+    """Lay out a summary for a terminal."""
+    from rich.text import Text
+
+    rows, counts = summary["rows"], summary["counts"]
+    text = Text()
+    text.append(f"\n  {amount(sum(rows.values()), 'row')}: ")
+    text.append(f"{rows['completed']:,} completed", style="green")
+    if rows["unchanged"]:
+        text.append(f", {rows['unchanged']:,} unchanged")
+    if rows["failed"]:
+        text.append(", ")
+        text.append(f"{rows['failed']:,} failed", style="bold red")
+    if rows["unread"]:
+        text.append(", ")
+        text.append(f"{rows['unread']:,} could not be read", style="bold red")
+    for line, style in _counted(counts):
+        text.append(f"\n  {line}", style=style)
+    if "cost" in summary:
+        text.append(f"\n  {cost_line(summary['cost'])}")
+    for line in summary.get("adaptations", ()):
+        text.append(f"\n  sent differently than requested: {line}", style="yellow")
+    return text
+
+
+def _counted(counts: Mapping[str, int]) -> Iterator[tuple[str, str]]:
+    """Yield a line for each count, and its style."""
+    for name in ("constraint", "critique"):
+        if f"{name}s" in counts:
+            yield amount(counts[f"{name}s"], name), ""
+    for name, meaning in COUNTS.items():
+        if counts.get(name):
+            yield f"{counts[name]:,} {meaning}", "yellow"

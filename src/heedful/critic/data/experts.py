@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from heedful.core.errors import ModelError, RowError, UsageError
 from heedful.core.text import amount
+from heedful.critic.data.items import refuse_unjudgeable
 from heedful.engine.call_cache import attempt, attempts
 from heedful.engine.options import split_options
 from heedful.engine.purpose import EXPLAINED_TOKENS, Purpose
@@ -212,14 +213,8 @@ def _recipe(expert: Expert, samples: int, *, overwrite: bool) -> Recipe:
 
 
 def _refuse(sample: Sample, prompt: JudgePrompt, *, overwrite: bool) -> None:
-    """Refuse a row of which no critique can be made."""
     refuse_uninstructed(sample)
-    if not sample.checklist:
-        raise RowError("the row has no checklist", hint="make one with heedful checklist")
-    if sample.response is None:
-        raise RowError("the row has no response", hint="obtain one with heedful respond")
-    if not sample.response.strip():
-        raise RowError("the response is empty", hint="leave the row out, or ask for it again")
+    refuse_unjudgeable(sample)
     held = sample.recording
     if held is not None and held.text is not None and held.prompt != prompt.name and not overwrite:
         raise RowError(

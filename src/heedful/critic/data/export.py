@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from heedful.core.errors import InputError
 from heedful.core.files import PROMPT_TEXT, contents
-from heedful.core.text import amount
 from heedful.critic.data.examples import Examples
-from heedful.critic.data.funnel import LEVELS
+from heedful.critic.data.funnel import stage_tables
 from heedful.critic.data.pairs import summary_path
+from heedful.critic.data.views import VIEWS
 from heedful.data import training_sets as dataset
-from heedful.data.training_sets.folder import table
+from heedful.reporting.table import Table, markdown_text
 
 if TYPE_CHECKING:
     import os
@@ -23,18 +23,22 @@ if TYPE_CHECKING:
     from heedful.critic.data.options import ExportSettings
 
 
-def sections(examples: Examples, summaries: Mapping[str, Mapping[str, Any] | None]) -> list[str]:
+def sections(
+    examples: Examples, pairs: Mapping[str, Any] | None, funnel: Mapping[str, Any] | None
+) -> list[str]:
     """Write the card's sections, in Markdown."""
-    parts = ["## Counts", _counts(examples)]
-    pairs, funnel = summaries["pairs"], summaries["funnel"]
+    parts = [_counts(examples).markdown()]
     if examples.pairs and pairs:
-        parts += ["## How the pairs were made", _pairs(pairs)]
+        made = VIEWS["pairs"](pairs)
+        lines = [f"- {markdown_text(line.strip())}" for line in made.paragraphs]
+        parts += ["## How the pairs were made", "\n".join(lines)]
+        parts += [part.markdown() for part in made.parts if isinstance(part, Table)]
     if funnel:
-        parts += ["## Filters", _funnel(funnel)]
-    return parts
+        parts += [table.markdown() for table in stage_tables(funnel)]
+    return [part.rstrip() for part in parts]
 
 
-def _counts(examples: Examples) -> str:
+def _counts(examples: Examples) -> Table:
     counts = examples.counts
     rows = [("pairs" if examples.pairs else "critiques", counts["examples"])]
     for prefix, words in (
@@ -48,41 +52,7 @@ def _counts(examples: Examples) -> str:
         rows += [(words.format(key.removeprefix(prefix)), counts[key]) for key in keys]
     left_out = sorted(examples.left_out.reasons.items())
     rows += [(f"rows left out: {reason}", count) for reason, count in left_out]
-    return table(("what", "number"), rows)
-
-
-def _pairs(summary: Mapping[str, Any]) -> str:
-    items = summary.get("items", {})
-    settings = ("method", "similarity", "candidates", "reading", "seed")
-    rows = [(name, summary[name]) for name in settings if name in summary]
-    rows += [("items", items.get("all")), ("items with pairs", items.get("with_pairs"))]
-    rows += [(f"items without: {why}", n) for why, n in summary.get("without_pairs", {}).items()]
-    agreement = summary.get("agreement", {})
-    for label in ("positive_f1", "negative_f1"):
-        value = agreement.get(label)
-        if value is not None:
-            over = amount(agreement["verdicts"], "verdict")
-            rows.append(
-                (f"sampled critiques against the expert's, {label} ({over})", f"{value:.3f}")
-            )
-    return table(("what", "value"), rows)
-
-
-def _funnel(summary: Mapping[str, Any]) -> str:
-    """Lay out the stages; the funnel may be the whole summary or a part of it."""
-    funnel = summary.get("funnel", summary)
-    rows = [
-        (
-            stage.get("stage"),
-            *(
-                f"{stage['in'].get(level, 0):,} → {stage['out'].get(level, 0):,}"
-                for level in LEVELS
-            ),
-            "; ".join(f"{why} {n:,}" for why, n in stage.get("reasons", {}).items()),
-        )
-        for stage in funnel.get("stages", ())
-    ]
-    return table(("stage", *LEVELS, "judgments dropped"), rows)
+    return Table("Counts", ("what", "number"), [(name, f"{count:,}") for name, count in rows])
 
 
 def export(
@@ -97,7 +67,7 @@ def export(
 ) -> dict[str, Any]:
     """Write a folder with the examples, a dataset card, and the files that the tool needs."""
     examples = Examples(data, format=format, settings=settings)
-    summaries = {"pairs": _beside(Path(data)), "funnel": _json(funnel) if funnel else None}
+    made, filtered = _beside(Path(data)), _funnel(funnel) if funnel else None
     taken = dataset.take(output, to, [Path(data)], name)
     kind = "Preference pairs of critiques" if examples.pairs else "Critiques"
     file = dataset.write(
@@ -105,7 +75,7 @@ def export(
         examples,
         f"{kind} for training a critic that judges whether a response meets each constraint of "
         "a checklist",
-        lambda: sections(examples, summaries),
+        lambda: sections(examples, made, filtered),
         pairs=examples.pairs,
     )
     if file is None:
@@ -131,6 +101,15 @@ def _beside(data: Path) -> dict[str, Any] | None:
     """Read the summary that lies beside pairs, if any."""
     path = summary_path(data)
     return _json(path) if path.is_file() else None
+
+
+def _funnel(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Read a funnel, by itself or in the summary of its run."""
+    summary = _json(path)
+    funnel: dict[str, Any] = summary.get("funnel", summary)
+    if "stages" not in funnel:
+        raise InputError("not a summary of heedful critic filter", where=str(path))
+    return funnel
 
 
 def _json(path: str | os.PathLike[str]) -> dict[str, Any]:

@@ -6,7 +6,6 @@ be left out, moved or changed without repeating other requests.
 
 from __future__ import annotations
 
-import json
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
@@ -15,13 +14,13 @@ from heedful.core.nouns import Sample
 from heedful.core.outputs import atomically, write_json
 from heedful.critic.data import rules, stages, verification
 from heedful.critic.data.experts import SAMPLED
-from heedful.critic.data.funnel import Funnel
+from heedful.critic.data.funnel import Funnel, document
 from heedful.critic.data.items import READ, WRITE, Drop, FilterItem
 from heedful.critic.data.options import FilterSettings
 from heedful.data.formats import native
 from heedful.engine.options import split_options
 from heedful.jobs.generate import Recipe, RowsJob, Task, check_rows_output, read_and_written
-from heedful.jobs.rows import Addition, record
+from heedful.jobs.rows import Addition
 from heedful.judges import prompts
 
 if TYPE_CHECKING:
@@ -47,10 +46,7 @@ OUTCOME = "filtering"
 class Filtering:
     """The result of filtering, read from the run's store.
 
-    Attributes:
-        directory: the run's directory; ``None`` for one kept in a temporary file.
-        summary: how the run went, and the ``funnel``.
-        progress: how many rows were done, and how many of them in an earlier session.
+    Its ``summary`` says how the run went, with the ``funnel``.
     """
 
     def __init__(self, generation: Generation, order: Sequence[str], *, partial: bool) -> None:
@@ -73,15 +69,11 @@ class Filtering:
 
     def write(self, path: Path) -> None:
         """Write the rows that were kept as JSON lines; the file appears when complete."""
-        with atomically(path) as file:
-            file.writelines(_line(row) for row in self)
+        self._generation.write(path, self)
 
     def write_reports(self, directory: Path) -> None:
         """Write what became of the rest: ``dropped.jsonl``, ``funnel.json``, ``funnel.md``."""
-        from heedful.critic.data.funnel import document
-
-        with atomically(directory / "dropped.jsonl") as file:
-            file.writelines(_line(row) for row in self.dropped())
+        self._generation.write(directory / "dropped.jsonl", self.dropped())
         write_json(directory / "funnel.json", self.summary["funnel"])
         with atomically(directory / "funnel.md") as file:
             file.write(document(self.summary).markdown())
@@ -91,10 +83,6 @@ def _kept(row: Generated) -> bool:
     if row.problem is not None or row.sample is None:
         return False
     return "dropped" not in (row.sample.model_extra or {})[OUTCOME]
-
-
-def _line(row: Generated) -> str:
-    return json.dumps(record(row, OUTCOME), ensure_ascii=False) + "\n"
 
 
 def filter_critiques(

@@ -162,15 +162,18 @@ def _headline(summary: Mapping[str, Any]) -> str:
 
 def _tables(summary: Mapping[str, Any]) -> Iterator[Table]:
     funnel = summary["funnel"]
-    yield _stage_table(funnel)
-    reasons = _reason_table(funnel)
-    if reasons.rows:
-        yield reasons
+    yield from stage_tables(funnel)
     for dimension, groups in funnel["by"].items():
         if len(groups) > 1:
             yield _group_table(funnel, dimension, groups)
     if funnel["confidence"]:
         yield _confidence_table(funnel["confidence"])
+
+
+def stage_tables(funnel: Mapping[str, Any]) -> list[Table]:
+    """Lay out what each stage left, and why it dropped the rest."""
+    tables = [_stage_table(funnel), _reason_table(funnel)]
+    return [table for table in tables if table.rows]
 
 
 def _stage_table(funnel: Mapping[str, Any]) -> Table:

@@ -136,13 +136,18 @@ class FilterItem:
             yield position, next(drop for drop in late if drop.reason == reason)
 
 
-def _critiques(sample: Sample) -> Recording:
+def refuse_unjudgeable(sample: Sample) -> None:
+    """Refuse a row of which no critique can be made."""
     if not sample.checklist:
         raise RowError("the row has no checklist", hint="make one with heedful checklist")
     if sample.response is None:
         raise RowError("the row has no response", hint="obtain one with heedful respond")
     if not sample.response.strip():
         raise RowError("the response is empty", hint="leave the row out, or ask for it again")
+
+
+def _critiques(sample: Sample) -> Recording:
+    refuse_unjudgeable(sample)
     if sample.recording is None or not sample.recording.others:
         raise RowError(
             "the row holds no sampled critiques", hint="sample them with heedful critic sample"

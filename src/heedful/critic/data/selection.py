@@ -6,19 +6,15 @@ of their constraints. It publishes neither the kinds nor the scale: both are our
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
-from heedful.core.errors import ModelError, RowError, UsageError
-from heedful.core.outputs import atomically
+from heedful.core.errors import RowError, UsageError
 from heedful.core.text import amount
 from heedful.critic.data import replies
-from heedful.data.formats import native
-from heedful.engine.call_cache import attempt, attempts
 from heedful.engine.options import split_options
 from heedful.engine.purpose import Purpose
 from heedful.jobs.generate import (
@@ -41,7 +37,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterator, Mapping
 
-    from heedful.core.nouns import Expense, Sample
+    from heedful.core.nouns import Sample
     from heedful.engine.inputs import Data
     from heedful.engine.options import DataOptions
     from heedful.jobs.rows import Generated, Generation
@@ -80,18 +76,13 @@ _LINE = re.compile(
 class SelectedInstructions:
     """The instructions that were chosen, read from the run's store.
 
-    Attributes:
-        summary: how the run went; under ``selection`` how many were ``chosen``, and for each
-            category and complexity how many there were (``of``) and were ``chosen``.
-        progress: how many rows were done, and how many of them in an earlier session.
-        directory: the run's directory; ``None`` for one kept in a temporary file.
+    Under ``selection`` the ``summary`` has how many were ``chosen``, and for each category and
+    complexity how many there were (``of``) and were ``chosen``.
     """
 
     def __init__(self, generation: Generation, count: int | None, seed: int) -> None:
         """Choose, in one pass over the rows."""
         self._generation = generation
-        self.directory = generation.directory
-        self.progress = generation.progress
         strata: dict[tuple[str, int], list[tuple[bytes, int]]] = {}
         for number, row in enumerate(generation):
             if row.sample is not None and row.problem is None:
@@ -116,10 +107,7 @@ class SelectedInstructions:
 
     def write(self, path: Path) -> None:
         """Write them as JSON lines; the file appears when complete."""
-        with atomically(path) as file:
-            for row in self:
-                if row.sample is not None:
-                    file.write(json.dumps(native.write(row.sample), ensure_ascii=False) + "\n")
+        self._generation.write(path, self)
 
 
 def select(
@@ -182,25 +170,23 @@ async def _sorted(sample: Sample, model: Model, sampling: Sampling) -> Addition:
     language = replies.language_of(sample)
     listed = "\n".join(f"- {name}: {meaning}" for name, meaning in CATEGORIES.items())
     messages = replies.prompt(_PROMPT, sample, [], language, categories=listed)
-    expenses: list[Expense] = []
-    problem = f"{model.name} names no category and complexity"
+    calls = replies.Calls()
+
+    def read(text: str, *_: object) -> dict[int, tuple[str, int]]:
+        answered = parse(text)
+        return {} if answered is None else {0: answered}
+
     purpose = Purpose(model.name, tokens=TOKENS)
-    for number in attempts():
-        try:
-            completion = await attempt(number, model, messages, sampling, purpose, expenses)
-        except ModelError as error:
-            problem = str(error)
-            break
-        answer = None if completion.cut_off else parse(completion.text)
-        if answer is not None:
-            tags = {**sample.tags, "complexity": answer[1]}
-            tags.setdefault("category", answer[0])
-            if _level(sample.tags.get("complexity")) is not None:
-                tags["complexity"] = sample.tags["complexity"]
-            return Addition(
-                fields={"tags": tags, "sorted": {"model": model.name}}, expenses=tuple(expenses)
-            )
-    return Addition(problem=problem, expenses=tuple(expenses))
+    answers = await calls.ask(model, sampling, [0], lambda _: messages, read, purpose)
+    expenses = tuple(calls.expenses)
+    if not answers:
+        problem = next(iter(calls.failures), f"{model.name} names no category and complexity")
+        return Addition(problem=problem, expenses=expenses)
+    category, complexity = answers[0]
+    tags = {"category": category, **sample.tags}
+    if _level(sample.tags.get("complexity")) is None:
+        tags["complexity"] = complexity
+    return Addition(fields={"tags": tags, "sorted": {"model": model.name}}, expenses=expenses)
 
 
 def parse(text: str) -> tuple[str, int] | None:

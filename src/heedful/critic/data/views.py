@@ -57,7 +57,8 @@ def _agreement(agreement: Summary) -> Table:
         rows.append((verdict, f"{counts['sampled_met']:,}", f"{counts['sampled_unmet']:,}"))
     positive, negative = percent(agreement["positive_f1"]), percent(agreement["negative_f1"])
     columns = ("expert's verdicts", "sampled: met", "sampled: unmet")
-    return Table("", columns, rows, f"positive F1 {positive} %, negative F1 {negative} %")
+    title = "Agreement with the expert"
+    return Table(title, columns, rows, f"positive F1 {positive} %, negative F1 {negative} %")
 
 
 def _export(result: Summary) -> Document:

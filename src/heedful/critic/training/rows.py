@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -65,25 +64,23 @@ class Rows:
     read: int = 0  # rows of the last pass
     left_out: LeftOut = field(default_factory=LeftOut)  # those that are not trained on
     task: Task = "critique"  # the task that the rows teach
-    # the prompts that rows name, with how often
-    prompt_names: Counter[str] = field(default_factory=Counter)
-    # the versions of these, of rows that have one
-    prompt_versions: Counter[str] = field(default_factory=Counter)
-    # how often counts of code stand in the prompt or not, with how many constraints per call
-    protocols: Counter[tuple[bool, int | None]] = field(default_factory=Counter)
+    prompt_names: set[str] = field(default_factory=set)  # those that rows name
+    prompt_versions: set[str] = field(default_factory=set)
+    # whether counts of code stand in the prompt, with how many constraints per call
+    protocols: set[tuple[bool, int | None]] = field(default_factory=set)
 
     def __iter__(self) -> Iterator[tuple[int, Example]]:
         """Yield the rows that can be used, each with its line."""
         self.read, self.left_out = 0, LeftOut()
-        self.prompt_names, self.prompt_versions = Counter(), Counter()
-        self.protocols = Counter()
+        self.prompt_names, self.prompt_versions, self.protocols = set(), set(), set()
         rows = self._laid_out() if _in_layout(self.path) else self._examples()
         for line, example in rows:
             if name := example.beside.get("prompt_name"):
-                self.prompt_names[name] += 1
+                self.prompt_names.add(name)
             if version := example.beside.get("prompt_version"):
-                self.prompt_versions[version] += 1
-            self.protocols[bool(example.beside.get("measure")), example.beside.get("per_call")] += 1
+                self.prompt_versions.add(version)
+            protocol = bool(example.beside.get("measure")), example.beside.get("per_call")
+            self.protocols.add(protocol)
             yield line, example
 
     def _laid_out(self) -> Iterator[tuple[int, Example]]:
@@ -234,7 +231,7 @@ def check_text(rows: Rows, prompt: str, prompt_file: Path | None) -> None:
     """Check that training and inference prompts match."""
     if rows.task == "checklist" or not rows.prompt_versions:
         return
-    where, versions = str(rows.path), set(rows.prompt_versions)
+    where, versions = str(rows.path), rows.prompt_versions
     if len(versions) > 1:
         what = f"the critiques answer {len(versions)} texts of the prompt {prompt}"
         raise UsageError(what, where=where, hint="train on one at a time")
