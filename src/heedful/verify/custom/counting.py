@@ -72,7 +72,6 @@ _OTHER_NUMERAL = re.compile(
     re.MULTILINE | re.IGNORECASE,
 )
 _DASHES = re.compile(r"[\s|:]*-[\s|:-]*")
-_HIDDEN_TABLE = re.compile(r"\| ?---|\t")
 _QUESTION = re.compile(
     r"[吗呢么嘛][。！!.…~～\s”\"]*$|什么|怎么|怎样|如何|为何|哪|谁|多少|是否|是不是|难道|岂"
     r"|^\W*(?:who|whose|what|when|where|why|which|how|is|are|was|were|do|does|did|have|has|can|could"
@@ -168,7 +167,7 @@ def _headings(layout: Layout) -> list[int]:
 
 
 def _tables(layout: Layout) -> list[int]:
-    """Tables of Markdown and HTML; rows without a line of dashes, or tabs, may be one."""
+    """Tables of Markdown and HTML; rows without a line of dashes may be one."""
     html = layout.text.lower().count("<table")
     runs: list[list[str]] = [[]]
     for line in layout.lines:
@@ -178,8 +177,7 @@ def _tables(layout: Layout) -> list[int]:
             runs.append([])
     sure = sum(1 for run in runs if any(_DASHES.fullmatch(line) for line in run[1:2]))
     maybe = sum(1 for run in runs if len(run) > 1)
-    hidden = not maybe and not html and bool(_HIDDEN_TABLE.search(layout.text))
-    return [sure + html, max(maybe, sure) + html + int(hidden)]
+    return [sure + html, max(maybe, sure) + html]
 
 
 def _markdown_tables(layout: Layout) -> list[int]:

@@ -89,10 +89,7 @@ _LEAST_ITEMS = 2
 
 @verifier("format:list")
 def listed(response: Response, *, sep: str) -> Finding:
-    """Answer with a list that has '{sep}' for its bullets.
-
-    Twice or more, at the start of a line or after white space.
-    """
+    """Answer with a list that has '{sep}' for its bullets."""
     if response.faithful is not None:
         number = response.text.count(sep)
     else:
@@ -209,10 +206,7 @@ _QUOTES_DEPTH = 3
 
 @verifier("format:parentheses")
 def parentheses(response: Response) -> Finding:
-    """Nest brackets of any kind at least 5 levels deep.
-
-    Each must be properly closed.
-    """
+    """Nest brackets of any kind at least 5 levels deep."""
     depth = _closed_depth(response.text)
     if response.faithful is not None:
         depth = _opened_depth(response.text)

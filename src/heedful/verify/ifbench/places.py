@@ -35,10 +35,7 @@ if TYPE_CHECKING:
 
 @verifier("sentence:keyword")
 def keyword(response: Response, *, word: str, N: PositiveInt) -> Finding:
-    """Use the word '{word}' in sentence {N}.
-
-    In any case and not as a part of a longer word.
-    """
+    """Use the word '{word}' in sentence {N}."""
     number = len(response.sentences)
     if number < N:
         return Finding(met=False, found=f"{amount(number, 'sentence')}, asked for a word in {N}")
@@ -87,10 +84,7 @@ def words_position(response: Response, *, keyword: str) -> Finding:
 
 @verifier("words:last_first")
 def last_first(response: Response) -> Finding:
-    """Start each sentence with the last word of the sentence before it.
-
-    In any case. A single sentence meets it.
-    """
+    """Start each sentence with the last word of the sentence before it."""
     for first, second in pairwise(response.sentences):
         if response.faithful is None:
             before, after = bare_words(first)[-1:], bare_words(second)[:1]
@@ -128,10 +122,7 @@ def paragraph_last_first(response: Response) -> Finding:
 
 @verifier("sentence:increment")
 def increment(response: Response, *, small_n: NonNegativeInt) -> Finding:
-    """Give each sentence exactly {small_n} more words than the one before it.
-
-    A single sentence meets it.
-    """
+    """Give each sentence exactly {small_n} more words than the one before it."""
     if response.faithful is None:
         counts = [len(bare_words(sentence)) for sentence in response.sentences]
     else:
@@ -146,10 +137,7 @@ def increment(response: Response, *, small_n: NonNegativeInt) -> Finding:
 
 @verifier("sentence:alliteration_increment")
 def alliteration_increment(response: Response) -> Finding:
-    """Give each sentence a longer run of words with the same first letter than the last.
-
-    The longest run of words with the same first letter grows from sentence to sentence.
-    """
+    """Give each sentence a longer run of words with the same first letter than the last."""
     before = -1
     for at, sentence in enumerate(response.sentences, 1):
         runs = _alliterations(sentence, faithful=response.faithful is not None)
@@ -177,10 +165,7 @@ _MULTIPLES = [str(number) for number in range(14, 51, 7)]
 
 @verifier("custom:multiples")
 def multiples(response: Response) -> Finding:
-    """Print the multiples of 7 from 10 to 50, and no other numbers.
-
-    In this order, among any words.
-    """
+    """Print the multiples of 7 from 10 to 50, and no other numbers."""
     numbers = re.findall(r"\d+", response.text)
     return Finding(met=numbers == _MULTIPLES, found=f"the numbers {', '.join(numbers[:10])}")
 
@@ -417,10 +402,7 @@ def csv_city(response: Response) -> Finding:
     "rows; one field with a special character, in double quotes.",
 )
 def csv_special_character(response: Response) -> Finding:
-    """The response is the header and 14 rows of five fields, one of them quoted and special.
-
-    Special is what isn't a letter, digit, underscore or white space.
-    """
+    """The response is the header and 14 rows of five fields, one of them quoted and special."""
     rows = _table(_body(response), ",", quotes=True)
     wrong = _shaped(rows, ["ProductID", "Category", "Brand", "Price", "Stock"], 14)
     if wrong:

@@ -56,10 +56,7 @@ def imported(module: str) -> Any:
 def word_count_range(
     response: Response, *, min_words: NonNegativeInt, max_words: NonNegativeInt
 ) -> Finding:
-    """Write at least {min_words} and at most {max_words} words.
-
-    Counted as IFEval does.
-    """
+    """Write at least {min_words} and at most {max_words} words."""
     if min_words > max_words:
         raise VerifierError(
             f"min_words {min_words} is more than max_words {max_words}",
@@ -216,10 +213,7 @@ _INTERROBANG = re.compile(r"\?!|!\?|‽")
 
 @verifier("count:punctuation")
 def punctuation(response: Response) -> Finding:
-    """Use each of . , ! ? ; : and the interrobang (?!) at least once.
-
-    An interrobang is ``?!``, ``!?`` or ``‽``.
-    """
+    """Use each of . , ! ? ; : and the interrobang (?!) at least once."""
     text = response.text
     if not _INTERROBANG.search(text):
         return Finding(met=False, found="no interrobang")
@@ -279,10 +273,7 @@ _OVERLAP_TOLERANCE = 2
     "{reference_text}",
 )
 def overlap(response: Response, *, reference_text: str, percentage: Percentage) -> Finding:
-    """Of the response's different trigrams of words, the right share occurs in the reference.
-
-    Words are compared in any case and without the punctuation around them.
-    """
+    """Of the response's different trigrams of words, the right share occurs in the reference."""
     if response.faithful is None:
         ours = _trigrams(bare_words(response.lower))
         theirs = _trigrams(bare_words(reference_text.lower()))
@@ -312,10 +303,7 @@ def _kinds(response: Response) -> dict[str, int]:
 
 @verifier("ratio:sentence_type")
 def sentence_type(response: Response) -> Finding:
-    """Write twice as many declarative sentences as questions.
-
-    Some must end so.
-    """
+    """Write twice as many declarative sentences as questions."""
     kinds = _kinds(response)
     met = kinds["."] == 2 * kinds["?"]
     if response.faithful is None:
@@ -379,10 +367,7 @@ def _plain(word: str) -> str:
     "after Z comes A.",
 )
 def alphabet(response: Response) -> Finding:
-    """Each word starts with the letter after that of the word before; any letter may come first.
-
-    Words without a letter are passed over.
-    """
+    """Each word starts with the letter after that of the word before; any letter may come first."""
     words = _spelled(response) if response.faithful is None else _words(response)
     if not words or words[0][0] not in string.ascii_lowercase:
         return Finding(met=False, found="the first word does not start with a letter from A to Z")
@@ -455,10 +440,7 @@ _PALINDROME_LENGTH = 5
 
 @verifier("words:palindrome")
 def palindrome(response: Response) -> Finding:
-    """Use at least 10 palindromes of 5 letters or more.
-
-    Repeats count.
-    """
+    """Use at least 10 palindromes of 5 letters or more."""
     number = sum(
         len(word) >= _PALINDROME_LENGTH
         and word == word[::-1]

@@ -30,20 +30,14 @@ def _count(response: Response, words: str) -> int:
 
 @verifier("keywords:existence")
 def existence(response: Response, *, keywords: list[str]) -> Finding:
-    """Include the keywords {keywords}.
-
-    In any case, also inside of longer words.
-    """
+    """Include the keywords {keywords}."""
     missing = (word for word in keywords if not _count(response, word))
     return unless(missing, "missing", "all keywords are there")
 
 
 @verifier("keywords:frequency")
 def frequency(response: Response, *, keyword: str, frequency: int, relation: Relation) -> Finding:
-    """Use the word '{keyword}' {relation} {frequency} times.
-
-    In any case, also inside of longer words.
-    """
+    """Use the word '{keyword}' {relation} {frequency} times."""
     return compare(_count(response, keyword.strip()), relation, frequency, "occurrence")
 
 
@@ -216,10 +210,7 @@ def _first_word(paragraph: str) -> str:
 
 @verifier("detectable_content:number_placeholders")
 def number_placeholders(response: Response, *, num_placeholders: int) -> Finding:
-    """Include at least {num_placeholders} placeholders in square brackets, as [address].
-
-    Each stands on one line.
-    """
+    """Include at least {num_placeholders} placeholders in square brackets, as [address]."""
     # Each closing bracket with an opening one since the last makes a pair; a regular expression
     # would search the rest of the line for each opening bracket again.
     number = sum(
@@ -271,10 +262,7 @@ _HIGHLIGHTS = (re.compile(r"\*([^\n*]*)\*"), re.compile(r"\*\*([^\n*]*)\*\*"))
 
 @verifier("detectable_format:number_highlighted_sections")
 def number_highlighted_sections(response: Response, *, num_highlights: int) -> Finding:
-    """Highlight at least {num_highlights} sections in markdown: *highlighted section*.
-
-    There are enough stretches of a line between asterisks, single or double, with some text.
-    """
+    """Highlight at least {num_highlights} sections in markdown: *highlighted section*."""
     number = sum(
         1
         for pattern in _HIGHLIGHTS
@@ -286,10 +274,7 @@ def number_highlighted_sections(response: Response, *, num_highlights: int) -> F
 
 @verifier("detectable_format:multiple_sections")
 def multiple_sections(response: Response, *, section_spliter: str, num_sections: int) -> Finding:
-    """Write at least {num_sections} sections, each starting with '{section_spliter} X'.
-
-    A section's mark is the word, in that case, and a number.
-    """
+    """Write at least {num_sections} sections, each starting with '{section_spliter} X'."""
     mark = section_spliter.strip()
     pattern = rf"\s?{re.escape(mark) if response.faithful is None else mark}\s?\d+\s?"
     return compare(len(re.split(pattern, response.text)) - 1, "at least", num_sections, "section")
@@ -373,10 +358,7 @@ def repeat_prompt(response: Response, *, prompt_to_repeat: str) -> Finding:
 
 @verifier("startend:end_checker")
 def end_checker(response: Response, *, end_phrase: str) -> Finding:
-    """End with exactly this phrase: '{end_phrase}'.
-
-    In any case, quotation marks after it aside.
-    """
+    """End with exactly this phrase: '{end_phrase}'."""
     text = response.text.strip().strip('"')
     met = text.lower().endswith(end_phrase.strip().lower())
     end = " ".join(text[-max(len(end_phrase), 20) :].split())

@@ -76,10 +76,7 @@ def copying_multiple(response: Response, *, prompt_to_repeat: str, N: PositiveIn
 def copy_span_idx(
     response: Response, *, prompt_to_repeat: str, n_start: NonNegativeInt, n_end: NonNegativeInt
 ) -> Finding:
-    """The response is the characters of the request between two places, in any case.
-
-    White space at the ends of either does not matter.
-    """
+    """The response is the characters of the request between two places, in any case."""
     span_text = prompt_to_repeat[span(response, len(prompt_to_repeat), n_start, n_end)]
     met = response.lower.strip() == span_text.strip().lower()
     return Finding(met=met, found=f"it {'is' if met else 'is not'} that span of characters")
@@ -145,10 +142,7 @@ def _occurrences(response: Response, keyword: str) -> int:
 
 @verifier("keywords:word_once")
 def word_once(response: Response, *, keyword: str) -> Finding:
-    """Use the word '{keyword}' exactly once.
-
-    A whole word, in any case.
-    """
+    """Use the word '{keyword}' exactly once."""
     return exactly(_occurrences(response, keyword), 1, "occurrence")
 
 
@@ -170,10 +164,7 @@ def word_count_different_numbers(
 
 @verifier("keywords:exclude_word_harder")
 def exclude_word_harder(response: Response, *, keyword: str) -> Finding:
-    """Do not use the word '{keyword}'.
-
-    A whole word, in any case.
-    """
+    """Do not use the word '{keyword}'."""
     if response.faithful is None:
         number = _occurrences(response, keyword)
     else:
@@ -183,10 +174,7 @@ def exclude_word_harder(response: Response, *, keyword: str) -> Finding:
 
 @verifier("count:count_increment_word")
 def count_increment_word(response: Response, *, keyword1: str, keyword2: str) -> Finding:
-    """Use '{keyword1}' exactly once and '{keyword2}' twice.
-
-    Whole words, in any case.
-    """
+    """Use '{keyword1}' exactly once and '{keyword2}' twice."""
     once, twice = _occurrences(response, keyword1), _occurrences(response, keyword2)
     reason = (
         f"'{keyword1.strip()}' {amount(once, 'time')}, '{keyword2.strip()}' {amount(twice, 'time')}"
@@ -317,10 +305,7 @@ def first_word_sent(response: Response, *, first_word: str) -> Finding:
 
 @verifier("last_word:last_word_sent")
 def last_word_sent(response: Response, *, last_word: str) -> Finding:
-    """End each sentence with the word '{last_word}'.
-
-    In any case, marks after it aside.
-    """
+    """End each sentence with the word '{last_word}'."""
     faithful = response.faithful is not None
     ends = [_last(sentence, faithful=faithful) for sentence in sentences(response)]
     return _all_are(ends, last_word, "end")
@@ -343,20 +328,14 @@ def first_word_answer(response: Response, *, first_word: str) -> Finding:
 
 @verifier("last_word:last_word_answer")
 def last_word_answer(response: Response, *, last_word: str) -> Finding:
-    """End the response with the word '{last_word}'.
-
-    In any case, marks after it aside.
-    """
+    """End the response with the word '{last_word}'."""
     word = _last(response.text, faithful=response.faithful is not None)
     return Finding(met=word == last_word.strip().lower(), found=f"it ends with '{word}'")
 
 
 @verifier("keywords:start_end")
 def start_end(response: Response) -> Finding:
-    """Start and end the response with the same word, and put nothing after it.
-
-    Two words or more, in any case.
-    """
+    """Start and end the response with the same word, and put nothing after it."""
     if response.faithful is None:
         words, end = response.bare_words, response.text.split()[-1]
     else:
@@ -449,10 +428,7 @@ _WRAPPED = re.compile(r"<<[^<>\s]+ [^<>\s]+>>[^\w<>]*")
 
 @verifier("detectable_format:sentence_hyphens")
 def sentence_hyphens(response: Response) -> Finding:
-    """Join the sentences by hyphens, without spaces between them.
-
-    Hyphens inside of sentences are fine.
-    """
+    """Join the sentences by hyphens, without spaces between them."""
     if response.faithful is not None:
         pieces = response.text.split("-")
         pairs = zip(pieces, split_by_rules(response.text.replace("-", " ")), strict=False)
@@ -523,10 +499,7 @@ _COMPILED_RULES = [(re.compile(pattern), replacement) for pattern, replacement i
 
 
 def split_by_rules(text: str) -> list[str]:
-    """Split English text into sentences by the rules that IFEvalG's code has beside Punkt's.
-
-    Each rule is applied to what the one before it has left.
-    """
+    """Split English text into sentences by the rules that IFEvalG's code has beside Punkt's."""
     text = f" {text}  ".replace("\n", " ")
     for pattern, replacement in _COMPILED_RULES:
         text = pattern.sub(replacement, text)

@@ -133,19 +133,13 @@ def count_sentences(response: Response) -> int:
 
 @verifier("multiif:length_constraints:number_words")
 def number_words(response: Response, *, num_words: int, relation: Relation) -> Finding:
-    """Write {relation} {num_words} words.
-
-    Counted by language.
-    """
+    """Write {relation} {num_words} words."""
     return compare(count_words(response), relation, num_words, "word")
 
 
 @verifier("multiif:length_constraints:number_sentences")
 def number_sentences(response: Response, *, num_sentences: int, relation: Relation) -> Finding:
-    """Write {relation} {num_sentences} sentences.
-
-    Counted by language.
-    """
+    """Write {relation} {num_sentences} sentences."""
     return compare(count_sentences(response), relation, num_sentences, "sentence")
 
 

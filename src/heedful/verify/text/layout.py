@@ -33,7 +33,6 @@ _LONGEST_TITLE = 60
 _TITLE_MARK = re.compile(
     r"\s*(?:标题|题目|title|subject)\s*[:：]\s*\S|\s*[《<]{1,2}[^》>]+[》>]{1,2}\s*$", re.IGNORECASE
 )
-_TAGGED_HEADING = re.compile(r"<h[1-6]\b[^<>]*>([^<]*)", re.IGNORECASE)
 _LONGEST_LABEL = 30
 _SENTENCE_ENDS = STOPS | set('”』」"')
 _ENDS = STOPS | set('；;，,、：:”"』」)）]】~～')
@@ -276,8 +275,7 @@ class Layout:
             for at, line in enumerate(self.lines)
             if headlike(line) or at in titles
         ]
-        tagged = [title for line in self.lines for title in _TAGGED_HEADING.findall(line.text)]
-        return _distinct([marked, alike, *([marked + tagged] if len(tagged) > len(alike) else [])])
+        return _distinct([marked, alike])
 
     @cached_property
     def subheading_readings(self) -> list[list[str]]:
