@@ -12,11 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-import heedful
 from commands import run as code
 from heedful import (
     Constraint,
-    HeedfulError,
     Message,
     RunError,
     Sample,
@@ -24,14 +22,12 @@ from heedful import (
     evaluate,
     respond,
 )
-from heedful.cli.commands import COMMANDS, Group
 from heedful.models import ScriptedModel
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable
     from pathlib import Path
 
-    from heedful.cli.commands import Command
 
 PAGE = 16384
 """Bytes of a page of a store; the first ones hold the tables' names and the configuration."""
@@ -169,58 +165,6 @@ TAKE_A_RUN: dict[str, tuple[str, Callable[[Path], list[list[str]]]]] = {
         lambda run: [[str(run), "-o", made(run, "realcritic")]],
     ),
 }
-
-TAKE_NONE = {
-    "respond",
-    "checklist",
-    "checklist-lint",
-    "choose",
-    "merge",  # takes several; test_merge.py
-    "view",  # tested below: it serves
-    "runs",  # lists any run, a damaged one too; tested below
-    "serve",
-    "init",
-    "trust",
-    "completion",
-    "critic select",
-    "critic sample",
-    "critic filter",
-    "critic checklists",
-    "critic split",
-    "critic pairs",
-    "critic export",
-    "critic train sft",
-    "critic train dpo",
-    "bench criticbench build",
-    "bench criticbench run",  # takes the files of a build, not its store
-    "bench realcritic build",
-    "bench realcritic run",
-    "bench realcritic grade",
-}
-"""The commands that take files only, a run to resume, or several."""
-
-FUNCTIONS: dict[str, Callable[[Path], object]] = {
-    "SavedRun": lambda run: list(SavedRun.open(run)),
-    "compare": lambda run: heedful.compare(run, run),
-    "evaluate": lambda run: evaluate(SavedRun(run), judge="compiled"),
-    "export": lambda run: heedful.export(run, output=made(run, "function.csv")),
-    "meta": lambda run: heedful.meta(labelled(run), runs=[run]),
-    "report": lambda run: heedful.report(run, output=made(run, "function.html")),
-}
-"""The functions of the public API that take a run of evaluate."""
-
-
-def leaves(commands: Mapping[str, Command | Group], first: str = "") -> Iterator[str]:
-    for name, command in commands.items():
-        if isinstance(command, Group):
-            yield from leaves(command.commands, f"{first}{name} ")
-        else:
-            yield first + name
-
-
-def test_every_command_is_known_to_take_a_run_or_none() -> None:
-    assert set(leaves(COMMANDS)) == set(TAKE_A_RUN) | TAKE_NONE
-    assert not set(TAKE_A_RUN) & TAKE_NONE
 
 
 # The states that a run may be in.
@@ -364,27 +308,20 @@ def test_a_run_of_another_command_is_refused_with_the_command_that_reads_it(
             assert state(run) == before
 
 
-@pytest.mark.parametrize(
-    ("name", "harm"),
-    [*product(FUNCTIONS, QUICK), *(slow("SavedRun", harm) for harm in STATES if harm not in QUICK)],
-)
-def test_a_function_gives_a_result_or_an_error_and_leaves_the_run_as_it_is(
-    name: str, harm: str, runs: Path, tmp_path: Path
+@pytest.mark.parametrize("harm", [*QUICK, *map(slow, sorted(STATES.keys() - {*QUICK}))])
+def test_a_saved_run_is_read_or_refused_and_left_as_it_is(
+    harm: str, runs: Path, tmp_path: Path
 ) -> None:
     run = copy(runs, "evaluate", tmp_path)
     STATES[harm](run)
     before = state(run)
-    refusal = None
-    try:
-        FUNCTIONS[name](run)
-    except HeedfulError as error:
-        refusal = error
-    if refusal is None:
-        assert harm not in STORE
+    if harm == "finished" or harm in SUMMARIES:
+        assert len(list(SavedRun.open(run))) == 9
     else:
-        assert harm != "finished"
-        assert str(run) in refusal.where
-        assert refusal.hint
+        with pytest.raises(RunError) as refusal:
+            list(SavedRun.open(run))
+        assert str(run) in refusal.value.where
+        assert refusal.value.hint
     assert state(run) == before
 
 

@@ -11,14 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heedful import Constraint, Critique, Judgment, Message, Status, evaluate
-from heedful.core.errors import InputError
-from heedful.engine.budget import Budget
+from heedful.core.errors import InputError, StopRunError
+from heedful.engine.budget import Budget, Quote
 from heedful.engine.call_cache import cache_calls, complete
 from heedful.engine.purpose import Purpose
 from heedful.engine.schema import UsageRecord
 from heedful.engine.store import Store
 from heedful.judges import prompts
-from heedful.models import Price, Sampling, ScriptedModel
+from heedful.models import Completion, Price, Sampling, ScriptedModel, Usage
+from heedful.models.attempts import affordable, charge
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,6 +37,38 @@ def test_what_went_through_a_batch_counts_half_against_the_limit() -> None:
 
     assert spent("") == pytest.approx(0.2)
     assert spent("batch") == pytest.approx(0.1)
+
+
+def test_what_a_provider_caches_is_set_aside_at_its_price() -> None:
+    prices = {"m": Price(prompt=1.0, cached=0.1, completion=5.0)}
+
+    def reserved(*, marked: bool) -> float:
+        quote = Quote("m", sent=1000, expected=10, limit=None, marked=marked)
+        return asyncio.run(Budget(1.0, prices).reserve(quote))
+
+    assert reserved(marked=True) > reserved(marked=False)
+
+
+def test_every_attempt_must_fit_into_what_is_left() -> None:
+    paid: list[int] = []
+
+    class Empty(ScriptedModel):
+        async def generate(self, *_: Any, **__: Any) -> Completion:
+            while len(paid) < 9:
+                await affordable()
+                paid.append(1)
+                charge("m", Usage(prompt_tokens=1000, completion_tokens=100))
+            return Completion(text="At last.")
+
+    async def call() -> None:
+        turns = [Message(role="user", content="word " * 800)]
+        budget = Budget(0.07, {**PRICES, "scripted": PRICES["m"]})
+        async with cache_calls(Store(None), budget=budget):
+            await complete(Empty("x"), turns, Sampling())
+
+    with pytest.raises(StopRunError, match="--max-cost"):
+        asyncio.run(call())
+    assert len(paid) == 3
 
 
 TEXTS = st.lists(

@@ -11,7 +11,7 @@ import sys
 from abc import ABC, abstractmethod
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, nullcontext, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from heedful.core.errors import HeedfulError, InputError, ModelError, RunError, UsageError
 from heedful.core.log import logger
@@ -177,20 +177,20 @@ class Job(ABC, Generic[Row, Result]):
                 coverage=self.coverage,
                 waiting=_waiting,
             )
-            async with self._session(store, options) as session:
-                async for trusted in self._passes(session, progress, on_progress):
+            async with self._session(store, options) as (worker, queue, unchanged):
+                async for trusted in self._passes(queue, unchanged, progress, on_progress):
                     await run_all(
                         self.rows(),
-                        session.worker.work,
+                        worker.work,
                         store,
-                        encode=session.worker.encode,
+                        encode=worker.encode,
                         concurrency=self._rows_at_a_time(options),
                         progress=progress,
                         on_progress=on_progress,
                         trusted=trusted,
-                        follow=follow if session.queue is None else None,
+                        follow=follow if queue is None else None,
                     )
-            if session.queue is not None and follow is not None:
+            if queue is not None and follow is not None:
                 for entry in store.entries():
                     follow(entry)
             done = amount(progress.done, "row")
@@ -232,8 +232,10 @@ class Job(ABC, Generic[Row, Result]):
             yield store
 
     @asynccontextmanager
-    async def _session(self, store: Store, options: RunOptions) -> AsyncIterator[_Session]:
-        """Prepare for work, wherever its calls are made."""
+    async def _session(
+        self, store: Store, options: RunOptions
+    ) -> AsyncIterator[tuple[SentWork | Workers, BatchQueue | None, int | None]]:
+        """Give who works on rows, the queue of calls in batches, and how many rows are trusted."""
         try:
             with recorded(store):
                 async with (
@@ -241,21 +243,25 @@ class Job(ABC, Generic[Row, Result]):
                     self.resources(dry=False),
                 ):
                     with _unchanged(self.config, store) as trusted:
-                        yield _Session(worker, queue, trusted)
+                        yield worker, queue, trusted
         except HeedfulError as error:
             logger.critical("stopped: %s", error)
             raise
 
     async def _passes(
-        self, session: _Session, progress: Progress, on_progress: Callable[[Progress], None]
+        self,
+        queue: BatchQueue | None,
+        trusted: int | None,
+        progress: Progress,
+        on_progress: Callable[[Progress], None],
     ) -> AsyncIterator[int | None]:
         """Pass through the rows once, or until the batches that calls were put into answered all.
 
         Yields how many of the stored rows need no comparison with the input.
         """
-        yield session.trusted
+        yield trusted
         resumed = progress.resumed
-        while session.queue is not None and progress.postponed:
+        while queue is not None and progress.postponed:
             if next(iter(self.rows()), None) is None:
                 raise UsageError(
                     "--executor batch reads the rows several times, and these can be read only "
@@ -267,7 +273,7 @@ class Job(ABC, Generic[Row, Result]):
                 progress.note = note
                 on_progress(progress)
 
-            await session.queue.exchange(tell)
+            await queue.exchange(tell)
             progress.begin_pass()
             yield None  # what this session compared needs no second comparison
             progress.resumed = resumed
@@ -297,6 +303,7 @@ class Job(ABC, Generic[Row, Result]):
         """Count inside a running event loop; see :meth:`dry_run`."""
         from heedful.engine.call_cache import cache_calls
         from heedful.engine.call_counter import CACHE_TOKENS, CallCounter
+        from heedful.models.pricing import BATCH_SHARE
 
         refuse_unusable_options(options, sendable=self.sendable)
         prices = options.get("prices")
@@ -326,6 +333,7 @@ class Job(ABC, Generic[Row, Result]):
                     )
                 cost = CostSummary(counted.usage_records(), prices).result()
             spent = CostSummary(store.usage_records(), prices).result()["dollars"]
+        halved = None if cost["dollars"] is None else cost["dollars"] * BATCH_SHARE
         read = progress.read + remaining.done
         rows = {"read": read, "done": remaining.done, "failed": progress.failed}
         rows |= self.counts_dry_run()
@@ -334,7 +342,7 @@ class Job(ABC, Generic[Row, Result]):
             "assumptions": self.assumptions,
             "rows": rows,
             **cost,
-            "batch_dollars": _halved(cost["dollars"]) if counter.batches else None,
+            "batch_dollars": halved if counter.batches else None,
             "prefix_tokens": counter.prefix_tokens,
             "images": counter.images,
             "reused": counter.reused,
@@ -369,13 +377,6 @@ def _changed(store: Store, settings: Mapping[str, Any] | None) -> bool:
     return settings is not None and store.meta("settings") != settings
 
 
-def _halved(dollars: float | None) -> float | None:
-    """Return what calls cost through a batch endpoint."""
-    from heedful.models.pricing import BATCH_SHARE
-
-    return None if dollars is None else dollars * BATCH_SHARE
-
-
 def _spent(store: Store, prices: Mapping[str, Price] | None) -> float | None:
     """Price the calls of a run; ``None`` where there are none, or a price is not known."""
     costs = CostSummary(store.usage_records(), prices)
@@ -387,14 +388,6 @@ def _waiting() -> tuple[int, float]:
     """Count the calls that pause before another attempt, where any model was imported."""
     attempts = sys.modules.get("heedful.models.attempts")
     return (0, 0.0) if attempts is None else attempts.waiting()
-
-
-class _Session(NamedTuple):
-    """One session of a run."""
-
-    worker: SentWork | Workers  # works on rows; the job itself, or its workers
-    queue: BatchQueue | None  # of the batches that calls are put into, where they are
-    trusted: int | None  # how many of the stored rows need no comparison with the input
 
 
 @contextmanager

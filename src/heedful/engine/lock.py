@@ -70,10 +70,12 @@ def _acquire(path: Path) -> tuple[int, tuple[int, int]]:
                 if _key(path.stat()) in _held:
                     raise _taken(path, f"{_named(os.getpid(), _host())}, this process")
             file = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
-            if not (_lock(file) or _lock_again(file)):
-                holder = _holder(file)
-                os.close(file)
-                raise _taken(path, holder)
+            if not _lock(file):
+                time.sleep(LOOK_SECONDS)  # somebody may only look whether it is held
+                if not _lock(file):
+                    holder = _holder(file)
+                    os.close(file)
+                    raise _taken(path, holder)
             key = _key(os.fstat(file))
             with suppress(OSError):
                 if _key(path.stat()) == key:
@@ -111,12 +113,6 @@ def is_held(directory: Path) -> bool:
             return not _lock(file, shared=True)
         finally:
             os.close(file)  # lets go of the lock too
-
-
-def _lock_again(file: int) -> bool:
-    """Lock the file when whoever looked whether it is held has let go of it."""
-    time.sleep(LOOK_SECONDS)
-    return _lock(file)
 
 
 def _key(status: os.stat_result) -> tuple[int, int]:

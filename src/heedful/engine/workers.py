@@ -260,10 +260,6 @@ class Worker:
     useful: bool = False  # whether it has finished any row
     dead: bool = False
 
-    def send(self, *message: object) -> None:
-        """Send a message."""
-        self.outbox.send(*message)
-
 
 class Workers(ABC):
     """The workers of a run; they end with the context."""
@@ -352,7 +348,7 @@ class Workers(ABC):
         if self._workers:
             worker = min(self._workers, key=lambda worker: len(worker.rows))
             worker.rows[number] = text, future
-            worker.send("row", number, text)
+            worker.outbox.send("row", number, text)
         elif self.starting:
             self._unassigned.append((number, text, future))
         elif not future.done():
@@ -410,13 +406,13 @@ class Workers(ABC):
     def _on_claim(self, worker: Worker, key: str, caller: str, requested: str) -> None:
         stored = self._store.call(bytes.fromhex(key))
         if stored is not None:
-            worker.send("answer", key, stored)
+            worker.outbox.send("answer", key, stored)
         elif key in self._waiting:
             self._waiting[key].append(worker)
         else:
             self._waiting[key] = []
             worker.claims[key] = UsageRecord(caller, requested, requested, tier=LOST)
-            worker.send("call", key, None)
+            worker.outbox.send("call", key, None)
 
     def _on_call(self, worker: Worker, key: str, value: str, usage: list[Any]) -> None:
         self._store.add_call(bytes.fromhex(key), value, UsageRecord(*usage))
@@ -434,7 +430,7 @@ class Workers(ABC):
     def _settle(self, worker: Worker, key: str, kind: str, text: str) -> None:
         worker.claims.pop(key, None)
         for other in self._waiting.pop(key, ()):
-            other.send(kind, key, text)
+            other.outbox.send(kind, key, text)
 
     def _pass_on(self, worker: Worker, key: str, call: UsageRecord) -> None:
         """Have another worker make the call of one that has died."""
@@ -443,7 +439,7 @@ class Workers(ABC):
             first, *others = waiting
             self._waiting[key] = others
             first.claims[key] = call
-            first.send("call", key, None)
+            first.outbox.send("call", key, None)
 
     def _on_usage(self, worker: Worker, usage: list[Any]) -> None:
         del worker
@@ -465,13 +461,13 @@ class Workers(ABC):
         try:
             reserved = await self._budget.reserve(quote)
         except StopRunError as error:
-            worker.send("stop", key, error.what, error.where, error.hint)
+            worker.outbox.send("stop", key, error.what, error.where, error.hint)
             return
         if worker.dead:
             self._budget.release(reserved)
             return
         worker.reserved.append(reserved)
-        worker.send("go", key, reserved)
+        worker.outbox.send("go", key, reserved)
 
     def _on_release(self, worker: Worker, reserved: float) -> None:
         worker.reserved.remove(reserved)
@@ -486,7 +482,7 @@ class Workers(ABC):
     async def stop(self) -> None:
         """End the workers; rows that they still work on are given up."""
         for worker in self._workers:
-            worker.send("end", 0)
+            worker.outbox.send("end", 0)
         if self._listening:
             _, late = await asyncio.wait(self._listening, timeout=5.0)
             for worker in self._workers if late else ():
