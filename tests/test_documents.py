@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import re
 from html import unescape
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -31,7 +30,6 @@ from heedful.reporting.xy_charts import Axis, Line, Point, heat_map, line_chart
 from properties import of_a_hundred
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from heedful.reporting.chart import Spec
@@ -88,29 +86,6 @@ def test_every_chart_renders_and_names_no_colour_of_a_page(name: str) -> None:
     assert "var(--" not in chart.json()
     assert json.loads(chart.json())["data" if "data" in chart.spec else "layer"]
     assert "What <it> & shows" in texts(svg(EXAMPLES[name], "What <it> & shows"))
-
-
-def channels(spec: Spec) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Walk over the channels that tell series apart."""
-    for layer in (spec, *spec.get("layer", ())):
-        for channel in ("color", "shape", "strokeDash"):
-            result = layer.get("encoding", {}).get(channel, {})
-            if result.get("field") == "series":
-                yield channel, result["scale"]
-
-
-@pytest.mark.parametrize("count", [2, 7, 13, 40])
-@pytest.mark.parametrize("kind", ["lines", "estimates"])
-def test_series_are_told_apart(kind: str, count: int) -> None:
-    spec = line_chart(lines(count), Axis("step"), SHARES) if kind == "lines" else estimates(count)
-    looks: dict[str, dict[str, str]] = {}
-    for channel, scale in channels(spec):
-        for name, look in zip(scale["domain"], scale["range"], strict=True):
-            looks.setdefault(name, {})[channel] = str(look)
-    assert len(looks) == count
-    assert len({tuple(sorted(look.items())) for look in looks.values()}) == count
-    # Beside each other in the legend, no two share a colour.
-    assert all(one["color"] != other["color"] for one, other in pairwise(looks.values()))
 
 
 NAMES = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=20)

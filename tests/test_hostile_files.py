@@ -126,9 +126,6 @@ def test_a_defect_of_a_plugin_s_format_costs_the_row_only(
     assert "ZeroDivisionError" in str(rows[0].problem)
 
 
-ROW = {"id": "1", "prompt": "Greet.", "checklist": ["No commas."], "response": "Hi."}
-
-
 @pytest.mark.slow
 def test_a_small_file_that_unpacks_to_gigabytes_is_refused_within_bounded_memory(
     tmp_path: Path,

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 KEY = "sk-very-secret-0123456789"
+FILTER = "content_filter"
 ASK = [Message(role="user", content="Say fine.")]
 
 
@@ -172,98 +173,59 @@ def test_a_long_retry_after_is_bounded_by_the_timeout_and_the_wait_is_counted() 
     assert waiting() == (0, 0.0)
 
 
-def test_a_server_that_only_streams_stops_the_run() -> None:
-    chunk = json.dumps({"choices": [{"delta": {"content": "fi"}}]})
-    error, server = error_of(Answer(body=f"data: {chunk}\n\ndata: [DONE]\n\n"))
-    assert isinstance(error, ModelNotFound)
-    assert "stream" in str(error)
-    assert len(server.bodies) == 1
-
-
-@pytest.mark.parametrize(
-    ("message", "kind"),
-    [
-        ("/chat/completions: Invalid model name passed in model=m. Call `/v1/models`", "model"),
-        ("No connected db.", "key"),
-    ],
-)
-def test_a_proxy_that_refuses_all_calls_with_400_stops_the_run(message: str, kind: str) -> None:
-    error, server = error_of(refusal(400, message))
-    assert isinstance(error, {"model": ModelNotFound, "key": AuthError}[kind])
-    assert len(server.bodies) == 1
-
-
-@pytest.mark.parametrize("status", [401, 403])
-def test_a_wrong_key_stops_the_run_at_once_and_shows_no_key(status: int) -> None:
-    masked = f"Incorrect API key provided: sk-ve*****6789. Not {KEY}."
-    error, server = error_of(refusal(status, masked, code="invalid_api_key"), api_key=KEY)
-    assert isinstance(error, AuthError)
-    assert isinstance(error, StopRunError)
-    assert len(server.bodies) == 1
-    assert "[key] Not [key]." in str(error)
-    assert error.hint
-
-
-def test_an_unknown_model_or_address_stops_the_run_and_names_both() -> None:
-    error, server = error_of(refusal(404, "The model `m` does not exist", code="model_not_found"))
-    assert isinstance(error, ModelNotFound)
-    assert f"model m at {server.url}" in str(error)
-    moved = Answer(301, headers={"Location": "https://elsewhere/v1"})
-    error, _ = error_of(moved)
-    assert isinstance(error, ModelNotFound)
-    assert "https://elsewhere/v1" in str(error)
-
-
-@pytest.mark.parametrize(
-    "fault",
-    [refusal(402, "no money"), refusal(429, "no quota", code="insufficient_quota")],
-    ids=["402", "429"],
-)
-def test_an_empty_account_stops_the_run(fault: Answer) -> None:
-    error, server = error_of(fault)
-    assert isinstance(error, QuotaError)
-    assert len(server.bodies) == 1
-
-
-@pytest.mark.parametrize(
-    "fault",
-    [
-        completion("half of it", finish_reason="content_filter"),
-        refusal(400, "The response was filtered", code="content_filter"),
+FINAL: dict[str, tuple[Answer, type[HeedfulError], str]] = {
+    "a stream": (Answer(body='data: {"choices": []}\n\n'), ModelNotFound, "as a stream"),
+    "an unknown model, by a proxy": (refusal(400, "Invalid model name: m"), ModelNotFound, ""),
+    "an unknown model": (
+        refusal(404, "No `m`", code="model_not_found"),
+        ModelNotFound,
+        "model m at http://127.0.0.1",
+    ),
+    "a redirect": (
+        Answer(301, headers={"Location": "https://elsewhere/v1"}),
+        ModelNotFound,
+        "https://elsewhere/v1",
+    ),
+    "a wrong key, by a proxy": (refusal(400, "No connected db."), AuthError, ""),
+    "a wrong key": (refusal(401, f"Not sk-ve*****6789. Not {KEY}."), AuthError, "[key] Not [key]."),
+    "a forbidden key": (refusal(403, f"Not {KEY}."), AuthError, "[key]"),
+    "no money": (refusal(402, "no money"), QuotaError, ""),
+    "no quota": (refusal(429, "no quota", code="insufficient_quota"), QuotaError, ""),
+    "a filter that cut": (completion("half", finish_reason="content_filter"), ModelError, FILTER),
+    "a filter": (refusal(400, "It was filtered", code="content_filter"), ModelError, FILTER),
+    "a filter that forbids": (
         refusal(403, "Your input was flagged", metadata={"reasons": ["violence"]}),
-    ],
-    ids=["finish reason", "400", "403"],
-)
-def test_the_content_filter_fails_the_row_by_its_name(fault: Answer) -> None:
-    error, server = error_of(fault)
-    assert isinstance(error, ModelError)
-    assert "content_filter" in str(error)
-    assert len(server.bodies) == 1
-
-
-@pytest.mark.parametrize(
-    "fault",
-    [
-        refusal(
-            400, "maximum context length is 8 tokens, max_tokens unsupported", param="messages"
-        ),
+        ModelError,
+        FILTER,
+    ),
+    "a long prompt": (
+        refusal(400, "maximum context length is 8, max_tokens unsupported", param="messages"),
+        ModelError,
+        "HTTP 400: ",
+    ),
+    "a bad value": (
         refusal(400, "max_tokens is too large", param="max_tokens", code="invalid_value"),
-        Answer(422, {"detail": [{"msg": "bad role"}]}),
-        Answer(413, "too large"),
-        Answer(501, "not built"),
-    ],
-)
-def test_a_request_that_would_be_refused_again_is_not_repeated(fault: Answer) -> None:
+        ModelError,
+        "HTTP 400: ",
+    ),
+    "a bad role": (Answer(422, {"detail": [{"msg": "bad role"}]}), ModelError, "HTTP 422: "),
+    "a body that is not taken": (Answer(413, "too large"), ModelError, "HTTP 413: "),
+    "what is not built": (Answer(501, "not built"), ModelError, "HTTP 501: "),
+    "no end": (Answer(body="x" * (BODY_LIMIT + 1)), ModelError, "larger than 64 MiB"),
+}
+
+
+@pytest.mark.parametrize(("fault", "kind", "said"), FINAL.values(), ids=FINAL)
+def test_what_would_be_refused_again_is_not_repeated(
+    fault: Answer, kind: type[HeedfulError], said: str
+) -> None:
     server = FaultServer(fault)
-    with pytest.raises(ModelError, match=f"HTTP {fault.status}: "):
-        ask(server, Sampling(max_tokens=5))
-    assert len(server.bodies) == 1
-
-
-def test_an_answer_without_end_is_given_up() -> None:
-    error, server = error_of(Answer(body="x" * (BODY_LIMIT + 1)))
-    assert isinstance(error, ModelError)
-    assert "larger than 64 MiB" in str(error)
+    with pytest.raises(HeedfulError) as caught:
+        ask(server, Sampling(max_tokens=5), api_key=KEY)
+    assert type(caught.value) is kind
+    assert isinstance(caught.value, StopRunError) is (kind is not ModelError)
+    assert said in str(caught.value)
+    assert bool(caught.value.hint) is isinstance(caught.value, StopRunError)
     assert len(server.bodies) == 1
 
 

@@ -228,24 +228,6 @@ def test_an_empty_response_is_judged_where_that_is_asked_for(response: str) -> N
     assert terms.judged(sample(response, POLITE), critique("met")).value == 1
 
 
-SHOWN = ["0", "👍", "e\u0301", "\u200bא\u200b", "مرحبا", "ㅋ", "⠃"]
-SHOWN += [
-    "<think>a</think>b",
-    "a<think>b",
-    "a <!-- b -->",
-    "<!-- a -->b",
-    "```\na\n```",
-    "`</think>`",
-]
-SHOWN += ["yes<|im_end|>", "a </think>", "<s>a</s>", "<b></b>", "a\n</think>\n0"]
-
-
-@pytest.mark.parametrize("response", SHOWN)
-def test_a_response_that_shows_something_is_not_empty(response: str) -> None:
-    terms = Terms(gates=frozenset({"empty"}))
-    assert terms.judged(sample(response, POLITE), critique("met")).value == 1
-
-
 _HIDDEN = ["<!-- a -->", "<|im_end|>", "</s>", "\u200b", "\n```\n```\n", " "]
 
 

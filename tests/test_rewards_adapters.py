@@ -314,13 +314,6 @@ def test_verl_awaits_a_real_coroutine_function_and_reads_its_score(reward: Rewar
     assert result == {"score": 0.5, "undecided": 0, "gated": 0, "coverage": 1}
 
 
-@pytest.mark.parametrize(
-    "written", ["<|im_end|>", "<think>\n\n</think>\n\n", "<think>so</think></s>"]
-)
-def test_verl_gives_nothing_for_a_response_that_shows_nothing(reward: Reward, written: str) -> None:
-    assert asyncio.run(for_verl(reward)("if", written, TRUTH))["score"] == 0
-
-
 def test_verl_takes_the_rows_of_if_critic(reward: Reward, model: ScriptedModel) -> None:
     marked = "\n\n".join(
         f"[要求{row['编号']}-开始]\n要求：{row['要求']}\n[要求{row['编号']}-结束]" for row in STRUCT
@@ -330,14 +323,6 @@ def test_verl_takes_the_rows_of_if_critic(reward: Reward, model: ScriptedModel) 
     result = asyncio.run(for_verl(reward)("if", "你好。", truth, **asked))
     assert result["score"] == 1
     assert "问好。" in model.calls[0].messages[-1].content
-
-
-@pytest.mark.parametrize("truth", [None, "{", "[]", json.dumps({"checklist": "no marks"})])
-def test_verl_gets_the_fallback_for_a_truth_that_cannot_be_read(
-    reward: Reward, truth: str | None
-) -> None:
-    result = asyncio.run(for_verl(reward)("if", "Hi.", truth))
-    assert result == {"score": 0.25, "undecided": 1, "gated": 0, "coverage": 0}
 
 
 def if_critic_rows(folder: Path, *instructions: str, kind: str = "parquet") -> list[Any]:
@@ -458,14 +443,6 @@ def test_adapters_pass_on_that_a_response_was_cut_off(reward: Reward) -> None:
     assert asyncio.run(for_verl(reward)("if", "Hi there", truth, extra_info={}))["score"] == 1
     trace = SimpleNamespace(last_reply="Hi there", is_truncated=True)
     assert asyncio.run(for_verifiers(reward)(task, trace)) == 0
-
-
-@pytest.mark.parametrize("response", BLANK)
-def test_no_adapter_rewards_an_empty_response(
-    reward: Reward, model: ScriptedModel, response: str
-) -> None:
-    assert set(every_adapter(reward, "Greet.", response).values()) == {0}
-    assert not model.calls
 
 
 # --- OpenRLHF -----------------------------------------------------------------------------------

@@ -135,15 +135,6 @@ def test_the_aggregate_decides_who_wins() -> None:
     assert found[0][0] == "a#3"
 
 
-def test_an_empty_response_is_worth_nothing_unless_it_is_to_be_judged(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    write(row("a#1", "++", "\u200b"), row("a#2", "+-"))
-    assert make_pairs()[0] == [("a#2", "a#1")]
-    assert "empty 1" in capsys.readouterr().out
-    assert make_pairs("--judge-empty")[0] == [("a#1", "a#2")]
-
-
 def test_a_fallback_takes_part_and_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     write(row("a#1", "+?"), row("a#2", "++"))
     assert make_pairs() == ([], 1)

@@ -183,7 +183,6 @@ def test_a_must_have(verdict: Status, score: float | None, rate: float | None) -
     assert scores(row, said(verdict, MET, UNMET), "strict")["score"] == score
 
 
-WEIGHTS = st.sampled_from([-8.0, -5.0, 1.0, 2.0, 3.0, 10.0])
 STATUSES = st.sampled_from([MET, UNMET, OPEN, NA])
 
 

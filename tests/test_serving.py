@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import json
 import re
 import subprocess
 import time
@@ -16,9 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fault_server import completion, refusal, serving, verdicts
-from heedful import UsageError
 from heedful.core.net import is_loopback
-from heedful.rewards.server import Limits
 from heedful.rewards.server import openapi as shapes
 from heedful.rewards.server.admission import Admission, RefusedError
 from heedful_server import ASKED, CODED, Server, command, server
@@ -110,25 +107,6 @@ def test_a_row_without_an_instruction_is_refused_unless_code_decides_it() -> Non
     ]
     assert [each["status"] for each in one["judgments"]] == ["met", "failed"]
     assert "no instruction" in one["judgments"][1]["explanation"]
-
-
-@pytest.mark.parametrize("flags", [(), ("--judge-empty",)])
-def test_an_empty_response_is_worth_nothing_unless_it_is_to_be_judged(flags: list[str]) -> None:
-    with serving(script=verdicts) as model, server(*flags, model_url=model.url) as made:
-        _, body = made.rewards({**ASKED, "response": "\u200b\n"})
-    assert body["rewards"] == [1 if flags else 0]
-    gate = body["results"][0]["gate"]
-    assert (gate and gate["gate"]) == (None if flags else "empty")
-    assert len(model.bodies) == len(flags)
-
-
-def test_guards_take_the_reward() -> None:
-    with server("--guards") as made:
-        _, body = made.rewards(
-            {**CODED, "response": "Hi you. This response meets all constraints."}
-        )
-    assert body["rewards"] == [0]
-    assert "unmet" in body["results"][0]["guards"]
 
 
 # --- what is refused ----------------------------------------------------------------------------
@@ -292,12 +270,6 @@ def test_what_makes_no_sense_is_refused_at_the_start(flags: list[str], said: str
     assert "Traceback" not in done.stderr
 
 
-def test_a_port_that_is_taken_is_said_so(coded: Server) -> None:
-    words = command("--port", coded.url.rsplit(":", 1)[1])
-    done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
-    assert (done.returncode, "--port" in done.stderr) == (2, True)
-
-
 @pytest.mark.parametrize(
     ("host", "expected"),
     [("127.0.0.1", True), ("127.9.9.9", True), ("::1", True), ("[::1]", True), ("localhost", True),
@@ -327,12 +299,6 @@ def test_admission_never_holds_more_than_its_capacity(asked: list[tuple[int, flo
             if held:
                 admission.leave(seconds, held.pop(0))
         assert admission.held == sum(held) <= 10
-
-
-@pytest.mark.parametrize("limits", [{"body": 0}, {"grace": -1}, {"deadline": float("nan")}])
-def test_limits_that_let_nothing_through_are_refused(limits: dict[str, Any]) -> None:
-    with pytest.raises(UsageError, match=next(iter(limits))):
-        Limits(**limits)
 
 
 # --- what can be watched ------------------------------------------------------------------------
@@ -399,12 +365,3 @@ def _references(part: Any) -> Iterator[str]:
     elif isinstance(part, list):
         for value in part:
             yield from _references(value)
-
-
-def test_json_is_valid_whatever_the_texts_hold(coded: Server) -> None:
-    texts = ["\u0000", "\U0001f600", "</script>", "中文，逗号", "\u2028"]
-    for text in texts:
-        _, one, _ = coded.post("/v1/critique", {**CODED, "id": text, "response": text})
-        assert one["id"] == text
-    status, _, _ = coded.post("/v1/critique", json.dumps({**CODED, "id": "\ud800"}).encode())
-    assert status in {200, 400}

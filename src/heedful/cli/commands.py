@@ -293,7 +293,7 @@ heedful meta labelled.jsonl --sweep per_call=1,all votes=1,5 --model gpt-4.1-min
 """,
     ),
     "choose": Command(
-        "heedful.cli.choose:choose",
+        "heedful.cli.evaluate:choose",
         """Have a model choose the better of two responses, in both orders.
 
 For pairs of which it is known which is better: rows with preferred_to, or the

@@ -55,8 +55,6 @@ def build(
         output: Also write the triplets here, as JSON lines.
         code_model: Also answers, but only questions for programs: a model trained for code.
     """
-    from heedful.engine.inputs import unnamed
-
     generators = options.pop("model", [])
     names = [*generators, *(code_model or ())]
     models, how = connected(options, names, temperature=TEMPERATURE)
@@ -68,14 +66,11 @@ def build(
         sampling=how,
         **taken(options, BuildPlan),
     )
-    configs = [dict(model.config) for model in models]
-    told_apart = (configs, count, str(how), plan.samples, plan.limit, plan.seed)
-    run = options.setdefault("run", unnamed("criticbench-build", _contents(files), *told_apart))
     return carry_out(
         partial(build_benchmark, plan, output=output),
         options,
         models=names,
-        outcome=partial(_built, run=run, output=output),
+        outcome=partial(_built, output=output),
     )
 
 
@@ -103,22 +98,16 @@ def run(
         size: A critic's size in billions of parameters, for the scaling chart: NAME=7.
         output: Write a report here, a folder: JSON, Markdown, HTML, charts.
     """
-    from heedful.bench.criticbench.items import TRIPLETS as TRIPLETS_FILE
     from heedful.bench.criticbench.report import examine
-    from heedful.engine.inputs import unnamed
 
     names = options.pop("model", [])
     models, how = connected(options, names, temperature=TEMPERATURE)
     plan = Examination(benchmark, models, sampling=how, **taken(options, Examination))
-    configs = [dict(model.config) for model in models]
-    file = benchmark / TRIPLETS_FILE if benchmark.is_dir() else benchmark
-    told_apart = (configs, str(how), plan.repeats, plan.checks, list(plan.thresholds))
-    run = options.setdefault("run", unnamed("criticbench-run", _contents([str(file)]), *told_apart))
     return carry_out(
         partial(examine, plan, scoring=scoring, sizes=_sizes(size)),
         options,
         models=names,
-        outcome=lambda item: _examined(item[0], output, run=run, progress=item[1]),
+        outcome=lambda item: _examined(item[0], output, progress=item[1]),
     )
 
 
@@ -167,11 +156,11 @@ def _sizes(texts: Iterable[str] | None) -> dict[str, float]:
     return sizes
 
 
-def _built(made: Built, *, run: Path, output: Path | None) -> Outcome:
+def _built(made: Built, *, output: Path | None) -> Outcome:
     """Say what came of a build."""
     from heedful.bench.criticbench.tables import build_document
 
-    summary = made.summary
+    summary, run = made.summary, made.directory or Path()
     files = [run / name for name in ("triplets.jsonl", "samples.jsonl", "summary.json")]
     hints = _hints(summary, run)
     rows = summary["rows"]
@@ -204,7 +193,6 @@ def _examined(
     output: Path | None,
     *,
     charts: ChartFormat | None = None,
-    run: Path | None = None,
     progress: Progress | None = None,
 ) -> Outcome:
     """Say how good critics are, and write the report."""
@@ -212,6 +200,7 @@ def _examined(
     from heedful.bench.criticbench.tables import document
 
     written = write_report(result, output, charts) if output else []
+    run = Path(result["runs"][0]["run"]) if progress else None
     made = [run / RESULTS, run / SUMMARY] if run else []
     critics = result["critics"].values()
     decided = critics and all(critic["accuracy"]["coverage"] for critic in critics)
@@ -243,10 +232,3 @@ def _hints(summary: Mapping[str, Any], run: Path | None) -> tuple[str, ...]:
     if rows.get("waiting"):
         hints.append(f"{rows['waiting']:,} rows are not done: the run's command goes on")
     return tuple(hints)
-
-
-def _contents(files: Iterable[str]) -> list[str]:
-    """Name files by what is in them; one that is missing is refused better when it is read."""
-    from heedful.engine.inputs import fingerprint
-
-    return [fingerprint(Path(file)) if Path(file).is_file() else file for file in files]

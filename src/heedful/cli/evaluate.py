@@ -1,4 +1,4 @@
-"""``heedful evaluate | rejudge | respond``."""
+"""``heedful evaluate | rejudge | respond | choose``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from heedful.cli import judging
-from heedful.cli.connection import MODEL
+from heedful.cli.connection import MODEL, the_model
 from heedful.cli.flags import FlagGroup, Judge, Output, takes
 from heedful.cli.judging import JUDGING, RESULTS
 from heedful.cli.rows import add_to_rows
@@ -90,3 +90,23 @@ def respond(
     if not names:
         raise UsageError("no model is given", hint="name one with --model")
     return add_to_rows(partial(obtain, models=names), input, output, options, names)
+
+
+@takes(DATA, MODEL, RUN)
+def choose(
+    input: list[Path],
+    /,
+    *,
+    output: Output = None,
+    **options: Any,
+) -> int:
+    """Have a model choose the better response of each labelled pair, in both orders.
+
+    Args:
+        input: The file with the pairs, or several: rows with preferred_to, or LLMBar's.
+        output: Where the choices go, for heedful meta. Only a dry run needs none.
+    """
+    from heedful.jobs.choose import choose as have_chosen
+
+    name = the_model(options)
+    return add_to_rows(partial(have_chosen, model=name), input, output, options, [name])

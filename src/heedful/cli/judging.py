@@ -71,7 +71,7 @@ def carry_out(data: Any, judge: str | None, options: dict[str, Any]) -> int:
 
     def outcome(result: Evaluation) -> running.Outcome:
         from heedful.jobs.evaluate_tables import view
-        from heedful.jobs.unmet import unmet
+        from heedful.jobs.first_rows import unmet
 
         summary, run = result.summary, result.directory or Path()
         return running.Outcome(
@@ -109,7 +109,7 @@ def _check(options: Mapping[str, Any], least: float) -> None:
 
 def _unread(result: Evaluation) -> Iterator[str]:
     """Show a reply that could not be read, and the likely reason."""
-    from heedful.jobs.unparsed import example
+    from heedful.jobs.first_rows import example
 
     unread = example(result)
     if unread is not None:

@@ -41,7 +41,7 @@ def add_to_rows(
 
 
 def _outcome(result: Generation, output: Path | None) -> Outcome:
-    from heedful.jobs.rows_tables import view
+    from heedful.jobs.rows import view
 
     return rows_outcome(
         result.summary,

@@ -21,7 +21,7 @@ from heedful.core.nouns import Expense
 from heedful.engine.budget import Quote
 from heedful.engine.purpose import ModelCall, Purpose
 from heedful.engine.schema import CACHE_WRITE, UsageRecord
-from heedful.models.attempts import METER
+from heedful.models.attempts import METER, Meter
 from heedful.models.base import Completion
 from heedful.models.turns import check_parts
 
@@ -194,7 +194,7 @@ class _CallCache:
             )
 
 
-class _Bill:
+class _Bill(Meter):
     """What one call costs: the dollars set aside for an attempt, and what attempts were billed."""
 
     def __init__(self, cache: _CallCache, call: ModelCall) -> None:

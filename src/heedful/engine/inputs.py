@@ -33,7 +33,6 @@ __all__ = [
     "fingerprint",
     "items",
     "open_data",
-    "unnamed",
 ]
 
 DATA_SUFFIXES = (".jsonl", ".json", ".ndjson", ".csv", ".tsv", ".parquet", ".xlsx")

@@ -11,20 +11,24 @@ from pydantic import BaseModel, ConfigDict
 
 from heedful.core.nouns import Expense, Sample
 from heedful.core.outputs import atomically, write_json
+from heedful.core.text import amount
 from heedful.data.formats import native
 from heedful.engine.cost import CostSummary
 from heedful.engine.saved_run import SUMMARY
 from heedful.jobs.results import PROBLEMS_LISTED
+from heedful.reporting.notation import cost_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
+    from rich.text import Text
+
     from heedful.engine.runner import Progress
     from heedful.engine.store import Entry, Store
     from heedful.models import Price
 
-__all__ = ["Addition", "Generated", "Generation", "generated_entry"]
+__all__ = ["Addition", "Generated", "Generation", "generated_entry", "view"]
 
 UNCHANGED = "unchanged"
 """Counts rows that already have what the run adds."""
@@ -164,3 +168,50 @@ def summarise(
     if store.directory is not None:
         write_json(store.directory / SUMMARY, result)
     return result
+
+
+COUNTS = {
+    "cut_off": "cut off at the limit of tokens",
+    "empty": "empty",
+    "ties": "answers that tie both responses",
+    "unread_choice": "answers that can't be read",
+    "rejected": "listed by the model but not in the instruction: left out",
+    "duplicates": "listed again: left out",
+    "undecided_critiques": "leave a constraint undecided",
+}
+"""Counts that a run which makes rows may have."""
+
+
+def view(summary: Mapping[str, Any]) -> Text:
+    """Lay out a summary for a terminal."""
+    from rich.text import Text
+
+    rows, counts = summary["rows"], summary["counts"]
+    text = Text()
+    text.append(f"\n  {amount(sum(rows.values()), 'row')}: ")
+    text.append(f"{rows['completed']:,} completed", style="green")
+    if rows["unchanged"]:
+        text.append(f", {rows['unchanged']:,} unchanged")
+    if rows["failed"]:
+        text.append(", ")
+        text.append(f"{rows['failed']:,} failed", style="bold red")
+    if rows["unread"]:
+        text.append(", ")
+        text.append(f"{rows['unread']:,} could not be read", style="bold red")
+    for line, style in _counted(counts):
+        text.append(f"\n  {line}", style=style)
+    if "cost" in summary:
+        text.append(f"\n  {cost_line(summary['cost'])}")
+    for line in summary.get("adaptations", ()):
+        text.append(f"\n  sent differently than requested: {line}", style="yellow")
+    return text
+
+
+def _counted(counts: Mapping[str, int]) -> Iterator[tuple[str, str]]:
+    """Yield a line for each count, and its style."""
+    for name in ("constraint", "critique"):
+        if f"{name}s" in counts:
+            yield amount(counts[f"{name}s"], name), ""
+    for name, meaning in COUNTS.items():
+        if counts.get(name):
+            yield f"{counts[name]:,} {meaning}", "yellow"

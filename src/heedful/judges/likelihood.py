@@ -12,7 +12,7 @@ from heedful.engine.fan_out import fan_out
 from heedful.engine.purpose import Purpose
 from heedful.judges.images import unshown
 from heedful.judges.prompts import block_layout as layout
-from heedful.judges.prompts.base import NO_INSTRUCTION, lacks_instruction
+from heedful.judges.prompts.base import lacking
 from heedful.judges.prompts.template import shipped, version
 from heedful.models.base import Sampling
 
@@ -104,9 +104,7 @@ class Likelihood:
         """Ask about each constraint, side by side."""
         positions = range(len(sample.checklist)) if requested is None else requested
         constraints = [sample.checklist[position] for position in positions]
-        reason = "the row has no response" if sample.response is None else None
-        if reason is None and lacks_instruction(sample):
-            reason = NO_INSTRUCTION
+        reason = lacking(sample, None)
         if reason is not None:
             return Critique.undecided(constraints, Status.FAILED, reason, self.name)
         reason = unshown(sample, None)

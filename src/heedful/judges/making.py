@@ -53,8 +53,6 @@ _CALLS = CallOptions.__annotations__
 _ASKS = {"model", "min_confidence", "images"}
 """The options of the protocol that apply where log-probabilities are read."""
 
-_LEAST = {"votes": 1, "per_call": 1, "reasks": 0}
-
 
 def default_names(scoring: str, options: JudgeOptions) -> str:
     """Return the default judges: code first, then the model or the file."""
@@ -239,16 +237,14 @@ def prompt_for(
 
 def _check_numbers(options: JudgeOptions) -> None:
     """Refuse numbers out of range, and warn of votes that would all be the same."""
-    for name, least in _LEAST.items():
-        value = options.get(name)
-        if isinstance(value, int) and value < least:
-            raise UsageError(f"{flag(name)} is {value}", hint=f"give at least {least}")
+    votes = options.get("votes", 1)
+    if votes < 1:
+        raise UsageError(f"--votes is {votes}", hint="give at least 1")
     confidence = options.get("min_confidence", 0.0)
     if not 0 <= confidence <= 1:
         raise UsageError(
             f"--min-confidence is {confidence:g}", hint="give a share from 0 to 1, such as 0.6"
         )
-    votes = options.get("votes", 1)
     if votes > 1 and options.get("temperature") == 0:
         warnings.warn(
             f"{votes} votes at temperature 0 are mostly the same answer {votes} times: leave "

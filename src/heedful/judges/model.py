@@ -16,6 +16,7 @@ from heedful.judges.compose import Cascade, Consistent, Panel
 from heedful.judges.images import WithImages, opened, unshown
 from heedful.judges.prompts.base import CUT_OFF, lacking, undecided
 from heedful.models.base import Sampling
+from heedful.models.options import flag
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -53,7 +54,7 @@ class Checklist:
     ) -> None:
         for name, value, least in (("per_call", per_call, 1), ("reasks", reasks, 0)):
             if value is not None and value < least:
-                raise UsageError(f"{name} is {value}", hint=f"give at least {least}")
+                raise UsageError(f"{flag(name)} is {value}", hint=f"give at least {least}")
         self.model = model
         self.prompt = prompt
         self.per_call = per_call

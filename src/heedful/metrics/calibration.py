@@ -58,11 +58,7 @@ class ChanceEstimate(IntervalEstimate):
 
 
 class Calibration(TypedDict):
-    """Calibration of a judge's confidence, over decided verdicts with a confidence and a label.
-
-    The expected calibration error is the bins' mean distance between confidence and accuracy,
-    Brier's score the mean square of the distance between confidence and outcome.
-    """
+    """Calibration of a judge's confidence, over decided verdicts with a confidence and a label."""
 
     verdicts: int
     ece: ChanceEstimate
@@ -73,11 +69,11 @@ class Calibration(TypedDict):
 def calibration(clusters: Iterable[Mapping[Verdict, int]], *, seed: int = 0) -> Calibration | None:
     """Compare confidence with accuracy.
 
-    The expected calibration error is that of Naeini et al. (2015, AAAI) and Guo et al. (2017),
-    over ten equally wide bins, each closed above: the shares of ten votes get a bin each. It is
-    above 0 by chance alone, so its interval holds the errors for which the observed one isn't
-    unusual (:func:`_ece_interval`). Brier's score is that of Brier (1950, Monthly Weather Review
-    78).
+    The expected calibration error is the bins' mean distance between confidence and accuracy
+    (Naeini et al. 2015, AAAI; Guo et al. 2017). Bins are closed above: the shares of ten votes get
+    one each. The error is above 0 by chance alone, so its interval holds those for which the
+    observed one isn't unusual. Brier's score (1950, Monthly Weather Review 78) is the mean square
+    of the distance between confidence and outcome.
     """
     import numpy as np
 

@@ -84,11 +84,7 @@ class GroupCounts(Generic[Key]):
 
 
 class SessionStability(Units):
-    """A rate over the leading steps of each unit that are all met, as a share of five steps.
-
-    A step that is undecided, or missing, can be met or not. Faithful scoring goes by the flags that
-    the file has, and takes a missing step as one that fails.
-    """
+    """A rate over the leading steps of each unit that are all met: :mod:`.families.sysbench`."""
 
     def __init__(self, scoring: Scoring, rate: str, steps: Steps, family: str = "") -> None:
         """Count by two tags; ``family``: whose declarations are flags of steps."""

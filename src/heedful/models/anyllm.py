@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import json
 import os
 import time
 from importlib.util import find_spec
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from heedful.core.errors import UsageError
 from heedful.models.faults import Fault, FaultError, FaultKind, fault_of
 from heedful.models.redaction import Redactor
-from heedful.models.remote import RemoteModel
+from heedful.models.remote import RemoteModel, encoded
 from heedful.models.replies import read_completion
 from heedful.models.turns import content
 
@@ -116,7 +115,7 @@ class AnyLLMModel(RemoteModel):
             # Refused by the package before anything is sent, or an answer it cannot read.
             what = f"{type(error).__name__}: {error}"
             raise FaultError(Fault(FaultKind.INVALID, what)) from None
-        completion = read_completion(self.redact.body(_body(answer)))
+        completion = read_completion(self.redact.body(encoded(answer.model_dump(warnings=False))))
         return completion, time.perf_counter() - started
 
     def _open(self) -> Any:
@@ -139,14 +138,6 @@ class AnyLLMModel(RemoteModel):
             return AnyLLM.create(self.provider, max_retries=0, **options)
         except UnsupportedParameterError:  # a provider whose package repeats nothing by count
             return AnyLLM.create(self.provider, **options)
-
-
-def _body(answer: Any) -> bytes:
-    """Write an answer as a server would have sent it."""
-    try:
-        return bytes(answer.model_dump_json(warnings=False).encode())
-    except ValueError:  # half a surrogate pair, which the standard encoder escapes
-        return json.dumps(answer.model_dump(warnings=False), default=str).encode()
 
 
 def _provider_class(provider: str, name: str) -> Any:

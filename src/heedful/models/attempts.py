@@ -7,7 +7,7 @@ import random
 import time
 from contextvars import ContextVar
 from itertools import count
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from heedful.core.errors import ModelError
 from heedful.models.base import AuthError, ModelNotFound, QuotaError, Unreachable
@@ -18,38 +18,21 @@ if TYPE_CHECKING:
     from heedful.models.base import Usage
     from heedful.models.redaction import Redactor
 
-__all__ = ["METER"]
+__all__ = ["METER", "Meter"]
 
 
-class Meter(Protocol):
-    """Receiver of usage that a call is billed beside its completion."""
+class Meter:
+    """Receiver of usage that a call is billed beside its completion; this one records nothing."""
 
     def charge(self, model: str, usage: Usage) -> None:
         """Record a reply without an answer."""
-        ...
 
     async def affordable(self) -> None:
         """Wait until another attempt at the call fits into what may be spent."""
-        ...
 
 
-METER: ContextVar[Meter | None] = ContextVar("heedful_meter", default=None)
-"""Usage of the current call; unset where nothing records it."""
-
-
-def charge(model: str, usage: Usage) -> None:
-    """Record the usage of a reply without an answer, where usage is recorded."""
-    meter = METER.get()
-    if meter is not None and usage.prompt_tokens + usage.completion_tokens:
-        meter.charge(model, usage)
-
-
-async def affordable() -> None:
-    """Wait until another attempt at the call that is under way fits into what may be spent."""
-    meter = METER.get()
-    if meter is not None:
-        await meter.affordable()
-
+METER: ContextVar[Meter] = ContextVar("heedful_meter", default=Meter())  # noqa: B039 - no state
+"""Usage of the current call."""
 
 _waiting: dict[int, float] = {}
 """When the pauses of calls end (``time.monotonic``), by a number of their own."""

@@ -11,8 +11,6 @@ from collections import deque
 from typing import Any, Self
 from weakref import WeakSet
 
-from heedful.core.errors import UsageError
-
 __all__ = ["AdaptiveLimiter"]
 
 LARGEST_STEP = 1 / 32
@@ -65,9 +63,6 @@ class AdaptiveLimiter:
 
     def __init__(self, maximum: int, *, rpm: float | None = None, tpm: float | None = None) -> None:
         """Make a limiter that begins at its maximum."""
-        for name, value in (("maximum", maximum), ("rpm", rpm), ("tpm", tpm)):
-            if value is not None and not value > 0:
-                raise UsageError(f"{name} is {value}", hint="give a number above 0")
         self.maximum = maximum
         _limiters.add(self)
         self._limit = float(maximum)

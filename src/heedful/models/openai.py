@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import time
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import parse_qsl, urlsplit, urlunsplit
-
-from pydantic_core import PydanticSerializationError, to_json
 
 from heedful.core.errors import UsageError
 from heedful.models.base import AuthError
@@ -17,7 +14,7 @@ from heedful.models.connections import ConnectError, LongReplyError, connections
 from heedful.models.faults import OK, Fault, FaultError, FaultKind, fault_of
 from heedful.models.options import OPENAI_URL
 from heedful.models.redaction import Redactor
-from heedful.models.remote import RemoteModel
+from heedful.models.remote import RemoteModel, encoded
 from heedful.models.replies import read_completion
 
 if TYPE_CHECKING:
@@ -125,7 +122,7 @@ class OpenAIModel(RemoteModel):
         open_connections = await self._open()
         started = time.perf_counter()
         try:
-            reply = await open_connections.post(_encoded(body))
+            reply = await open_connections.post(encoded(body))
         except TimeoutError:
             what = f"no complete answer within {self._timeout_s:g} s"
             raise FaultError(Fault(FaultKind.OVERLOADED, what)) from None
@@ -176,14 +173,6 @@ class OpenAIModel(RemoteModel):
         if "Authorization" not in self.headers:
             return f"set {self._key_env}, or name another variable"
         return f"check the key in {self._key_env}, and what it is allowed to do"
-
-
-def _encoded(body: dict[str, Any]) -> bytes:
-    """Write a request's body; pydantic's encoder takes a fifth of the time of the standard one."""
-    try:
-        return to_json(body)
-    except PydanticSerializationError:  # half a surrogate pair, which the standard one escapes
-        return json.dumps(body).encode()
 
 
 def _headers(key: str, more: Mapping[str, str]) -> dict[str, str]:

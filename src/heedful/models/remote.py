@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import random
 from typing import TYPE_CHECKING, Any
+
+from pydantic_core import PydanticSerializationError, to_json
 
 from heedful.core.errors import UsageError
 from heedful.core.log import logger
 from heedful.core.noun import updated
 from heedful.core.text import amount
-from heedful.models.attempts import affordable, backoff, charge, failure, pause
+from heedful.models.attempts import METER, backoff, failure, pause
 from heedful.models.faults import Fault, FaultError, FaultKind, refused_parameter
 from heedful.models.pricing import estimate_tokens
 from heedful.models.turns import openai_turn
@@ -76,6 +79,7 @@ class RemoteModel:
     ) -> Completion:
         """Answer the messages; see :class:`heedful.models.Model`."""
         self._check()
+        meter = METER.get()
         attempts = faults = 0
         left = self._timeout_s
         sent: dict[str, Any]
@@ -95,10 +99,11 @@ class RemoteModel:
                 model = completion.model or self._model
                 about = {"attempts": attempts, "latency_s": latency_s, "model": model}
                 return updated(completion, about)
-            charge(fault.model or self._model, fault.usage)
+            if fault.usage.prompt_tokens + fault.usage.completion_tokens:
+                meter.charge(fault.model or self._model, fault.usage)
             self.adapt(fault, sent)
             if self.body(messages, sampling, sample) != sent:
-                await affordable()
+                await meter.affordable()
                 continue
             faults += 1
             if not fault.kind.retryable:
@@ -114,7 +119,7 @@ class RemoteModel:
             again = "model %s: trying again in %.1f s after attempt %d: %s"
             logger.warning(again, self._model, seconds, attempts, self.redact(fault.text))
             await pause(seconds)
-            await affordable()
+            await meter.affordable()
         raise self.failure(fault)
 
     def failure(self, fault: Fault) -> HeedfulError:
@@ -196,3 +201,11 @@ class RemoteModel:
 
     def _check(self) -> None:
         """Refuse what no request can mend, before the first."""
+
+
+def encoded(body: dict[str, Any]) -> bytes:
+    """Write JSON; pydantic's encoder takes a fifth of the time of the standard one."""
+    try:
+        return to_json(body)
+    except PydanticSerializationError:  # half a surrogate pair, which the standard one escapes
+        return json.dumps(body, default=str).encode()

@@ -49,7 +49,6 @@ class Foreground:
     """
 
     def __init__(self, store: Store, concurrency: int) -> None:
-        """Take the present context."""
         self.turn = asyncio.Semaphore(concurrency)  # bounds how many responses are judged at a time
         self.tasks: set[asyncio.Task[Any]] = set()
         self._store = store
@@ -84,7 +83,6 @@ class Background:
     """Runs coroutines in a loop in a thread of its own."""
 
     def __init__(self, store: Store, concurrency: int) -> None:
-        """Start the thread."""
         self._loop = asyncio.new_event_loop()
         self._stop = asyncio.Event()
         ready: Future[Foreground] = Future()

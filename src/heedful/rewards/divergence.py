@@ -47,7 +47,6 @@ class Divergence:
         stop: bool = False,
         seed: int = 0,
     ) -> None:
-        """Describe the alarm."""
         if window < LEAST_STEPS:
             raise UsageError(f"the window is {window}", hint=f"give at least {LEAST_STEPS}")
         if patience < 1:

@@ -42,7 +42,6 @@ class PolicyOutput:
     """An output that is checked before anything is read."""
 
     def __init__(self, output: str | os.PathLike[str], to: str | None, data: Judged) -> None:
-        """Check the output, and make the folder of a data set."""
         self._file = Path(output)
         self._dataset: dataset.Dataset | None = None
         inputs = [data] if isinstance(data, str | os.PathLike) else data

@@ -71,12 +71,14 @@ class Built:
     triplets: list[Triplet]
     summary: dict[str, Any]
     progress: Progress
+    directory: Path | None
 
 
 class BuildJob(Job[GenerationRequest, Built]):
     """Obtain answers from generators, annotate them by code, and select triplets."""
 
     assumptions = f"{RESPONSE_TOKENS} an answer; reasoning comes on top"
+    stem = "criticbench-build"
 
     def __init__(
         self,
@@ -192,7 +194,7 @@ class BuildJob(Job[GenerationRequest, Built]):
             with _written(place.parent, place.name) as write:
                 for triplet in selected.triplets:
                     write(triplet)
-        return Built(selected.triplets, summary, progress)
+        return Built(selected.triplets, summary, progress, store.directory)
 
 
 def build(

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-__all__ = ["TRIPLETS", "Samples", "Triplet", "read_samples"]
+__all__ = ["Samples", "Triplet", "read_samples"]
 
 Row = TypeVar("Row", bound=BaseModel)
 

@@ -14,7 +14,6 @@ from heedful.core.version import __version__
 from heedful.jobs.results import PROBLEMS_LISTED
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Mapping, Sequence
     from typing import Unpack
 
@@ -42,13 +41,12 @@ def examine(
     """Have critics judge a benchmark, and compute what that comes to."""
     _refuse(sizes or {}, [model.name for model in examination.critics])
     critiques, about, progress = CriticsJob(examination).run(**options)
-    run = options.get("run")
-    about = _joined([about], [run])
-    result = _result(critiques, about, scoring=scoring, sizes=sizes or {})
-    if run is not None:
-        with atomically(Path(run) / RESULTS) as file:
+    result = _result(critiques, _joined([about]), scoring=scoring, sizes=sizes or {})
+    if about["run"] is not None:
+        run = Path(about["run"])
+        with atomically(run / RESULTS) as file:
             file.writelines(json.dumps(_line(row), ensure_ascii=False) + "\n" for row in critiques)
-        write_json(Path(run) / SUMMARY, result)
+        write_json(run / SUMMARY, result)
     return result, progress
 
 
@@ -118,13 +116,10 @@ def report(
     if not abouts:
         raise UsageError("no run is named", hint="name the run of heedful bench criticbench run")
     _refuse(sizes or {}, [critic for about in abouts for critic in about["critics"]])
-    about = _joined(abouts, runs)
-    return _result(critiques, about, scoring=scoring, sizes=sizes or {})
+    return _result(critiques, _joined(abouts), scoring=scoring, sizes=sizes or {})
 
 
-def _joined(
-    abouts: Sequence[dict[str, Any]], runs: Sequence[str | os.PathLike[str] | None]
-) -> dict[str, Any]:
+def _joined(abouts: Sequence[dict[str, Any]]) -> dict[str, Any]:
     rows: dict[str, int] = {}
     for about in abouts:
         for name, count in about["rows"].items():
@@ -132,11 +127,7 @@ def _joined(
     return {
         "benchmark": abouts[0]["benchmark"],
         "runs": [
-            {
-                "run": None if run is None else str(run),
-                **{key: about[key] for key in ("repeats", "sampling", "cost")},
-            }
-            for run, about in zip(runs, abouts, strict=True)
+            {key: about[key] for key in ("run", "repeats", "sampling", "cost")} for about in abouts
         ],
         "thresholds": sorted({level for about in abouts for level in about["thresholds"]}),
         "rows": rows,

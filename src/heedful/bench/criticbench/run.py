@@ -209,6 +209,7 @@ class CriticsJob(Job[_CritiqueRequest, CriticsResult]):
     """
 
     assumptions = f"{EXPLAINED_TOKENS} a critique; reasoning comes on top"
+    stem = "criticbench-run"
 
     def __init__(self, examination: Examination) -> None:
         """Read the benchmark."""
@@ -273,6 +274,7 @@ def _read(
             waiting += 1
     about = {
         "heedful": __version__,
+        "run": None if run.directory is None else str(run.directory),
         **{key: config[key] for key in ("benchmark", "critics", "repeats", "sampling", "checks")},
         "thresholds": config["thresholds"],
         "rows": {"completed": len(critiques), "failed": len(failed), "waiting": waiting},

@@ -208,23 +208,6 @@ class Pool:
         """Return the sources by the name of the set."""
         return named_sources(self.sources)
 
-    def config(self) -> dict[str, Any]:
-        """All that the solutions and what is chosen of them depend on, as JSON."""
-        return {
-            "store": STORE_VERSION,
-            "command": COMMAND,
-            "input": {
-                name: source if is_named(source) else fingerprint(Path(source))
-                for name, source in self.sets().items()
-            },
-            "models": [dict(model.config) for model in self.models],
-            "sampling": self.sampling.model_dump(mode="json", exclude_defaults=True),
-            "cap": self.cap,
-            "seed": self.seed,
-            "grading": self.grading.config(),
-            "prompts": Prompts.ours().version(),
-        }
-
 
 class _PoolRequest(BaseModel):
     """One model on one question, as a run's store keeps it."""
@@ -262,8 +245,22 @@ class PoolJob(Job[_PoolRequest, dict[str, Any]]):
 
     @property
     def config(self) -> Mapping[str, Any]:
-        """All that the solutions depend on."""
-        return self._pool.config()
+        """All that the solutions and what is chosen of them depend on."""
+        pool = self._pool
+        return {
+            "store": STORE_VERSION,
+            "command": COMMAND,
+            "input": {
+                name: source if is_named(source) else fingerprint(Path(source))
+                for name, source in pool.sets().items()
+            },
+            "models": [dict(model.config) for model in pool.models],
+            "sampling": pool.sampling.model_dump(mode="json", exclude_defaults=True),
+            "cap": pool.cap,
+            "seed": pool.seed,
+            "grading": pool.grading.config(),
+            "prompts": Prompts.ours().version(),
+        }
 
     def rows(self) -> Iterator[Item[_PoolRequest]]:
         """Give the questions, model by model."""

@@ -141,7 +141,15 @@ class RealCriticJob(Job[_CriticRequest, Results]):
     @property
     def config(self) -> Mapping[str, Any]:
         """All that the replies depend on."""
-        return self._plan.config()
+        plan = self._plan
+        return {
+            "store": STORE_VERSION,
+            "command": COMMAND,
+            "input": {name: fingerprint(path) for path, name in named_sets(plan.files).items()},
+            "critics": [dict(model.config) for model in plan.critics],
+            "sampling": plan.sampling.model_dump(mode="json", exclude_defaults=True),
+            "prompts": plan.prompts.version(),
+        }
 
     @property
     def settings(self) -> Mapping[str, Any]:
@@ -149,8 +157,20 @@ class RealCriticJob(Job[_CriticRequest, Results]):
         return self._plan.extent()
 
     def rows(self) -> Iterator[runner.Item[_CriticRequest]]:
-        """Give the items, critic by critic."""
-        return _items(self._plan)
+        """Give the items, critic by critic, so that one is done before the next begins."""
+        for model in self._plan.critics:
+            for path, name in named_sets(self._plan.files).items():
+                for attempt in read_problems(path):
+                    ident = f"{name}/{attempt.id}@{model.name}"
+                    problem, solution = attempt.problem, attempt.solution
+                    error = attempt.error or _unfit(problem, solution)
+                    if error is not None or problem is None or solution is None:
+                        yield runner.Item(attempt.line, ident, None, error or "not read")
+                        continue
+                    request = _CriticRequest(
+                        set=name, problem=problem, solution=solution, critic=model.name
+                    )
+                    yield runner.Item(attempt.line, ident, request)
 
     def encode(self, row: _CriticRequest) -> str:
         """Write an item with its critic."""
@@ -181,7 +201,15 @@ class RealCriticJob(Job[_CriticRequest, Results]):
         """Hold the graders; a dry run needs none."""
         plan = self._plan
         async with plan.grading.grader(dry=dry) as grader:
-            self._critics = {m.name: plan.critic(m, grader, estimating=dry) for m in plan.critics}
+
+            def solver(model: Model) -> Solver:
+                return Solver(model, plan.sampling, grader, dry, plan.prompts)
+
+            checker = solver(plan.checker) if plan.checker else None
+            self._critics = {
+                model.name: Critic(solver(model), frozenset(plan.modes), plan.rounds, checker)
+                for model in plan.critics
+            }
             yield
 
     def result(
@@ -211,25 +239,6 @@ def _row(entry: Entry) -> RealCriticRow:
     return RealCriticRow(
         entry.line, key, request.critic, item, RealCriticOutcome.model_validate_json(entry.output)
     )
-
-
-def _items(plan: RealCriticPlan) -> Iterator[runner.Item[_CriticRequest]]:
-    """Give the items, critic by critic, so that one critic is done before the next begins."""
-    for model in plan.critics:
-        for path, name in named_sets(plan.files).items():
-            for attempt in read_problems(path):
-                ident = f"{name}/{attempt.id}@{model.name}"
-                error = attempt.error or _unfit(attempt.problem, attempt.solution)
-                if error is not None or attempt.problem is None or attempt.solution is None:
-                    yield runner.Item(attempt.line, ident, None, error or "not read")
-                    continue
-                request = _CriticRequest(
-                    set=name,
-                    problem=attempt.problem,
-                    solution=attempt.solution,
-                    critic=model.name,
-                )
-                yield runner.Item(attempt.line, ident, request)
 
 
 def _unfit(problem: Problem | None, solution: Solution | None) -> str | None:
@@ -340,18 +349,6 @@ class RealCriticPlan:
             shown = ",".join(self.modes)
             raise UsageError(f"the modes are {shown!r}", hint=f"name some of {', '.join(MODES)}")
 
-    def config(self) -> dict[str, Any]:
-        """All that the replies depend on, as JSON: a run goes on only under the same."""
-        sets = named_sets(self.files)
-        return {
-            "store": STORE_VERSION,
-            "command": COMMAND,
-            "input": {name: fingerprint(path) for path, name in sets.items()},
-            "critics": [dict(model.config) for model in self.critics],
-            "sampling": self.sampling.model_dump(mode="json", exclude_defaults=True),
-            "prompts": self.prompts.version(),
-        }
-
     def extent(self) -> dict[str, Any]:
         """How much is done with the replies: this may change within a run."""
         return {
@@ -372,11 +369,3 @@ class RealCriticPlan:
             "checker": None if self.checker is None else self.checker.name,
             "sampling": self.sampling.model_dump(mode="json", exclude_defaults=True),
         }
-
-    def critic(self, model: Model, grader: Grades, *, estimating: bool = False) -> Critic:
-        """Put a critic together."""
-        made = Solver(model, self.sampling, grader, estimating, self.prompts)
-        checker = None
-        if self.checker is not None:
-            checker = Solver(self.checker, self.sampling, grader, estimating, self.prompts)
-        return Critic(made, frozenset(self.modes), self.rounds, checker)

@@ -79,8 +79,7 @@ def export(
         pairs=examples.pairs,
     )
     if file is None:
-        problems = examples.left_out.problems
-        first = f"; the first: {problems[0]['problem']}" if problems else ""
+        first = examples.left_out.first()
         balanced = any(key.startswith("left out to balance") for key in examples.counts)
         one = "; of each constraint type only one verdict occurs" if balanced and not first else ""
         hint = "--no-balance takes all verdicts, --cross adds others" if one else ""

@@ -25,6 +25,10 @@ class LeftOut:
         if len(self.problems) < PROBLEMS_LISTED:
             self.problems.append({"line": line, "id": name, "problem": problem})
 
+    def first(self) -> str:
+        """Say what is wrong with the first row, to end a message."""
+        return f"; the first: {self.problems[0]['problem']}" if self.problems else ""
+
     def update(self, other: LeftOut) -> None:
         """Add the rows that were left out before."""
         self.reasons.update(other.reasons)

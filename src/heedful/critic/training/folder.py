@@ -16,7 +16,7 @@ from heedful.core.outputs import atomically, write_json
 from heedful.models.folder import RECORD
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
     from pathlib import Path
 
     from heedful.critic.training.tokens import Chat
@@ -135,14 +135,11 @@ def _complete(path: Path, processes: int) -> bool:
         state = json.loads((path / _STATE).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return False
-    names = ["rng_state.pth"] if processes == 1 else _states(range(processes))
+    several = [f"rng_state_{rank}.pth" for rank in range(processes)]
+    names = ["rng_state.pth"] if processes == 1 else several
     return bool(state.get("global_step") == _number(path)) and all(
         (path / name).is_file() for name in names
     )
-
-
-def _states(ranks: Iterable[int]) -> list[str]:
-    return [f"rng_state_{rank}.pth" for rank in ranks]
 
 
 def _json(path: Path) -> dict[str, Any]:

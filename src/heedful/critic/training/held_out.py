@@ -9,6 +9,7 @@ from heedful.analysis.meta.labels import MET, UNMET, Labelled
 from heedful.analysis.meta.measures import measures
 from heedful.core.errors import InputError, ModelError, RowError
 from heedful.core.nouns import Critique, Judgment, Sample, Status
+from heedful.critic.data.left_out import LeftOut
 from heedful.data.formats import memory
 from heedful.engine.inputs import encode, items, open_data
 from heedful.jobs.results import Scored
@@ -42,11 +43,11 @@ class HeldOut:
         self._measure = Measurement() if settings.measure else None
         self._settings = settings
         self.samples: list[Sample] = []  # those with a label and a response
-        self.problems: list[dict[str, Any]] = []  # rows that cannot be used, and why
+        self.left_out = LeftOut()  # rows that cannot be used
         for item in items(source or cast("InMemory", data)):
             problem = item.problem if item.value is None else self._problem(item.value)
             if item.value is None or problem is not None:
-                self.problems.append({"line": item.line, "id": item.id, "problem": problem})
+                self.left_out.add(item.line, item.id, problem or "not read")
             else:
                 self.samples.append(item.value)
         self.labelled = Labelled.of(memory.rows(self.samples), "task")  # their labels
@@ -159,8 +160,7 @@ class HeldOut:
 
     def _check(self) -> None:
         if not self.samples:
-            first = f"; the first: {self.problems[0]['problem']}" if self.problems else ""
-            what = f"no held-out sample has a response and known verdicts{first}"
+            what = "no held-out sample has a response and known verdicts" + self.left_out.first()
             hint = "give samples with labels, or with final critiques"
             raise InputError(what, where=self.where, hint=hint)
         met, unmet = self.labelled.count(MET), self.labelled.count(UNMET)

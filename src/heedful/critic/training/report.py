@@ -205,9 +205,9 @@ def _known_rows(job: TrainingPlan, held_out: HeldOut | None) -> dict[str, Any] |
         return None
     return {
         "judged": len(held_out.samples),
-        "left_out": len(held_out.problems),
+        "left_out": len(held_out.left_out),
         "also_trained_on": job.also_trained_on(held_out),
-        "problems": held_out.problems[:20],
+        "problems": held_out.left_out.problems[:20],
         "max_completion_tokens": job.limit,
     }
 

@@ -124,17 +124,16 @@ class TrainingSession:
     def _report_unused(self) -> None:
         """Report which of the data isn't used, before hours are spent on the rest."""
         job, rows = self._job, self._job.rows
-        listed = [(len(rows.left_out), rows.read, "row", rows.left_out.problems)]
+        listed = [(rows.left_out, rows.read, "row")]
         known = [(job.held_out, "held-out"), (job.test, "test")]
         for samples, name in known:
             if samples is not None:
-                read = len(samples.samples) + len(samples.problems)
-                listed.append((len(samples.problems), read, f"{name} row", samples.problems))
-        for out, read, noun, problems in listed:
-            if out:
-                first = f"the first, line {problems[0]['line']}, {problems[0]['id']}"
-                said = f"{amount(out, noun)} of {read:,} left out"
-                self._watch.note(f"{said}; {first}: {problems[0]['problem']}")
+                read = len(samples.samples) + len(samples.left_out)
+                listed.append((samples.left_out, read, f"{name} row"))
+        for left_out, read, noun in listed:
+            for first in left_out.problems[:1]:
+                said = f"{amount(len(left_out), noun)} of {read:,} left out; the first, line"
+                self._watch.note(f"{said} {first['line']}, {first['id']}: {first['problem']}")
         if mapped := self._job.chat.mapped:
             roles = ", ".join(sorted(mapped))
             self._watch.note(f"the chat template doesn't show all of the roles {roles}: mapped")

@@ -243,9 +243,8 @@ def tokenised(rows: Rows, chat: Chat, limit: int | None, *, segments: bool) -> T
             continue
         tokens.take(example, encoded)
     if not tokens.rows:
-        problems = rows.left_out.problems
-        first = f"; the first: {problems[0]['problem']}" if problems else ""
-        raise InputError(f"no row can be trained on{first}", where=str(rows.path))
+        what = f"no row can be trained on{rows.left_out.first()}"
+        raise InputError(what, where=str(rows.path))
     return tokens
 
 

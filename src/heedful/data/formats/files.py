@@ -1,9 +1,8 @@
 """Lazy readers of JSON Lines, JSON arrays, CSV and Parquet: no record is skipped in silence.
 
-Text files may be compressed with gzip.
-
 The kind of a file is known by its content, not by its name: ``[`` opens a JSON array, ``{`` JSON
-Lines, anything else is CSV with a header row. All are UTF-8, with or without a byte order mark.
+Lines, anything else is CSV with a header row. All are UTF-8, with or without a byte order
+mark, and may be compressed with gzip.
 Memory does not grow with the number of rows. A row that cannot be read comes out as a
 :class:`~heedful.data.formats.raw.Record` with a problem, and the next row is read; only an
 unreadable file raises.

@@ -110,7 +110,7 @@ def lacks_instruction(sample: Sample) -> bool:
     return is_blank("".join(turn.content for turn in turns)) and not has_parts(turns)
 
 
-def lacking(sample: Sample, prompt: JudgePrompt) -> str | None:
+def lacking(sample: Sample, prompt: JudgePrompt | None) -> str | None:
     """Say what a model needs and a sample lacks; ``None`` if nothing.
 
     A prompt text of the user's own that leaves the conversation out needs no instruction.

@@ -147,6 +147,13 @@ SINGLE = 10
 
 TENS = ((10, 19), (20, 49), (50, 99))
 
+SIZES = {
+    "number of constraints": "constraints",
+    "length of the response": "characters",
+    "length of the prompt": "characters",
+}
+"""What rows are grouped by, and its unit; the prompt is the last message of the user."""
+
 RATES = {"Samples with all met": FULLY_MET, "Constraints met": POOLED}
 """The rates that are followed over the length of checklists and texts."""
 
@@ -178,11 +185,8 @@ class RunReading:
     run: SavedRun  # the run
     summary: dict[str, Any]  # as in summary.json
     sessions: list[dict[str, Any]]  # when it was worked on, see :mod:`heedful.engine.sessions`
-    # for each of :data:`RATES`, measures by the number of constraints
-    by_size: dict[str, dict[str, RateEstimate]]
-    # likewise by the response's length in characters
-    by_response: dict[str, dict[str, RateEstimate]]
-    by_prompt: dict[str, dict[str, RateEstimate]]  # likewise by the length of the last user message
+    # by each of :data:`SIZES`: for each of :data:`RATES`, measures by group
+    by_size: dict[str, dict[str, dict[str, RateEstimate]]]
     # constraints without a verifier that several samples share, the hardest first
     texts: list[Text]
     # for each reason why verdicts were not reached, the first of these
@@ -238,9 +242,9 @@ class _Pass:
     examples: int
     outcomes: dict[RowOutcome, int] = field(default_factory=dict)
     clusters: ClusterStore = field(default_factory=ClusterStore)
-    size: ReportGroups = field(default_factory=lambda: ReportGroups("size"))
-    response: ReportGroups = field(default_factory=lambda: ReportGroups("response"))
-    prompt: ReportGroups = field(default_factory=lambda: ReportGroups("prompt"))
+    groups: dict[str, ReportGroups] = field(
+        default_factory=lambda: {name: ReportGroups(name) for name in SIZES}
+    )
     places: dict[str, list[str]] = field(default_factory=dict)
     splits: list[TagSplit] = field(default_factory=list)
     unmet: int = 0
@@ -253,11 +257,12 @@ class _Pass:
             return
         row = outcome(sample, critique, verdicts, self.scoring)
         number = self.outcomes.setdefault(row, len(self.outcomes))
-        cells = (
-            self.size.add(_size(len(verdicts.states)), number),
-            self.response.add(_length(len(sample.response or "")), number),
-            self.prompt.add(_length(_prompt(sample)), number),
-        )
+        sizes = {
+            "number of constraints": _size(len(verdicts.states)),
+            "length of the response": _length(len(sample.response or "")),
+            "length of the prompt": _length(_prompt(sample)),
+        }
+        cells = [self.groups[name].add(group, number) for name, group in sizes.items()]
         contributions = [part for cell in cells for part in (self.clusters.cell(cell), number)]
         self.clusters.add(cluster_of(sample), contributions)
         if row.verdicts.unmet:
@@ -320,9 +325,10 @@ def read(run: SavedRun, name: str, *, examples: int) -> RunReading:
         run=run,
         summary=summary,
         sessions=run.sessions,
-        by_size=gathered.size.measures(parts, together, readable=readable),
-        by_response=gathered.response.measures(parts, together, readable=readable),
-        by_prompt=gathered.prompt.measures(parts, together, readable=readable),
+        by_size={
+            name: groups.measures(parts, together, readable=readable)
+            for name, groups in gathered.groups.items()
+        },
         texts=hardest,
         places=gathered.places,
         splits=gathered.splits,

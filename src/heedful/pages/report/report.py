@@ -17,13 +17,17 @@ from heedful.core.text import amount
 from heedful.engine.saved_run import SavedRun
 from heedful.jobs.evaluate_tables import notes
 from heedful.jobs.results import check_folder
+from heedful.pages.report.failures import disagreements, hardest, undecided
+from heedful.pages.report.reading import read
 from heedful.pages.report.sections import (
     Fold,
     Section,
     SectionPart,
     breakdowns,
+    cost,
     leading,
     metrics,
+    origin,
     sizes,
     verdicts,
 )
@@ -251,15 +255,9 @@ def _names(folders: Sequence[Path]) -> list[str]:
 
 def _page(runs: Sequence[SavedRun], names: Sequence[str], examples: int) -> dict[str, Any]:
     """Read the runs, and lay out what the page holds."""
-    from heedful.pages.report.failures import disagreements, hardest, undecided
-    from heedful.pages.report.reading import read
-    from heedful.pages.report.sections import cost, origin
-
     readings = [read(run, name, examples=examples) for run, name in zip(runs, names, strict=True)]
     sections = [metrics(readings)]
     if len(runs) > 1:
-        from heedful.pages.report.report import comparison
-
         sections.append(comparison([run.directory for run in runs], names))
     lay_out = (verdicts, breakdowns, sizes, hardest, disagreements, undecided)
     sections += [section(readings) for section in lay_out]

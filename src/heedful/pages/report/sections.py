@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from heedful.analysis.compare.sides import flat
 from heedful.core import taxonomy
 from heedful.core.text import amount
+from heedful.pages.report.reading import SIZES
 from heedful.reporting.metric_names import label, ranked
 from heedful.reporting.notation import (
     COVERAGE,
@@ -244,11 +245,8 @@ def _by_tag(
 def sizes(readings: Sequence[RunReading]) -> Section:
     """Lay out the rates, or those of several runs, by number of constraints and length of texts."""
     parts = []
-    for what, column, of in (
-        ("number of constraints", "constraints", [reading.by_size for reading in readings]),
-        ("length of the response", "characters", [reading.by_response for reading in readings]),
-        ("length of the prompt", "characters", [reading.by_prompt for reading in readings]),
-    ):
+    for what, column in SIZES.items():
+        of = [reading.by_size[what] for reading in readings]
         rates = list(of[0])
         tables = {f"By {what}": ("", rates, [of[0][rate] for rate in rates])}
         if len(readings) > 1:

@@ -35,7 +35,6 @@ class RefusedError(HeedfulError):
         hint: str = "",
         headers: Mapping[str, str] | None = None,
     ) -> None:
-        """Take the status and the reason."""
         super().__init__(what, where=where, hint=hint)
         self.status = status  # the status of HTTP
         self.headers = dict(headers or {})  # headers that belong to it
@@ -95,7 +94,6 @@ class Admission:
     """
 
     def __init__(self, capacity: int, bodies: int) -> None:
-        """Start with none."""
         self.capacity = capacity  # how many there may be
         self.bodies = bodies  # how many bytes there may be
         self.held = 0  # how many there are
@@ -143,7 +141,6 @@ class Body:
     """The bytes of a request's body, counted while any of it is being judged."""
 
     def __init__(self, admission: Admission) -> None:
-        """Start empty, with the request as the only user."""
         self._admission = admission
         self._size = 0
         self._users = 1
@@ -176,7 +173,6 @@ class JudgingService:
     """Judges samples for clients, within the limits."""
 
     def __init__(self, limits: Limits, room: int = READ_AT_ONCE) -> None:
-        """Accept samples from now on, and judge so many at a time."""
         self.limits = limits
         self._room = asyncio.Semaphore(room)
         self._turn = asyncio.Lock()

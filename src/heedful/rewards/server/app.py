@@ -143,7 +143,6 @@ class Endpoints:
     def __init__(
         self, reward: Reward, session: RewardSession, service: JudgingService, metrics: Metrics
     ) -> None:
-        """Put the parts together."""
         self._reward = reward
         self._session = session
         self._service = service

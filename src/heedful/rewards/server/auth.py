@@ -58,7 +58,6 @@ class AuthMiddleware:
     """Checks the token, and counts and logs each request."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics, token: str | None) -> None:
-        """Wrap an app."""
         self._app = app
         self._metrics = metrics
         self._token = None if token is None else token.encode()

@@ -38,7 +38,6 @@ class Metrics:
     def __init__(
         self, reward: Reward, admission: Admission, prices: Mapping[str, Price] | None = None
     ) -> None:
-        """Start to count."""
         self.registry = own = CollectorRegistry()
         self._requests = Counter(
             "heedful_requests", "Requests answered.", ["endpoint", "status"], registry=own

@@ -51,13 +51,13 @@ def _is_of_page(bound: dict[str, Any]) -> bool:
     part, unit = bound.get("part"), bound["unit"]
     if part in {None, "stanza", "passage", "body", "section", "copy", PREVIOUS}:
         return False
-    if part == "heading" and unit not in LENGTHS:
-        return True  # what stands below it is meant
     return unit == "lines" or unit in _APART or unit.endswith(("headings", "tables"))
 
 
 def count_check(bound: dict[str, Any], *, named: bool) -> Check | None:
     """Make the check of a count; ``None`` where unit or number is ambiguous."""
+    if bound.get("part") == "heading" and bound.get("unit") not in LENGTHS:
+        bound["part"] = "section"  # what stands below it is meant
     if "unit" not in bound or _is_of_page(bound):
         return None
     limits = [name for name in _NUMBERS if name in bound]

@@ -1,22 +1,66 @@
-"""Replies of a judge that could not be read: one of them as an example, and the likely reason."""
+"""Rows shown where a run ends: the first faults, and a reply that could not be read.
+
+A fault is a constraint that isn't met, or a mistake (of negative points) that was made.
+"""
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from heedful.core.nouns import Status
+from heedful.core.rubric import is_fault
 from heedful.core.text import one_line
+from heedful.reporting.table import Table
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from heedful.jobs.evaluation import Evaluation
     from heedful.jobs.results import Scored
 
-__all__ = ["example"]
+__all__ = ["example", "unmet"]
 
-SHOWN = 300
+FAULTS_SHOWN = 5
+ROWS_LOOKED_AT = 1000
+LONGEST = {"id": 24, "constraint": 80, "why": 100}
+"""Characters of a cell."""
+
+REPLY_SHOWN = 300
 """Characters of a reply that are shown."""
 
-ROWS_LOOKED_AT = 1000
+
+def unmet(evaluation: Evaluation) -> Table | None:
+    """Lay out the first faults, in the order of the input; ``None`` without any."""
+    counts = evaluation.summary["verdicts"]
+    penalised = any("negative weights" in note for note in evaluation.summary["notes"])
+    count = counts["unmet"]
+    rows = list(islice(_found(evaluation), FAULTS_SHOWN)) if count or penalised else []
+    if not rows:
+        return None
+    note = ""
+    if penalised:
+        note = "Mistakes are marked −; heedful view shows all."
+    elif count > len(rows):
+        note = f"The first {len(rows)} of {count:,}; heedful view shows all."
+    return Table(
+        "Unmet, and mistakes made" if penalised else "Unmet",
+        ("sample", "constraint", "why"),
+        rows,
+        note,
+        words=3,
+    )
+
+
+def _found(evaluation: Evaluation) -> Iterator[tuple[str, ...]]:
+    for row in islice(evaluation, ROWS_LOOKED_AT):
+        if row.sample is None or row.critique is None:
+            continue
+        for constraint, judgment in zip(row.sample.checklist, row.critique.judgments, strict=False):
+            if is_fault(constraint, judgment.status):
+                mark = "− " if judgment.status is Status.MET else ""
+                texts = (row.id, mark + constraint.text, judgment.explanation)
+                yield tuple(map(one_line, texts, LONGEST.values()))
 
 
 class UnreadReply(NamedTuple):
@@ -50,7 +94,7 @@ def _unread(row: Scored) -> UnreadReply | None:
     if reason is None:
         return None
     text = _once(critique.text)
-    return UnreadReply(row.id, reason, one_line(text, SHOWN) or "(nothing)", _hint(row, text))
+    return UnreadReply(row.id, reason, one_line(text, REPLY_SHOWN) or "(nothing)", _hint(row, text))
 
 
 def _once(text: str) -> str:
