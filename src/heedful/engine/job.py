@@ -202,12 +202,14 @@ class Job(ABC, Generic[Row, Result]):
             return result
 
     def _directory(self, options: RunOptions) -> Path | None:
-        """Return the run's directory; a command's is named after all that its outputs depend on."""
+        """Return the run's directory; a command's is named after its configuration and models."""
         run = options.get("run")
         if run is None and COMMAND.get() is None:
             return None
         self.name_input()
-        return unnamed(self.stem, dict(self.config)) if run is None else Path(run)
+        if run is not None:
+            return Path(run)
+        return unnamed(self.stem, dict(self.config), self.about_dry_run())
 
     @contextmanager
     def _opened(self, options: RunOptions) -> Iterator[Store]:
