@@ -58,9 +58,7 @@ def write(out: Path, titles: Mapping[str, str]) -> None:
     (folder / "report.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
     print("\n".join(lines))
     for chart in (_scores_chart(tested, titles), _mechanism_chart(places)):
-        for dark in (False, True):
-            name = f"{chart.name}-dark.svg" if dark else f"{chart.name}.svg"
-            (folder / name).write_bytes(chart.image("svg", dark=dark))
+        (folder / f"{chart.name}.svg").write_bytes(chart.image("svg"))
 
 
 def _interval(values: Sequence[float]) -> tuple[float, float]:

@@ -19,7 +19,7 @@ from heedful.engine.schema import UsageRecord
 from heedful.engine.store import Store
 from heedful.judges import prompts
 from heedful.models import Completion, Price, Sampling, ScriptedModel, Usage
-from heedful.models.attempts import affordable, charge
+from heedful.models.attempts import METER
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -55,9 +55,9 @@ def test_every_attempt_must_fit_into_what_is_left() -> None:
     class Empty(ScriptedModel):
         async def generate(self, *_: Any, **__: Any) -> Completion:
             while len(paid) < 9:
-                await affordable()
+                await METER.get().affordable()
                 paid.append(1)
-                charge("m", Usage(prompt_tokens=1000, completion_tokens=100))
+                METER.get().charge("m", Usage(prompt_tokens=1000, completion_tokens=100))
             return Completion(text="At last.")
 
     async def call() -> None:

@@ -83,6 +83,7 @@ class SelectedInstructions:
     def __init__(self, generation: Generation, count: int | None, seed: int) -> None:
         """Choose, in one pass over the rows."""
         self._generation = generation
+        self.directory = generation.directory
         strata: dict[tuple[str, int], list[tuple[bytes, int]]] = {}
         for number, row in enumerate(generation):
             if row.sample is not None and row.problem is None:
