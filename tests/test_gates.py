@@ -191,7 +191,7 @@ def test_a_run_that_got_worse_fails(
         (("--margin", "2"), "--no-worse-than RUN"),
         (("--no-worse-than", "old", "--margin", "-1"), "0 to 100"),
         (("--no-worse-than", "old", "--baseline", "alike"), "leave one out"),
-        (("--no-worse-than", "old", "--comment", "a.html"), "(name a .md file)"),
+        (("--no-worse-than", "old", "--comment", "a.html"), "(name a .md file"),
     ],
 )
 def test_gates_that_make_no_sense(

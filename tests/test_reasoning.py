@@ -270,7 +270,7 @@ def test_the_command_strips_or_keeps(tmp_path: Path, capsys: pytest.CaptureFixtu
         note = f"reasoning {'removed from' if met else 'judged as part of'} 1 response"
         assert note in " ".join(capsys.readouterr().out.split())
     assert commands.run("evaluate", data, "--reasoning", "drop") == 2
-    assert "strip, keep" in capsys.readouterr().err
+    assert '"strip", "keep"' in capsys.readouterr().err
 
 
 def test_a_response_has_no_reasoning_that_the_template_opened() -> None:

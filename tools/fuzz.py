@@ -226,7 +226,8 @@ def reward_rows(data: bytes) -> None:
         value = json.loads(_text(data))
     except (ValueError, RecursionError):
         value = _text(data)
-    app.read_row(value, 0)
+    with suppress(RowError):
+        app.read_row(value, 0)
     rows.labelled(value, "response", {"prompt": "Write."})
     rows.labelled(_text(data), "response", {})
 

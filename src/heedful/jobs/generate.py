@@ -17,7 +17,7 @@ from heedful.core.log import logger
 from heedful.core.nouns import Sample
 from heedful.core.version import __version__
 from heedful.data.formats import native
-from heedful.engine.inputs import OpenedData, encode
+from heedful.engine.inputs import OpenedData, encode, files
 from heedful.engine.job import Job
 from heedful.engine.runner import Item
 from heedful.jobs.results import check_folder, check_run
@@ -106,8 +106,8 @@ async def keep() -> Addition:
 
 def read_and_written(data: object, running: RunOptions) -> list[str | os.PathLike[str]]:
     """List what an output must not replace: the input's file, and the run's directory."""
-    places = (data, running.get("run"))
-    return [place for place in places if isinstance(place, str | os.PathLike)]
+    run = running.get("run")
+    return [*files(data), *([] if run is None else [run])]
 
 
 class RowsJob(Job[Task, Generation]):
