@@ -92,6 +92,13 @@ def test_the_benchmarks_are_told_apart_and_read(tmp_path: Path) -> None:
     assert (critic.kind, list(critic.choices)) == ("choice", ["A", "B", "C"])
 
 
+def test_original_truthfulqa_with_its_choices_as_keys(tmp_path: Path) -> None:
+    row = {"question": "q", "mc1_targets": {"yes": 1, "no": 0}}
+    (attempt,) = read(written(tmp_path / "t.jsonl", row))
+    assert attempt.problem is not None
+    assert attempt.problem.answers == ("A",)
+
+
 @pytest.mark.parametrize(
     ("question", "choices"),
     [

@@ -19,12 +19,17 @@ from heedful.bench.grading.passages import (
     last_boxed,
     on_one_line,
     sentences,
+    without_remarks,
 )
+from heedful.bench.grading.quantities import SAID_UNIT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from heedful.core.delimited import Passage
+
+BEFORE = 60
+"""Characters before a value that are searched for what introduces it."""
 
 _ANSWER = r"""(?:(?:final\ |correct\ |right\ |best\ )?answer(?:s(?=\ are))?|答案
     |réponse|respuesta|resposta|risposta|antwort|ответ|答え|정답)"""
@@ -41,16 +46,21 @@ _FINAL = re.compile(
 _MARKED = re.compile(
     r"<answer>\s*(?P<tagged>.*?)\s*</answer>|####\s*(?P<last>[^\n]+)\s*$", re.DOTALL
 )
-_EMPHASIZED = re.compile(
-    r"\*\*\s*(?P<value>\$?-?\d[\d,]*(?:\.\d+)?(?:/\d+)?%?(?:\s[a-z]+){0,2})\s*(?:\.?\s*\*\*(?!\s+\w)|\*\*)"
-)
+_EMPHASIZED = re.compile(r"\*\*\s*(?P<value>\$?-?\d[\d,.]*(?:/\d+)?%?(?:\s[a-z]+){0,2})\.?\s*\*\*")
 _NAMED = re.compile(r"[\s$)\\\]]*(?:is|are|equals)\b")
-_CLAUSE = re.compile(r"(?<=[\w)\]}$%°!]),?\s+(?:because|since|which|where|when)\b.*", re.DOTALL)
+_CLAUSE = re.compile(
+    r"(?<=[\w)\]}$%°!])(?:,?\s+(?:because|since|as(?!\s+well)|which|where|when|given|namely|not|but)\b"
+    r"|;|:\s+(?=[a-z]{3})).*",
+    re.DOTALL,
+)
+_LEADING = re.compile(r"(?:[ *$`\"'_]|\.(?!\d))+")
+_PARAGRAPHS = re.compile(r"\n\s*\n")
 _FULL_WIDTH = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {0x3000: " "}
 _FULL_WIDTH.pop(ord("，"))
 _FULL_WIDTH.pop(ord("？"))
 
 _MASK = "\N{OBJECT REPLACEMENT CHARACTER}"
+_VALUE = re.compile(r"[\d=<>]|\\[a-z]")
 _NUMBER = (
     r"(?:\d{1,3}(?:(?:,|\{,\})\d{3})+(?!\d)|\d+,\d\d?(?![\d,])|\d+)?"
     r"(?:(?<=\d)\.\d+|(?<![\d.])\.\d+)?(?<=\d)"
@@ -69,18 +79,54 @@ _ATOMS = {"formula", "number", "function", "letter"}
 _ENDS_WITH = set("%°²³∞πθ|!")
 _BEGINS_WITH = set("-−√±π∞|")
 _PAIRS = {"(": ")]", "[": ")]", "{": "}"}
+_INTRODUCED = re.compile(
+    r"""(?:[=<>≤≥≈:：]|\b(?:is|are|was|were|be|equals?|only|so|gives?|giving|leaves?|leaving|get
+    |makes?|made|earns?|costs?|pays?|takes?|took|spends?|needs?|has|have|had|left|but|total\ of
+    |sum\ of)\b[,:]?
+    |[为是得有共剩选即故于])\s{0,3}(?:(?!and\b|or\b)[a-zA-Z]+\s+){0,2}$""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_LISTING = re.compile(
+    r"(?:[=:：]|\b(?:is|are|be|equals?|either)\b|[为是得即故于])\s{0,3}[:：]?\s{0,3}$",
+    re.IGNORECASE,
+)
+_NEGATED = re.compile(
+    r"(?:\b(?:not|cannot|never|than)|n['’]t|不是|不)\s{0,3}(?:be|equal\sto)?\s{0,3}$", re.IGNORECASE
+)
 _CONNECTOR = re.compile(r"\s{0,3}(?:[,，、或和;；]|,?\s{0,3}(?:and|or)(?![a-zA-Z]))\s{0,3}")
+_NAME = re.compile(r"\s{0,3}[a-zA-Z](?:_?\{?\w+\}?|'*\s{0,3}\([a-zA-Z]\))?\s{0,3}")
 _RELATION = re.compile(
     r"[<>≤≥≠≈≡]|\\(?:leq?|geq?|lt|gt|neq?|in|to|approx|equiv|leqslant|geqslant)(?![a-z])"
 )
-_LISTING = re.compile(r"(?:\bare|[=:])\s{0,3}$")
-_EXCLAIMED = re.compile(r"(?<=\d)!(?=\s*(?:\n|$))")  # "so it is 5!"
-_QUESTION = re.compile(r"[?？]\W{0,9}$")
-_CIRCUMSTANCE = re.compile(
-    r"\s(?:(?:to|than|that|which|who)\s(?=[a-z])|(?:out\s)?of\s(?:the\s)?(?=\d))"
-    r"(?!.*(?:\b(?:is|are|was|equals|gives)\b|[=:]))"
+_WORDED = re.compile(
+    r"\b(no (?:real )?solutions?|does not exist|undefined|infinitely many)\b", re.IGNORECASE
 )
-"""What a sentence adds to its value: ``$16 to buy 5 pounds``, ``18 out of 36``."""
+_YES_OR_NO = re.compile(
+    r"\W{0,20}(?:so,?\s|therefore,?\s)?(?P<word>yes|no)(?=[,.;]|$)", re.IGNORECASE
+)
+_COUNTED = re.compile(
+    r"\b(?:is|are|has|have|equals|be)\s(?:only\s)?(?P<word>zero|one|two|three|four|five|six|seven|eight"
+    r"|nine|ten|eleven|twelve)\b",
+    re.IGNORECASE,
+)
+_QUESTION = re.compile(r"[?？]\W{0,9}$")
+_CHECK = re.compile(
+    r"""(?:^|(?<=[.!。\n$]))[\s*#_]{0,9}(?:(?:let\ (?:us|me)\ )?(?:check(?:ing)?|verify)
+    |(?:substitut|plugg)ing\ (?:\w+\ ){0,3}back|to\ (?:check|verify)|(?:经?检验|验证|验算))
+    (?![a-z])(?:(?!\b(?:so|thus|hence|therefore|answer)\b)[\s\S]){0,2000}$""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_CIRCUMSTANCES = tuple(
+    re.compile(pattern)
+    for pattern in (
+        # What a sentence says after its value: when, for what, compared with what.
+        r",? (?:when|where|at|for)(?: and only when)? \$?\\?\(?[a-zA-Z](?:\s?=|_)",
+        r"(?<=[\w%])\sthan\s(?!(?:\S+\s){0,12}(?:is\b|are\b|=|equals\b|\S*:))",
+        r",?\s(?:that|which|who)\s(?:costs?|has|have|weighs?|earns?|pays?)\s",
+        r"\sto\s(?:earn|reach|buy|make|pay|read|finish|cover|save|raise|win|travel|fill|arrange|choose)\b",
+        r"\s(?:for|by|among|between|from|over|in)\s(?:the\s|all\s)?\d+\s[a-z]+\W{0,3}$",
+    )
+)
 
 
 class _Run(NamedTuple):
@@ -106,7 +152,7 @@ def final_answer(text: str) -> str | None:
     if boxes:
         final = _FINAL.search(text, boxes[-1].end)
         return _core(final["answer"]) if final else last_boxed(text)
-    text = _EXCLAIMED.sub(".", on_one_line(text.translate(_FULL_WIDTH)))
+    text = on_one_line(_CHECK.sub("", text.translate(_FULL_WIDTH)))
     *_, marked = [None, *_MARKED.finditer(text)]
     if marked is not None:
         return (marked["tagged"] or marked["last"] or "").strip()
@@ -116,8 +162,12 @@ def final_answer(text: str) -> str | None:
     *_, emphasized = [None, *_EMPHASIZED.finditer(text)]
     if emphasized is not None:
         return emphasized["value"]
-    values = map(conclusion, reversed(sentences(text)))
-    return next((value for value in values if value is not None), None)
+    for passage in (_PARAGRAPHS.split(text.strip())[-1], text):
+        for sentence in reversed(sentences(passage)):
+            value = conclusion(sentence)
+            if value is not None:
+                return value
+    return None
 
 
 def stated_answer(text: str) -> str | None:
@@ -132,24 +182,46 @@ def stated_answer(text: str) -> str | None:
 
 
 def _core(stated: str) -> str:
-    """Cut a stated answer to its formulas, else to its first sentence."""
+    """Cut a stated answer to its formulas, else to its first sentence without remarks."""
+    stated = without_remarks(stated)
     formulas = formulas_of(stated)
     if formulas and formulas[0].start <= len("approximately "):
         named = _NAMED.match(stated[formula_end(stated, formulas[0]) :])
         return (conclusion(sentences(stated)[0]) if named else None) or joined(stated, formulas)
-    return first_sentence(_CLAUSE.sub("", stated)).strip(" *$`\"'_").rstrip(".")
+    core = first_sentence(_CLAUSE.sub("", stated)).rstrip(" *.$`\"'_")
+    opening = _LEADING.match(core)
+    return core[opening.end() :] if opening else core
 
 
 def conclusion(sentence: str) -> str | None:
-    """Return the value on which a sentence settles: its last. ``None`` where it has no value."""
+    """Return the value on which a sentence settles.
+
+    A formula between marks that no introduced number follows, else the last value that a verb or
+    sign introduces, else the last one. ``None`` where it has no value.
+    """
     if _QUESTION.search(sentence):
         return None
-    masked = _masked(sentence, formulas_of(sentence))
-    runs = list(_runs(masked))
-    *_, added = [None, *_CIRCUMSTANCE.finditer(masked, runs[0].end if runs else 0)]
-    if added is not None:
-        runs = [run for run in runs if run.start < added.start()]
-    return _written(sentence, masked, runs) if runs else None
+    sentence = _without_circumstances(without_remarks(sentence))
+    formulas = formulas_of(sentence)
+    masked = _masked(sentence, formulas)
+    runs = [run for run in _runs(masked) if not _NEGATED.search(_before(masked, run))]
+    if not runs:
+        return _in_words(masked)
+    valued = [run for run in runs if run.formula and _VALUE.search(sentence, run.start, run.end)]
+    after = valued[-1].end if valued else 0
+    plain = [run for run in runs if not run.formula]
+    said = [run for run in plain if run.start >= after and _is_introduced(masked, run)]
+    chosen = (said or valued or plain or runs)[-1]
+    return _written(sentence, masked, runs, chosen)
+
+
+def _without_circumstances(sentence: str) -> str:
+    """Cut a sentence to what stands before circumstances."""
+    for pattern in _CIRCUMSTANCES:
+        found = pattern.search(sentence)
+        if found is not None and _VALUE.search(sentence, 0, found.start()):
+            sentence = sentence[: found.start()]
+    return sentence
 
 
 def _masked(sentence: str, formulas: list[Passage]) -> str:
@@ -236,16 +308,59 @@ def _may_begin(run: list[re.Match[str]], start: int, end: int) -> bool:
     return piece.group() in _BEGINS_WITH and (close or piece.group() not in "-−")
 
 
-def _written(sentence: str, masked: str, runs: list[_Run]) -> str:
-    """Write the last value as an answer, with those that are listed beside it."""
-    first = last = len(runs) - 1
+def _before(masked: str, run: _Run) -> str:
+    return masked[max(0, run.start - BEFORE) : run.start].rstrip(" $\\")
+
+
+def _is_introduced(masked: str, run: _Run) -> bool:
+    inner = masked[run.start : run.end]
+    return bool(re.search(r"[=<>≤≥≈]", inner) or _INTRODUCED.search(_before(masked, run)))
+
+
+def _written(sentence: str, masked: str, runs: list[_Run], chosen: _Run) -> str:
+    """Write a value as an answer, with its unit, or with those that only ``and`` keeps from it."""
+    unit = SAID_UNIT.match(masked, chosen.end)
+    if unit is not None and not chosen.formula and "=" not in masked[chosen.start : chosen.end]:
+        return _measure(sentence, masked, runs, chosen)
+    first = last = runs.index(chosen)
     while first and _CONNECTOR.fullmatch(masked, runs[first - 1].end, runs[first].start):
         first -= 1
-    formulas = all(run.formula for run in runs[first:])
-    listed = formulas or _LISTING.search(masked, 0, runs[first].start)
-    return ", ".join(
-        _simple(sentence[run.start : run.end]) for run in runs[first if listed else last :]
-    )
+    while last + 1 < len(runs) and _CONNECTOR.fullmatch(
+        masked, runs[last].end, runs[last + 1].start
+    ):
+        last += 1
+    group = runs[first : last + 1]
+    texts = [sentence[run.start : run.end] for run in group]
+    if len(group) > 1 and _are_listed(masked, group, texts):
+        return ", ".join(map(_simple, texts))
+    return _simple(sentence[chosen.start : chosen.end])
+
+
+def _measure(sentence: str, masked: str, runs: list[_Run], chosen: _Run) -> str:
+    """Write a value with its unit, and with the measure beside it: ``2 hours and 30 minutes``."""
+    units = [SAID_UNIT.match(masked, run.end) for run in runs]
+    first = last = runs.index(chosen)
+    for place in (first - 1, first):
+        pair = units[place : place + 2] if place >= 0 else []
+        if len(pair) > 1 and pair[0] and pair[1]:
+            between = pair[0].end(), runs[place + 1].start
+            if "or" not in masked[slice(*between)] and _CONNECTOR.fullmatch(masked, *between):
+                first, last = min(first, place), max(last, place + 1)
+    unit = units[last]
+    assert unit is not None  # noqa: S101 - of the chosen value, at least
+    if first < last:
+        return sentence[runs[first].start : unit.end()]
+    return f"{_simple(sentence[chosen.start : chosen.end])} {unit.group().strip(' -')}"
+
+
+def _are_listed(masked: str, group: list[_Run], texts: list[str]) -> bool:
+    """Check whether values that stand beside each other are one answer."""
+    if all(run.formula for run in group):
+        return True
+    if any("=" in text and not _NAME.fullmatch(text.partition("=")[0]) for text in texts):
+        return False
+    start = masked[max(0, group[0].start - BEFORE) : group[0].start]
+    return "=" in texts[0] or bool(_LISTING.search(start)) or not start.strip(" *-•")
 
 
 def _simple(text: str) -> str:
@@ -269,3 +384,9 @@ def settled(formula: str) -> str:
         return formula.strip()
     letters = re.search("[a-zA-Z]", latex.MACRO.sub("", sides[0]))
     return formula.strip() if len(sides) == 2 and letters else sides[-1]  # noqa: PLR2004 - an equation
+
+
+def _in_words(sentence: str) -> str | None:
+    """Return an answer without digits: no solution, a yes or no, a number in words."""
+    worded = _WORDED.search(sentence) or _COUNTED.search(sentence) or _YES_OR_NO.match(sentence)
+    return worded[1] if worded else None

@@ -58,6 +58,11 @@ _WIDE_LETTERS = {ord("Ａ") + place: chr(ord("A") + place) for place in range(26
 _MARKED = re.compile(r"<answer>\s*([^<]{1,200}?)\s*</answer>|####[ \t]*([^\n]{1,200})")
 
 
+def settled_choice(text: str, choices: Mapping[str, str]) -> str | None:
+    """Return the label of the choice that a text settles on: by its label, else by its words."""
+    return choice_letter(text, choices) or choice_of_words(text, choices)
+
+
 def choice_letter(text: str, choices: Mapping[str, str]) -> str | None:
     """Return the label of the choice that a text settles on, or ``None`` where it names none.
 

@@ -30,6 +30,9 @@ PHRASE_WORDS = 3
 _NUMBER = re.compile(r"(?<![\w.^])-?(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)?(?:\.\d+)?(?<=\d)(?:/\d+)?%?")
 _COMMAND = re.compile(r"\\(?:begin|end)\s*\{[a-z]+\}|\\[a-zA-Z]+")
 _RUN = re.compile(r"[a-zA-Z]+")
+_FUNCTION = re.compile(
+    r"(?:arc)?(?:sin|cos|tan|cot|sec|csc)h?|log|ln|exp|lim|max|min|gcd|lcm|mod|det"
+)
 _VERDICT = re.compile(
     r"(?:(?P<yes>yes|true|correct|是|对|正确)|no|false|incorrect|否|不是|不对|错误?)(?=$|[.,;:!])",
     re.IGNORECASE,
@@ -55,6 +58,7 @@ NAME = re.compile(
 )
 """Things with a name: a variable, a function, a derivative, a length, a ratio, a tuple of names."""
 
+_WORDS_BEFORE = re.compile(r"^[a-zA-Z][a-zA-Z -]{2,40}:\s*(?=\S)|^[ABD-Z]\s*(?=\([^()]+,[^()]+\)$)")
 _OPTION = re.compile(r"\((?P<letter>[A-J])\).*|(?P<bare>[A-J])[.:]\s.*", re.DOTALL)
 _REGION = re.compile(
     r"[<>]|\\(?:le|ge|ne|cup|cap|setminus|infty|mathbb|in)(?![a-zA-Z])|^\[[^\[\]]*\)$|^\([^()]*\]$"
@@ -70,13 +74,21 @@ _NUMBERED = re.compile(
 """Words with a number, whose value isn't read."""
 
 _BASED = re.compile(r"\(?\d+\)?_\{?\d+\}?")
+_BASED_OR_DATED = re.compile(rf"{_BASED.pattern}|\d{{4}}-\d\d?-\d\d?|\d\d?/\d\d?/\d{{4}}")
 _TRIGONOMETRIC = re.compile(r"\\(?:sin|cos|tan|cot|sec|csc)")
+_IN_DEGREES = re.compile(r"(\d+(?:\.\d+)?)\s*\^\\circ")
 _DEGREES = re.compile(r"\^\\circ\s*(?![\d'])")
 
 
 @dataclass(frozen=True, slots=True)
 class EqualityResult:
-    """Result of comparing an answer with the gold."""
+    """Result of comparing an answer with the gold.
+
+    Attributes:
+        equal: whether they are the same; ``None`` where that was not decided.
+        method: how they were compared.
+        reason: why it was not decided.
+    """
 
     equal: bool | None
     method: Method
@@ -133,6 +145,8 @@ def _of_mathematics(gold: str, answer: str) -> EqualityResult:
     """Compare two tidied answers that are not in words."""
     try:
         result = _compared(gold, answer)
+    except symbolic.TooLargeError:
+        return EqualityResult(None, "symbolic", "a power in it is too large to be written out")
     except RecursionError:
         return EqualityResult(None, "symbolic", "it is nested too deeply")
     spellings = {re.sub(r"\s", "", side).casefold() for side in (gold, answer)}
@@ -157,7 +171,7 @@ def is_text(text: str) -> bool:
 
 
 def _runs(text: str) -> list[str]:
-    return _RUN.findall(_COMMAND.sub(" ", text))
+    return [_FUNCTION.sub("", run.casefold()) for run in _RUN.findall(_COMMAND.sub(" ", text))]
 
 
 def _is_phrase(text: str) -> bool:
@@ -214,6 +228,9 @@ def _plain_words(text: str) -> str:
 
 def _compared(gold: str, answer: str) -> EqualityResult:
     """Compare two tidied answers by their structure."""
+    gold, answer = (
+        side if side.count(":") > 1 else _WORDS_BEFORE.sub("", side) for side in (gold, answer)
+    )
     for structure in (_matrices, _lists, _regions, _equations):
         result = structure(gold, answer)
         if result is not None:
@@ -254,6 +271,9 @@ def _distinct(items: Sequence[str]) -> list[str]:
 
 def _matrices(gold: str, answer: str) -> EqualityResult | None:
     first, second = latex.matrix(gold), latex.matrix(answer)
+    if first is None and second is None:
+        return None
+    first, second = first or _vector(gold), second or _vector(answer)
     if not first or not second:
         return None
     if 1 in {len(first), len(first[0])} and 1 in {len(second), len(second[0])}:  # vectors
@@ -262,6 +282,12 @@ def _matrices(gold: str, answer: str) -> EqualityResult | None:
         return EqualityResult(equal=False, method="set")
     rows = zip(first, second, strict=True)
     return _all([pair for ours, theirs in rows for pair in zip(ours, theirs, strict=True)])
+
+
+def _vector(text: str) -> list[list[str]]:
+    """Take a tuple for a vector where the other answer is a matrix."""
+    group = latex.group(text)
+    return [list(group.items)] if group is not None and group.ordered else []
 
 
 def name_of(item: str) -> str:
@@ -290,7 +316,7 @@ def _lists(gold: str, answer: str) -> EqualityResult | None:
     interval = any(side and side.ordered and side.closing == "]" for side in (first, second))
     if interval or ((first is None or second is None) and r"\infty" in gold + answer):
         return None
-    return _unordered(_items(gold, first), _items(answer, second))
+    return _unordered(_items(gold, first, second), _items(answer, second, first))
 
 
 def _unordered(items: list[str], others: list[str]) -> EqualityResult:
@@ -322,8 +348,16 @@ def _after_names(text: str) -> str:
     return f"({', '.join(f'{name} = {value}' for name, value in pairs)})"
 
 
-def _items(text: str, group: latex.BracketGroup | None) -> list[str]:
-    return [text] if group is None else _solutions(group.items)
+def _items(
+    text: str, group: latex.BracketGroup | None, other: latex.BracketGroup | None
+) -> list[str]:
+    """Return the items of a list; ``x = y = 3`` has as many as the other list."""
+    if group is not None:
+        return _solutions(group.items)
+    *names, value = latex.members(text) or [text]
+    if other is not None and len(names) == len(other.items) and all(map(NAME.fullmatch, names)):
+        return [value] * len(names)
+    return [text]
 
 
 def _solutions(items: Sequence[str]) -> list[str]:
@@ -378,6 +412,8 @@ def _equations(gold: str, answer: str) -> EqualityResult | None:
         names = name_of(gold), name_of(answer)
         if all(names):
             result = _compared(first[1], second[1])
+            if result.equal and not _are_one_thing(*names):
+                return EqualityResult(None, result.method, "they are of different things")
             if result.equal or names[0] == names[1]:
                 return result
         equal = symbolic.equal_equations((first[0], first[1]), (second[0], second[1]))
@@ -386,6 +422,15 @@ def _equations(gold: str, answer: str) -> EqualityResult | None:
     if len(first) == 1:
         return _chain(second, gold, flipped=True)
     return _chain(first, second[-1], flipped=False)
+
+
+def _are_one_thing(first: str, second: str) -> bool:
+    """Check whether two names are the same, or the ``y`` and ``f(x)`` of one function."""
+    calls = [name.partition(" (") for name in (first, second)]
+    functions = {name for name, bracket, _ in calls if bracket}
+    return first == second or (
+        bool(functions) and {name for name, *_ in calls} <= functions | {"y"}
+    )
 
 
 def _chain(sides: list[str], single: str, *, flipped: bool) -> EqualityResult:
@@ -417,8 +462,8 @@ def _leaves(gold: str, answer: str) -> EqualityResult:
     bases = {side.partition("_")[2].strip("{}") for side in (gold, answer)}
     if len(bases) == 1 and all(map(_BASED.fullmatch, (gold, answer))):
         return EqualityResult(equal=False, method="numeric")
-    if _BASED.fullmatch(gold) or _BASED.fullmatch(answer):
-        return EqualityResult(None, "numeric", "a numeral with its base")
+    if _BASED_OR_DATED.fullmatch(gold) or _BASED_OR_DATED.fullmatch(answer):
+        return EqualityResult(None, "numeric", "a date, or a numeral with its base")
     if gold.count(":") == answer.count(":") == 1:
         ours, theirs = numeral(gold.replace(":", "/")), numeral(answer.replace(":", "/"))
         return EqualityResult(
@@ -429,7 +474,7 @@ def _leaves(gold: str, answer: str) -> EqualityResult:
 
 def _measures(gold: str, answer: str) -> EqualityResult:
     """Compare numbers of which at least one has a unit."""
-    gold, answer = _without_degrees(gold), _without_degrees(answer)
+    gold, answer = _without_degrees(gold, answer), _without_degrees(answer, gold)
     first, second = measure(gold), measure(answer)
     if not first.unit and not second.unit:
         return _expressions(gold, answer)
@@ -442,9 +487,11 @@ def _measures(gold: str, answer: str) -> EqualityResult:
     return _leaves(first.value, second.value)
 
 
-def _without_degrees(text: str) -> str:
-    """Leave out the degree sign, but for functions, which mean radians without it."""
-    return text if _TRIGONOMETRIC.search(text) else _DEGREES.sub("", text)
+def _without_degrees(text: str, other: str) -> str:
+    """Leave out the degree sign, but write degrees as radians in functions and against them."""
+    if _TRIGONOMETRIC.search(text) or r"\pi" in other:
+        text = _IN_DEGREES.sub(r"(\1 \\cdot \\frac{\\pi}{180})", text)
+    return _DEGREES.sub("", text)
 
 
 def _expressions(gold: str, answer: str) -> EqualityResult:

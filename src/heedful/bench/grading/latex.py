@@ -20,36 +20,41 @@ _CHARACTERS = str.maketrans(
         "和": " and ",
     }
 )  # fmt: skip
-_SHIFTED = re.compile("(?P<raised>[⁰¹²³⁴-⁹⁺⁻ⁿ]+)|[₀-₉]+")
+_RAISED = re.compile("[⁰¹²³⁴-⁹⁺⁻ⁿ]+")
+_LOWERED = re.compile("[₀-₉]+")
 _UNNUMBERED = re.compile("[^①-⑳]+")
 """All but the numbers of statements, which aren't the numbers themselves."""
 
 _DOUBLED = re.compile(r"\\\\(?=[a-zA-Z]{2,}|[%{}])")
 _SINGLE = re.compile(r"(?<!\\)\\[a-zA-Z%{}]")
 _FUNCTION = r"(?:arc)?(?:sin|cos|tan|cot|sec|csc)|ln|log"
-_MACROS = dict.fromkeys(("displaystyle", "limits", "nolimits", "hline"), "") | {
-    # What only shapes the page goes; of several names of one thing, one stays.
-    "quad": " ", "qquad": " ", "dfrac": r"\frac", "tfrac": r"\frac", "cfrac": r"\frac",
-    "dbinom": r"\binom", "tbinom": r"\binom", "leq": r"\le ", "leqslant": r"\le ", "geq": r"\ge ",
-    "geqslant": r"\ge ", "lt": "<", "gt": ">", "neq": r"\ne ", "varnothing": r"\emptyset",
-    "lvert": "|", "rvert": "|", "vert": "|", "mid": "|", "langle": "(", "lparen": "(",
-    "rangle": ")", "rparen": ")", "lbrace": r"\{", "rbrace": r"\}", "varepsilon": r"\epsilon",
-    "varphi": r"\phi",
-}  # fmt: skip
 _SIMPLER = tuple(
     (re.compile(pattern), simpler)
     for pattern, simpler in (
+        # What only shapes the page goes; of several ways to write one thing, one stays.
         (r"\\(?:left|right|[bB]igg?[lrm]?|middle)(?![a-zA-Z])\s*\.?", ""),
+        (r"\\(?:displaystyle|limits|nolimits|hline)(?![a-zA-Z])", ""),
         (r"(?<!\\)\\!\s*", ""),
-        (r"(?<!\\)(?:\\[,;: ]|~)", " "),
+        (r"(?<!\\)\\(?:[,;: ]|q?quad(?![a-zA-Z]))|\\qquad|(?<!\\)~", " "),
         (r"\\[()\[\]]|\\?\$", ""),
-        (r"<=", r"\\le "),
-        (r">=", r"\\ge "),
-        (r"!=", r"\\ne "),
+        (r"\\[dtc](frac|binom)(?![a-zA-Z])", r"\\\1"),
+        (r"\\(?:leqslant|leq)(?![a-zA-Z])|<=", r"\\le "),
+        (r"\\(?:geqslant|geq)(?![a-zA-Z])|>=", r"\\ge "),
+        (r"\\lt(?![a-zA-Z])", "<"),
+        (r"\\gt(?![a-zA-Z])", ">"),
+        (r"\\neq(?![a-zA-Z])|!=", r"\\ne "),
+        (r"\\varnothing(?![a-zA-Z])", r"\\emptyset"),
+        (r"\\(?:lvert|rvert|vert|mid)(?![a-zA-Z])", "|"),
+        (r"\\(?:langle|lparen)(?![a-zA-Z])", "("),
+        (r"\\(?:rangle|rparen)(?![a-zA-Z])", ")"),
+        (r"\\lbrace(?![a-zA-Z])", r"\\{"),
+        (r"\\rbrace(?![a-zA-Z])", r"\\}"),
         (r"\^\s*\{?\s*\\(?:circ|degree)(?![a-zA-Z])\s*\}?|\\degree(?![a-zA-Z])", r"^\\circ "),
         (r"\\%|\\text\{\s*\\?%\s*\}|(?<=\d)\s*(?:per\s?cent|pct)\b", "%"),
         (r"\^\s*\{?\s*\\prime\s*\}?|’|′", "'"),
+        (r"\\var(epsilon|phi|theta|rho|sigma)(?![a-zA-Z])", r"\\\1"),
         (r"\\\{\s*\\\}", r"\\emptyset"),
+        (r"^(\d+)\s(?:in|out of)\s(\d+)$", r"\\frac{\1}{\2}"),
         (r"\{,\}", ","),
         (
             r"\\(begin|end)\{(?:[bB]?(?:matrix|smallmatrix)|array)\}(?:\s*\{[lcr|]*\})?",
@@ -57,14 +62,13 @@ _SIMPLER = tuple(
         ),
         (r"\\(?:begin|end)\{(?:align(?:ed)?|equation|gather(?:ed)?|split)\*?\}", ""),
         (r"(?<=\w)\s*\*\*\s*(?=[\w({])", "^"),
+        (r"(?<=\d)\s?x\s?(?=10\^)", r"\\times "),
         (
             r"\^\s*\{?\s*\\(?:text|mathrm)\{\s*(?:st|nd|rd|th)\s*\}\s*\}?|(?<=\d)(?:st|nd|rd|th)\b",
             "",
         ),
-        (
-            r"(?<![a-zA-Z])(?:np\.|math\.)?\\?(sqrt|arcsin|arccos|arctan)\s*\(([^()]*)\)",
-            r"\\\1{\2}",
-        ),
+        (r"(?<![a-zA-Z\\])(?:np\.|math\.)?(sqrt|arcsin|arccos|arctan)\s*\(([^()]*)\)", r"\\\1{\2}"),
+        (r"\\sqrt\s*\(([^()]*)\)", r"\\sqrt{\1}"),
     )
 )
 _WRAPPER = re.compile(
@@ -73,11 +77,24 @@ _WRAPPER = re.compile(
 )
 _BARE_FRACTION = re.compile(r"\\(frac|binom)\s*(\d|[a-zA-Z]|\{[^{}]*\})\s*(\d|[a-zA-Z]|\{[^{}]*\})")
 _BARE_ROOT = re.compile(r"\\sqrt\s*(\d+|[a-zA-Z])")
+_ARGUMENT = re.compile(
+    rf"(\\(?:{_FUNCTION})(?:\s*[_^]\s*(?:\{{[^{{}}]*\}}|\w))*)\s*\{{([^{{}}]*)\}}"
+)
+_BEFORE_PRODUCT = re.compile(
+    rf"(\\(?:{_FUNCTION}))\s+(\d+|[a-zA-Z]|\\[a-z]+)\s*(?=\\(?:cdot|times)(?![a-z]))"
+)
 _PLAIN_FUNCTION = re.compile(rf"(?<![a-zA-Z\\])((?:{_FUNCTION})(?=\s*[\w\\({{^])|pi)(?![a-zA-Z])")
+_LEAD_IN = re.compile(
+    r"(?:so |thus,? |therefore,? )?(?:the )?(?:final )?answer\s*(?:is\s*:?|:|=)\s*(?=\S)"
+    r"|(?:solution is|option|choice)\s*:?\s+(?=\S)",
+    re.IGNORECASE,
+)
 _CONDITION = re.compile(
     r"(?<=[\w})])[\s,;(]+(?:for (?:all|any|some|every)\b|any integer|where\b|with\b"
     r"|[a-z]\s*\\in\s*\\mathbb).*$"
 )
+_EMPHASIS = re.compile(r"^[*`\s]+(?=[^*\s])|(?<=\S)(?:\*\*|`)[\s.]*$")
+
 _TOKEN = re.compile(r"\\[a-zA-Z]+|\\.|[^\s]", re.DOTALL)
 _COUNTING_SPACE = re.compile(r"(?<=\d)\s+(?=\d)|(?<=\d,)\s+(?=\d{3}(?!\d))")
 _OPEN = {"(": ")", "[": "]", "{": "}"}
@@ -113,8 +130,7 @@ def tidy(text: str) -> str:
     text = last_boxed(text) or text
     if _DOUBLED.search(text) and not _SINGLE.search(text):
         text = text.replace("\\\\", "\\")
-    text = _JOINED.sub(r" \1\2 ", _in_ascii(text.strip("*`")))
-    text = MACRO.sub(lambda m: _MACROS.get(m.group()[1:], m.group()), text)
+    text = _JOINED.sub(r" \1\2 ", _in_ascii(_EMPHASIS.sub("", text)))
     for pattern, simpler in _SIMPLER:
         text = pattern.sub(simpler, text)
     while (shorter := _WRAPPER.sub(_unwrapped, text)) != text:
@@ -123,7 +139,11 @@ def tidy(text: str) -> str:
     text = _BARE_FRACTION.sub(lambda m: rf"\{m[1]}{_braced(m[2])}{_braced(m[3])}", text)
     text = _BARE_ROOT.sub(r"\\sqrt{\1}", text)
     text = _PLAIN_FUNCTION.sub(r"\\\1 ", text)
-    text = " ".join(text.split()).rstrip("\\").rstrip(" .,;:").lstrip(" ,;:")
+    text = _BEFORE_PRODUCT.sub(r"\1(\2) ", _ARGUMENT.sub(r"\1(\2)", text))
+    text = " ".join(text.split()).rstrip("\\")
+    lead_in = _LEAD_IN.match(text)
+    text = text[lead_in.end() :] if lead_in else text
+    text = text.rstrip(" .,;:").lstrip(" ,;:")
     return text if re.match(r"\.\d", text) else text.lstrip(" .,;:")
 
 
@@ -136,14 +156,10 @@ def _in_ascii(text: str) -> str:
     """Write characters that have a spelling in LaTeX or ASCII in it."""
     if text.isascii():
         return text
-    text = _SHIFTED.sub(_on_the_line, text)
+    text = _RAISED.sub(lambda m: f"^{{{unicodedata.normalize('NFKC', m.group())}}}", text)
+    text = _LOWERED.sub(lambda m: f"_{{{unicodedata.normalize('NFKC', m.group())}}}", text)
     text = text.translate(_CHARACTERS)
     return _UNNUMBERED.sub(lambda m: unicodedata.normalize("NFKC", m.group()), text)
-
-
-def _on_the_line(match: re.Match[str]) -> str:
-    """Write small raised or lowered digits as TeX does."""
-    return f"{'^' if match['raised'] else '_'}{{{unicodedata.normalize('NFKC', match.group())}}}"
 
 
 def _unwrapped(match: re.Match[str]) -> str:

@@ -70,6 +70,10 @@ class MathPool:
         """Compare an answer with the gold, as :func:`heedful.bench.grading.equality.compare`.
 
         A comparison that takes too long, or that ends its worker, is not decided, and says so.
+
+        Raises:
+            UsageError: the extra ``reasoning`` is not installed.
+            HeedfulError: no worker can be started.
         """
         quick = compare_quickly(gold, answer)
         if quick is not None:

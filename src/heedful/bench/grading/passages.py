@@ -31,6 +31,10 @@ _COORDINATED = re.compile(
 
 _SUM = re.compile(r"\d[^$]*[\s(]$")
 _PROSE = re.compile(r"(?<![\\a-zA-Z])[a-zA-Z]{2,}[ ,]+[a-zA-Z]+[ ,]")
+_REMARK = re.compile(
+    r"(?<=[^\s=])\s{0,3}[(\[](?!\s*(?:in|mod|if|for)\b)(?=[^()\[\]\\$]*[a-zA-Z]{3,}[ .,)\]])"
+    r"[^()\[\]\\$]{1,300}[)\]]"
+)
 _SENTENCE_END = re.compile(
     r"(?<![ap]\.m)\.(?=\s|$|\*)|(?<=[a-zA-Z])!(?=\s|$)|[?？！。\n]|(?<=\$\$)\s+(?=[A-Z])|(?<=\\\])\s+(?=[A-Z])"
 )
@@ -179,3 +183,8 @@ def first_sentence(text: str) -> str:
     """Return what stands before the first sentence end, formulas or not."""
     end = _SENTENCE_END.search(text)
     return text[: end.start()] if end else text
+
+
+def without_remarks(text: str) -> str:
+    """Leave out remarks in brackets that have words in them, as ``(see step 2)``."""
+    return _REMARK.sub("", text) or text

@@ -34,12 +34,35 @@ _FRACTION = re.compile(
 _GROUPED = re.compile(r"[+-]? ?\d{1,3}(?: \d{3})+(?:\.\d+)? ?%?")
 _IDLE_SPACE = re.compile(r"(?<![\d,]) +| +(?![\d,])")  # 3 1/2 isn't 31/2, and 32, 349 is a list
 _SCALED = re.compile(r"([+-]?[\d.,]+) (dozen|hundred|thousand|million|billion|trillion)")
-_SMALL = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
-    "sixteen seventeen eighteen nineteen twenty"
-)
-_WORDS = {word: Fraction(value) for value, word in enumerate(_SMALL.split())}
-_WORDS["half"] = Fraction(1, 2)
+_REPEATING = re.compile(r"(\d+)\.(\d*)\\overline\{(\d+)\}")
+_WORDS = {
+    word: Fraction(value)
+    for value, word in enumerate(
+        [
+            "zero",
+            "one",
+            "two",
+            "three",
+            "four",
+            "five",
+            "six",
+            "seven",
+            "eight",
+            "nine",
+            "ten",
+            "eleven",
+            "twelve",
+            "thirteen",
+            "fourteen",
+            "fifteen",
+            "sixteen",
+            "seventeen",
+            "eighteen",
+            "nineteen",
+            "twenty",
+        ]
+    )
+} | {"half": Fraction(1, 2), "a half": Fraction(1, 2), "one half": Fraction(1, 2)}
 _SCALES = {
     "dozen": 12, "hundred": 100, "thousand": 10**3, "million": 10**6, "billion": 10**9,
     "trillion": 10**12,
@@ -60,6 +83,16 @@ _UNITS = {
     )
     for name in names.split()
 }  # fmt: skip
+_LONG_NAMES = "|".join(sorted((n for n in _UNITS if len(n) > 2), key=len, reverse=True))  # noqa: PLR2004
+_SYMBOLS = "km|cm|mm|kg|mg|ml|mL|kJ|kW|ms|min|hr|ft|lb|oz|m|g|s|h|L|N|J|W|V|K"
+_SAID = rf"""(?:(?:square|cubic|sq)\.?\s{{1,3}})?
+    (?:(?i:{_LONG_NAMES})(?:e?s)?|{_SYMBOLS})(?![a-zA-Z])
+    (?:\s{{0,3}}\^\s{{0,3}}\{{?-?\d\}}?|[²³]|\s{{1,3}}(?:squared|cubed))?"""
+SAID_UNIT = re.compile(
+    rf"\s{{0,3}}-?{_SAID}(?:\s{{0,3}}(?:/|per(?![a-z]))\s{{0,3}}{_SAID})?", re.VERBOSE
+)
+"""A known unit, as a sentence goes on with it after a number."""
+
 _LONGEST = 300
 _MEASURED = re.compile(
     r"""(?P<value>.*?[\d})])(?P<space>\s*)
@@ -79,11 +112,18 @@ _WORD = 4
 
 @dataclass(frozen=True, slots=True)
 class Numeral:
-    """A number as it was written."""
+    """A number as it was written.
+
+    Attributes:
+        value: its exact value, a percent sign left aside.
+        percent: whether a percent sign follows.
+        step: the value of one unit in a decimal's last place; ``None`` for an exact number.
+        digits: significant digits of a decimal.
+    """
 
     value: Fraction
     percent: bool = False
-    step: Fraction | None = None  # one unit in the last place; None: an exact number
+    step: Fraction | None = None
     digits: int = 0
 
 
@@ -113,15 +153,20 @@ def numeral(text: str) -> Numeral | None:
 
 
 def _number_in_words(text: str) -> Numeral | None:
-    """Read ``five`` and ``5 million``."""
+    """Read ``five``, ``5 million``, and a decimal that repeats."""
     word = _WORDS.get(text.casefold())
     if word is not None:
         return Numeral(word)
     scaled = _SCALED.fullmatch(text)
-    if scaled is None:
+    if scaled:
+        number, scale = numeral(scaled[1]), _SCALES[scaled[2]]
+        return number and Numeral(number.value * scale, number.percent)
+    repeating = _REPEATING.fullmatch(text)
+    if repeating is None:
         return None
-    number, scale = numeral(scaled[1]), _SCALES[scaled[2]]
-    return number and Numeral(number.value * scale, number.percent)
+    before, start, block = repeating.groups()
+    nines = int("9" * len(block) + "0" * len(start))
+    return Numeral(Fraction(int(before + start + block) - int(before + start), nines))
 
 
 def _decimal(match: re.Match[str]) -> Numeral | None:
@@ -176,7 +221,13 @@ def rounds_to(exact: Fraction, decimal: Numeral) -> bool:
 
 
 class Quantity(NamedTuple):
-    """A value and the unit behind it; all of the text and ``""`` where there is none."""
+    """A value and the unit behind it; all of the text and ``""`` where there is none.
+
+    Attributes:
+        value: the text before the unit.
+        unit: the unit, each factor by its first name.
+        sure: whether the unit can't be a product of variables.
+    """
 
     value: str
     unit: str = ""

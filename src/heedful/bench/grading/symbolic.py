@@ -11,11 +11,12 @@ sympy may not come back from what a model has written, so this runs in a process
 
 from __future__ import annotations
 
+import math
 import random
 import re
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import islice, permutations
+from itertools import islice, permutations, repeat
 from typing import TYPE_CHECKING, Any
 
 from heedful.bench.grading.quantities import Numeral, rounds_to
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     _Same = Callable[[list[Any], list[Any]], bool]
+
+BITS = 20_000
+"""The longest power that is written out; larger ones are compared as text."""
 
 DIGITS = 30
 """Digits to which expressions are evaluated."""
@@ -53,17 +57,29 @@ LEAST_TRIES = 12
 MOST_CONSTANTS = 4
 """So many arbitrary constants are tried under each other's names (4! = 24 ways)."""
 
+_MIXED = re.compile(
+    r"(?<![\w.^}])(?P<whole>\d+)\s*(?P<part>\\frac\{(?P<above>\d+)\}\{(?P<below>\d+)\})"
+)
 _FACTORS = re.compile(
     r"(?P<first>\)|(?<![_^\d.])\d+)\s*(?=\((?:[\d\s+\-*/.^{}!]|\\frac|\\sqrt|\\cdot)+\))"
 )
 """Between numbers in brackets, which the parser would take for a mixed number: (4)(9) for 13."""
 
 _PRIMES = re.compile(r"([a-zA-Z])('+)")
+_SUBSCRIPT = re.compile(r"_\s*\{?\s*\\([a-zA-Z]+)\s*\}?")
 _CONSTANT = re.compile(r"[cCkKnmABD](?:_\{?\d+\}?)?")
 _NUMBERED = re.compile(r"[cC]_\{?\d+\}?")
 _INTEGERS = frozenset("knm")
 _MEMBER = re.compile(r"^\s*[a-zA-Z]\s*\\in(?![a-z])")
+_BUILDER = re.compile(
+    r"\\?\{\s*[a-zA-Z]\s*(?:\\in\s*\\mathbb\s*\{?\s*R\s*\}?)?\s*(?:[|:]|such that)"
+    r"(?P<condition>.*?)\\?\}"
+)
 _PLUS_MINUS = re.compile(r"(?P<name>[a-zA-Z])\s*\\ne\s*\\pm\s*(?P<value>[\w.]+)$")
+
+
+class TooLargeError(Exception):
+    """A power that must not be written out."""
 
 
 @dataclass(frozen=True)
@@ -81,25 +97,33 @@ def parsed(text: str) -> Any:
     from latex2sympy2_extended.latex2sympy2 import ConversionConfig, latex2sympy
 
     text = _PRIMES.sub(lambda m: f"{m[1]}_{{prime{len(m[2])}}}", text)  # the parser drops them
-    text = _FACTORS.sub(r"\g<first> \\cdot ", text)
+    text = _FACTORS.sub(r"\g<first> \\cdot ", _MIXED.sub(_sum, _SUBSCRIPT.sub(r"_{\1}", text)))
     try:
         return latex2sympy(text, conversion_config=ConversionConfig(lowercase_symbols=False))
     except Exception:  # noqa: BLE001 - the parser raises bare exceptions, and sympy any
         return None
 
 
+def _sum(match: re.Match[str]) -> str:
+    """Write a mixed number as a sum: a whole number before a proper fraction."""
+    proper = int(match["above"]) < int(match["below"])
+    return f"({match['whole']}+{match['part']})" if proper else match.group()
+
+
 @lru_cache(maxsize=256)
 def read(text: str) -> Expression | None:
-    """Read an expression; ``None`` for anything else, such as a matrix."""
+    """Read an expression, and refuse the powers that must not be written out."""
     import sympy
     from sympy.core.function import AppliedUndef
 
     tree = parsed(text)
-    if not isinstance(tree, sympy.Expr) or tree.has(*_unevaluable()):
+    if not isinstance(tree, sympy.Expr) or tree.has(*_unevaluable()) or _is_open_sum(tree):
         return None
+    _refuse_large(tree)
     expression = tree.replace(
         lambda node: isinstance(node, sympy.Float), lambda node: sympy.Rational(str(node))
     )
+    expression = expression.replace(_is_odd_root, _real_root)
     units = {symbol for symbol in expression.free_symbols if symbol.name == "i"}
     expression = expression.subs(dict.fromkeys(units, sympy.I))
     calls = expression.atoms(AppliedUndef)
@@ -114,10 +138,61 @@ def _unevaluable() -> tuple[Any, ...]:
     return (sympy.Derivative, sympy.MatrixBase, sympy.MatrixExpr)
 
 
+def _is_open_sum(tree: Any) -> bool:
+    """Check for a sum or product to a variable end, which has no value at most points."""
+    import sympy
+
+    limits = (limit for node in tree.atoms(sympy.Sum, sympy.Product) for limit in node.limits)
+    return any(end.free_symbols for _, *ends in limits for end in ends)
+
+
+def _is_odd_root(node: Any) -> bool:
+    return bool(node.is_Pow and node.exp.is_Rational and node.exp.q % 2 and node.exp.q > 1)
+
+
+def _real_root(node: Any) -> Any:
+    """Take the cube root of -8 for -2, as answers mean it, and not for the principal root."""
+    import sympy
+
+    sign = sympy.sign(node.base) if node.exp.p % 2 else sympy.S.One
+    return sign * sympy.Abs(node.base) ** node.exp
+
+
+def _refuse_large(expression: Any) -> None:
+    import sympy
+
+    for node in sympy.preorder_traversal(expression):
+        if isinstance(node, sympy.factorial) and _size(node.args[0]) > BITS:
+            raise TooLargeError
+        if isinstance(node, sympy.Pow):
+            base, exponent = (_size(part) for part in node.args)
+            if base > 1 and exponent * max(1, base).bit_length() > BITS:
+                raise TooLargeError
+
+
+def _size(expression: Any) -> int:
+    """Bound the absolute value of a number from above without writing out a large power."""
+    import sympy
+
+    if expression.is_Integer:
+        return int(abs(expression.p))
+    if isinstance(expression, sympy.Pow):
+        base, exponent = (_size(part) for part in expression.args)
+        return 1 << min(base.bit_length() * exponent, BITS)
+    if not expression.is_number:
+        return 0  # a variable's power is not written out
+    if not (expression.is_Mul or expression.is_Add):
+        return 2
+    sizes = [_size(part) for part in expression.args]
+    total = math.prod(map(max, sizes, repeat(1))) if expression.is_Mul else sum(sizes)
+    return min(total, 1 << BITS)
+
+
 def equal(gold: str, answer: str) -> bool | None:
     """Check whether two expressions are equal wherever both are real.
 
-    Arbitrary constants may go by other names (``c_1``, ``C``, ``k``).
+    Arbitrary constants may go by other names (``c_1``, ``C``, ``k``), and an antiderivative's
+    ``+ C`` may differ by a constant.
     """
     first, second = read(gold), read(answer)
     if first is None or second is None:
@@ -173,6 +248,13 @@ def _proportional(gold: list[Any], answer: list[Any]) -> bool:
     return bool(ratios) and all(_close(ratio, ratios[0]) for ratio in ratios)
 
 
+def _parallel(gold: list[Any], answer: list[Any]) -> bool:
+    """Check whether two lists of values differ by a constant."""
+    gaps = [expected - actual for expected, actual in zip(gold, answer, strict=True)]
+    size = max(1, *map(abs, gold), *map(abs, answer))
+    return all(abs(gap - gaps[0]) <= AGREEING * size for gap in gaps)
+
+
 def _any_agrees(gold: Expression, answer: Expression, same: _Same) -> bool | None:
     """Compare the gold with the answer under each set of names for arbitrary constants."""
     verdicts = []
@@ -209,6 +291,14 @@ def _agree(gold: Expression, answer: Expression, same: _Same) -> bool | None:
     symbols = sorted(gold.symbols | answer.symbols, key=str)
     if not symbols and (gold.expression.is_infinite or answer.expression.is_infinite):
         return bool(gold.expression == answer.expression)
+    added = _added_constant(gold, answer) if same is _equal_values else None
+    if added is not None:
+        gold, answer = (
+            Expression(each.expression.subs(added, 0), each.symbols - {added}, each.imaginary)
+            for each in (gold, answer)
+        )
+        symbols.remove(added)
+        same = _parallel
     slow = _is_series(gold) or _is_series(answer)
     tries, needed = (LEAST_TRIES, LEAST_POINTS) if slow else (TRIES, POINTS)
     ours, theirs = [], []
@@ -232,6 +322,19 @@ def _is_series(given: Expression) -> bool:
     import sympy
 
     return any(series.has(sympy.oo) for series in given.expression.atoms(sympy.Sum))
+
+
+def _added_constant(gold: Expression, answer: Expression) -> Any:
+    """Return the constant that both just add, as an antiderivative does, or ``None``."""
+    for symbol in sorted(gold.symbols & answer.symbols, key=str):
+        if symbol.name in {"C", "c"} and all(
+            each.expression.is_Add
+            and symbol in each.expression.args
+            and not (each.expression - symbol).has(symbol)
+            for each in (gold, answer)
+        ):
+            return symbol
+    return None
 
 
 def _points(symbols: list[Any]) -> Iterator[dict[Any, Any]]:
@@ -284,6 +387,8 @@ def region(text: str) -> Any:
     import sympy
     from sympy.core.function import AppliedUndef
 
+    built = _BUILDER.fullmatch(text)
+    text = built["condition"] if built else text
     text = _PLUS_MINUS.sub(r"\g<name> \\ne \g<value>, \g<name> \\ne -\g<value>", text)
     tree = parsed(_MEMBER.sub("", text))
     try:
