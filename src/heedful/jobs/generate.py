@@ -6,7 +6,6 @@ becomes tasks, each task is done once, durably, and becomes one row of the outpu
 
 from __future__ import annotations
 
-import os
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +27,7 @@ from heedful.models.options import CONNECTION, CallOptions
 from heedful.models.options import sampling as make_sampling
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
     from contextlib import AbstractAsyncContextManager
     from typing import Unpack
