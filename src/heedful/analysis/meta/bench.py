@@ -65,7 +65,7 @@ class Bench:
 
     def run_options(self) -> dict[str, Any]:
         """Return the options that all runs share."""
-        names = ("retry_failed", "prices", "executor", "on_progress")
+        names = ("retry_failed", "prices", "executor", "workers", "on_progress")
         return {name: self.options[name] for name in names}  # type: ignore[literal-required]
 
     def _job(self, judge: Judge) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from heedful.core.version import __version__
 from heedful.engine.call_cache import attempt, attempts
 from heedful.engine.cost import CostSummary
 from heedful.engine.job import Job
-from heedful.engine.options import SENDING
+from heedful.engine.options import DIVIDING
 from heedful.engine.purpose import EXPLAINED_TOKENS, Purpose
 from heedful.engine.runner import Item
 from heedful.engine.saved_run import SUMMARY
@@ -60,7 +60,7 @@ async def compare(
     """Compare two judges' explanations."""
     job = ComparisonJob(entries, _pairings(entries, samples, labelled), arbiter)
     options = bench.run_options()
-    if options["executor"] in SENDING:
+    if options["executor"] in DIVIDING:
         options["executor"] = "local"
     return await job.run_async(
         run=None if bench.folder is None else bench.folder / job.name,

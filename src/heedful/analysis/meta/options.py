@@ -41,6 +41,7 @@ class MetaOptions(TypedDict, total=False):
         max_cost: dollars that may be spent on models, over all judges and all sessions.
         prices: dollars by model; heedful's own table by default.
         executor: where calls are made; see :class:`heedful.RunOptions`.
+        workers: how many processes; see there.
         on_progress: called with the progress after each row.
     """
 
@@ -58,6 +59,7 @@ class MetaOptions(TypedDict, total=False):
     max_cost: float | None
     prices: Mapping[str, Price] | None
     executor: str
+    workers: int | None
     on_progress: Callable[[Progress], None]
 
 
@@ -76,5 +78,6 @@ DEFAULTS: MetaOptions = {
     "max_cost": None,
     "prices": None,
     "executor": "local",
+    "workers": None,
     "on_progress": ignore,
 }

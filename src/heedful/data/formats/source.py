@@ -17,13 +17,13 @@ from heedful.core.nouns import Message, Sample
 from heedful.data.formats import advancedif, mapped, native, table
 from heedful.data.formats.base import Format, Row
 from heedful.data.formats.fields import made, row_id
-from heedful.data.formats.files import kind, records
+from heedful.data.formats.files import UNWANTED, kind, records
 from heedful.data.formats.raw import Record, is_compressed
 from heedful.data.formats.responses import Responses, opened
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 _PLUGINS = "heedful.formats"
 
@@ -65,6 +65,7 @@ class Source:
     exclude_failures: bool = False
     filtered: int = field(default=0, init=False)
     excluded: int = field(default=0, init=False)
+    wanted: Callable[[int], bool] | None = field(default=None, init=False)  # by place, from 0
 
     @property
     def files(self) -> tuple[Path, ...]:
@@ -73,11 +74,16 @@ class Source:
 
     def count(self) -> int | None:
         """Count the rows by their lines; ``None`` where that takes long, or lines aren't rows."""
-        if self.task is not None or self.responses is not None or not self.format.one_by_one:
+        if not self._row_by_record:
             return None
         if self.path.stat().st_size > COUNTED_BYTES or kind(self.path) != "lines":
             return None
         return None if is_compressed(self.path) else _lines(self.path)
+
+    @property
+    def _row_by_record(self) -> bool:
+        """Whether each record is a row."""
+        return self.task is None and self.responses is None and self.format.one_by_one
 
     def __iter__(self) -> Iterator[Row]:
         """Give the rows in file order; responses that join no row come last, as problems."""
@@ -92,7 +98,11 @@ class Source:
     def rows(self, joined: Responses | None) -> Iterator[Row]:
         """Give the rows in file order, with responses that may be other files' too."""
         self.filtered = self.excluded = 0
-        for number, record in enumerate(records(self.path), start=1):
+        wanted = self.wanted if self._row_by_record and not self.exclude_failures else None
+        for number, record in enumerate(records(self.path, wanted), start=1):
+            if record is UNWANTED:
+                yield Row(0)
+                continue
             if self.exclude_failures and _generation_failed(record.data):
                 self.excluded += 1
                 continue
