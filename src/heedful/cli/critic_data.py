@@ -214,10 +214,9 @@ def pairs(
     method: Literal["constraint-level", "whole-response", "expert", "per-constraint"] = (
         "constraint-level"
     ),
-    similarity: Literal["ratio", "quick_ratio", "edit"] = "ratio",
+    similarity: Literal["ratio", "quick_ratio"] = "ratio",
     candidates: int = 1,
     seed: int = 42,
-    reading: Literal["published", "strict"] = "published",
     prompt_file: Path | None = None,
     format: Format = None,
     quiet: Quiet = False,
@@ -233,8 +232,6 @@ def pairs(
         similarity: How the sampled judgments are compared of which one is chosen.
         candidates: Rejected critiques of each item, drawn where there are more.
         seed: Seed of the draws.
-        reading: Reading of critiques in IF-Critic's format: as its public code reads them, or as
-            strictly as when judging.
         prompt_file: A file whose text replaces that of the critiques' prompt.
         format: The format of INPUT; detected from the file by default.
         quiet: Print no numbers.
@@ -247,7 +244,6 @@ def pairs(
         similarity=similarity,
         candidates=candidates,
         seed=seed,
-        reading=reading,
         prompt_file=prompt_file,
         format=format,
     ).write(output)

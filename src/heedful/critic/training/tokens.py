@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from heedful.core.nouns import Message
-    from heedful.critic.data.segments import Span
+    from heedful.critic.data.pairs import Span
     from heedful.critic.training.rows import Rows
     from heedful.critic.training.settings import Settings
     from heedful.data.training_sets.layouts import Example
