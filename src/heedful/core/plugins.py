@@ -46,14 +46,10 @@ GROUPS = {
 """The entry-point groups, and what each holds."""
 
 
-class PluginWarning(HeedfulWarning):
-    """A plugin that is passed over, and why."""
-
-
 @cache
 def warn(message: str) -> None:
-    """Warn of a plugin, once."""
-    warnings.warn(message, PluginWarning, stacklevel=2)
+    """Warn of a plugin that is passed over, once."""
+    warnings.warn(message, HeedfulWarning, stacklevel=2)
 
 
 @cache

@@ -12,14 +12,12 @@ from __future__ import annotations
 import re
 
 __all__ = [
-    "ARABIC",
     "BURMESE",
     "DEVANAGARI_TO_GURMUKHI",
     "HALFWIDTH_KANA",
     "HAN",
     "HANGUL",
     "HAN_CHARACTER",
-    "INDIC",
     "KANA",
     "KANA_LETTERS",
     "KHMER",
@@ -55,12 +53,6 @@ UNSPACED = THAI + LAO + BURMESE + KHMER + KANA + HAN
 
 DEVANAGARI_TO_GURMUKHI = "\u0900-\u0a7f"
 """Devanagari, Bengali, Gurmukhi: a danda ends their sentences."""
-
-INDIC = "\u0900-\u0dff"
-"""The scripts of India and Sri Lanka, from Devanagari to Sinhala."""
-
-ARABIC = "\u0600-\u06ff\u0750-\u077f"
-"""Arabic letters, with those of Persian and Urdu."""
 
 LATIN_ACCENTED = "\u00c0-\u024f"
 
