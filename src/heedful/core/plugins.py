@@ -22,17 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
     from importlib.metadata import EntryPoint
 
-__all__ = [
-    "GROUPS",
-    "broken",
-    "listing",
-    "load",
-    "make",
-    "names",
-    "unknown",
-    "warn",
-]
-
 GROUPS = {
     "heedful.formats": "a heedful.data.formats.Format",
     "heedful.families": "a heedful.metrics.family.Family, named as the tag benchmark of its rows",

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from heedful.core.nouns import Constraint
     from heedful.core.scale import Scale
 
-__all__ = ["constraint_tags", "is_fault", "is_scored", "judgment_at", "named_tags", "value"]
-
 _SCORED = frozenset({"weight", "gate", "scale"})
 _FIELDS = _SCORED | {"depends_on"}
 _MOST = 1e9

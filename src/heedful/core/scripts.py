@@ -11,23 +11,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = [
-    "BURMESE",
-    "DEVANAGARI_TO_GURMUKHI",
-    "HALFWIDTH_KANA",
-    "HAN",
-    "HANGUL",
-    "HAN_CHARACTER",
-    "KANA",
-    "KANA_LETTERS",
-    "KHMER",
-    "LAO",
-    "LATIN_ACCENTED",
-    "PICTOGRAPHS",
-    "THAI",
-    "UNSPACED",
-]
-
 HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 """Chinese characters, with extensions and compatibility forms; without 々, 〆 and 〇."""
 

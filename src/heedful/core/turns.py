@@ -13,17 +13,6 @@ from heedful.core.noun import Noun
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = [
-    "LARGEST_IMAGE",
-    "Message",
-    "ToolCall",
-    "calls_by_turn",
-    "has_parts",
-    "has_scheme",
-    "image_problem",
-    "pieces",
-]
-
 LARGEST_IMAGE = 20 << 20
 """Bytes of an image; servers take no more."""
 

@@ -23,8 +23,6 @@ from heedful.core.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-__all__ = ["Chart", "Format", "Spec", "shorten"]
-
 Format = Literal["svg", "png", "pdf"]
 """Formats of a chart's file."""
 

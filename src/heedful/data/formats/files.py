@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-__all__ = ["FileKind", "kind", "records", "shown"]
-
 CHUNK = 1 << 16
 """Bytes that are read at a time."""
 
