@@ -116,7 +116,7 @@ def sample(
     return add_to_rows(job, input, output, options, [name])
 
 
-STAGES = FlagGroup("Stages", (FilterSettings,), {"skip", "order", "sampling"})
+STAGES = FlagGroup("Stages", (FilterSettings,), {"skip", "sampling"})
 
 
 @takes(
@@ -132,7 +132,6 @@ def filter(  # noqa: A001 - the command's name
     *,
     output: Output = None,
     skip: str = "",
-    order: str | None = None,
     verifier: Named = None,
     extractor: str | None = None,
     **options: Any,
@@ -144,8 +143,6 @@ def filter(  # noqa: A001 - the command's name
         output: Where the rows that are kept go, each with its final critique: JSON lines.
             Only a dry run needs none.
         skip: Stages to leave out: cross, rules, judgment, explanation; with commas.
-        order: All four, with commas, in another order; explanation stays last. Default:
-            cross,rules,judgment,explanation.
         verifier: A model that verifies the judgments (cross); best not the expert. Give it again
             for several: what any of them faults is dropped.
         extractor: The model that copies out what is counted (rules). Default: the first verifier.
@@ -160,8 +157,6 @@ def filter(  # noqa: A001 - the command's name
     connections, how = connected(options, names)
     models = dict(zip(names, connections, strict=True))
     stages = taken(options, FilterSettings)
-    if order is not None:
-        stages["order"] = _list(order)
     job = partial(
         critic.filter_critiques,
         verifiers=[models[name] for name in dict.fromkeys(verifier or ())],

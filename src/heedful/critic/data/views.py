@@ -74,11 +74,8 @@ def _export(result: Summary) -> Document:
 
 
 def _draw(audit: Summary) -> Document:
-    samples, population = audit["samples"], audit["population"]
-    lines = [
-        f"{amount(audit['rows'], 'row')} to fill in, of {amount(sum(samples.values()), 'sample')}"
-    ]
-    lines += [f"  {name}: {count:,} of {population[name]:,}" for name, count in samples.items()]
+    samples = f"{audit['samples']:,} of {amount(audit['population'], 'sample')}"
+    lines = [f"{amount(audit['rows'], 'row')} to fill in: {samples}"]
     lines += [
         f"{amount(count, 'row')} cannot be audited: {reason}"
         for reason, count in audit["reasons"].items()
