@@ -245,7 +245,7 @@ class Planting:
             names = [name for name in self.coverage.of(mutant) if name in items]
             found = self._try(mutant, [items[name] for name in names])
             self.outcomes.append(found)
-            sys.__stderr__.write(f"{found:>9}  {mutant.name}\n")
+            print(f"{found:>9}  {mutant.name}", file=sys.__stderr__)
         return True
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -260,7 +260,7 @@ class Planting:
             try:
                 os._exit(self._notice(mutant, items))
             except BaseException as error:  # noqa: BLE001 - nothing of the child may go on
-                sys.__stderr__.write(f"{mutant.name}: {error!r}\n")
+                print(f"{mutant.name}: {error!r}", file=sys.__stderr__)
                 os._exit(1)
         ends = time.monotonic() + SECONDS
         while time.monotonic() < ends:
