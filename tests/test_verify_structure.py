@@ -58,9 +58,6 @@ CASES: list[tuple[str, dict[str, Any], str, bool | str]] = [
     ("count", {"unit": "sentences", "at_least": 3},
      "1. Apples are red. 2. Pears are green.", False),
     # Lines that are wrapped, the first of which could be a title.
-    ("count", {"unit": "words", "at_most": 12, "part": "sentence"},
-     "This sentence was wrapped by its author after sixty\ncolumns, and so it goes on over two.",
-     UNDECIDED),
     # • is no bullet of Markdown, and a table of HTML none of it.
     ("count", {"unit": "markdown_bullet_points", "at_least": 2}, "- a\n- b", True),
     ("count", {"unit": "markdown_tables", "at_least": 1}, "|a|b|\n|-|-|\n|1|2|", True),

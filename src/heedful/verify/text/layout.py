@@ -341,12 +341,10 @@ class Layout:
 
         The widest reading is the last.
         """
-        narrow, wide, *unwrapped = readings(self.body)
+        narrow, wide = readings(self.body)
         if self.plain != self.body:
-            # What was taken for a title may be the first of wrapped lines.
-            _, wide, *more = readings(self.plain)
-            unwrapped += more
-        return _distinct([narrow, *unwrapped, wide])
+            wide = readings(self.plain)[1]
+        return _distinct([narrow, wide])
 
 
 def _named_title(bare: str) -> str:
