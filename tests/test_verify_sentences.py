@@ -158,4 +158,6 @@ def test_the_counts_of_a_published_segmenter_are_in_the_range(data: Path) -> Non
     counts = [(row["sentences"], count(row["text"])) for row in rows]
     outside = [number for number, (low, high) in counts if not low <= number <= high]
     assert len(rows) > 250
-    assert len(outside) <= 16  # lists within a line, colons and commas that end Arabic ones, rare abbreviations
+    assert (
+        len(outside) <= 16
+    )  # lists within a line, colons and commas that end Arabic ones, rare abbreviations

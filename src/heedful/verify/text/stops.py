@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from heedful.core import scripts
 from heedful.verify.text.sentences import built_in
+from heedful.verify.text.words import word_set
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,18 +55,14 @@ _MAY_ENCLOSE = re.compile("[“„\"«»‘「『《(（\\[【'`]")
 _CLOSING = frozenset(_CLOSERS) | {"“"}
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-_FOLLOWED = _words(
+_FOLLOWED = word_set(
     """
     adm capt col dr fr gen gov hon lt maj mr mrs ms prof rep rev sen sgt st
     approx ca cf e.g eq eqs figs i.e nos pp viz vol vols vs z.b d.h u.a p.ex p.ej т.е
     """
 )
 """A name or an example follows these."""
-_FINAL_TOO = built_in().abbreviations | _words(
+_FINAL_TOO = built_in().abbreviations | word_set(
     """
     al appx apt assn assoc asst avg bldg blvd bros ch chr corp dept dist div ed eds eg esp esq est
     etc ext ft hr hrs hwy inc incl intl jr kg km lb lbs llc ltd mt nr op p para pl plc pt rd sec
@@ -73,7 +70,7 @@ _FINAL_TOO = built_in().abbreviations | _words(
     """
 )
 """These may end a sentence."""
-_FREQUENT = _words(
+_FREQUENT = word_set(
     """
     a an and are as at be but by for from had has have he her his i if in is it not of on or our
     she so that the their them there they this to was we were will with would you your

@@ -34,6 +34,7 @@ _NO_DICTIONARY = re.compile(
 # between two digits (1,000 or 12:30 or 3/4).
 _WORD = re.compile(r"\w+(?:(?:['’.·&@\-‐‑]|(?<=\d)[,:/](?=\d))\w+)*")
 
+
 def count_words(text: str) -> int:
     """Count the words of a text in any script or mixture of scripts.
 
@@ -133,8 +134,13 @@ def bare_words(text: str) -> list[str]:
     return [word for piece in text.split() if (word := EDGES.sub("", piece))]
 
 
-def word_list(text: str) -> tuple[str, ...]:
+def word_set(text: str) -> frozenset[str]:
     """Read the words that a module lists in a text, for the eye, cut at white space."""
+    return frozenset(text.split())
+
+
+def word_list(text: str) -> tuple[str, ...]:
+    """Read words likewise, in their order."""
     return tuple(text.split())
 
 
