@@ -156,7 +156,7 @@ def without_markdown_fences(text: str) -> tuple[str, bool] | None:
         return None
     lines = text.split("\n")
     blocks = [
-        (*token.map, token.markup)
+        (token.map[0], token.map[1], token.markup)
         for token in _blocks(text)
         if token.type == "fence" and token.map and token.info.strip().lower() in {"markdown", "md"}
     ]
