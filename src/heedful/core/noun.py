@@ -157,10 +157,19 @@ def meant(noun: type[Noun], name: str) -> str | None:
     return next(iter(get_close_matches(name.casefold(), likely, 1, _ALIKE)), None)
 
 
+def located(parts: Iterable[int | str]) -> str:
+    """Write where a field lies as code does.
+
+    >>> located(["checklist", 0, "text"])
+    '.checklist[0].text'
+    """
+    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in parts)
+
+
 def _problem(noun: type[Noun], error: ValidationError) -> UsageError:
     """Name the field that is invalid, in one line."""
     first = error.errors(include_url=False, include_context=False)[0]
-    name = "".join(f"[{at}]" if isinstance(at, int) else f".{at}" for at in first["loc"])
+    name = located(first["loc"])
     reason = f"{first['msg'][0].lower()}{first['msg'][1:]}"
     if first["type"] == "missing":
         return UsageError(f"{noun.__name__}{name} is missing")

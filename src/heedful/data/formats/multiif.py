@@ -229,6 +229,5 @@ FORMAT = Format(
     "multiif",
     (("turn_1_prompt",), ("turn_1_instruction_id_list",), ("turn_1_kwargs",)),
     sample,
-    lambda record: "turn_1_instruction_id_list" in record,
     turns=turns,
 )
