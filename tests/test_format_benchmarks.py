@@ -331,7 +331,7 @@ def test_real_checklists_are_read_whole(data: Path) -> None:
         (ifeval, IFEVAL | {"kwargs": [{}]}, "kwargs has 1 entry for 2 ids"),
         (ifeval, IFEVAL | {"instruction_id_list": ["en:a:b", "de:a:b"]}, "languages: de, en"),
         (cfbench, CFBENCH | {"criteria": [["a", "必须", "", ""]]}, "criteria[0] has the priority"),
-        (advancedif, ADVANCEDIF | {"response": {"a": 1}}, "response is an object"),
+        (advancedif, ADVANCEDIF | {"response": {"a": 1}}, "response[0].role is missing"),
         (advancedif, ADVANCEDIF | {"prompt_metadata": "{"}, "prompt_metadata is text"),
         (if_critic, {"instruction": "写诗", "checklist": CHECKLIST[:-3]}, "is not closed"),
         (sysbench, SYSBENCH | {"criteria": ["3. 介绍 | 内容约束"]}, "criterion 1"),
