@@ -152,9 +152,13 @@ def meant(noun: type[Noun], name: str) -> str | None:
         return others[name]
     if any(char.isdigit() for char in name):
         return None
-    known = [*noun.__pydantic_fields__, *noun.accepted_names]
-    likely = [field for field in known if len(name) - len(field) <= _LONGER]
-    return next(iter(get_close_matches(name.casefold(), likely, 1, _ALIKE)), None)
+    folded = name.casefold()
+    likely = [
+        field
+        for field in (*noun.__pydantic_fields__, *noun.accepted_names)
+        if field[0] == folded[:1] and len(folded) - len(field) <= _LONGER
+    ]  # ``preference`` is no misspelled ``reference``
+    return next(iter(get_close_matches(folded, likely, 1, _ALIKE)), None)
 
 
 def located(parts: Iterable[int | str]) -> str:
