@@ -7,7 +7,6 @@ import binascii
 import hmac
 import re
 import time
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -21,7 +20,6 @@ from heedful.rewards.server.admission import RefusedError, error_payload
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
 
-    from heedful.rewards.server.admission import Body
     from heedful.rewards.server.metrics import Metrics
 
     Scope = MutableMapping[str, Any]
@@ -32,30 +30,14 @@ if TYPE_CHECKING:
 OPEN = ("/health", "/ready")
 """Paths that need no token: probes have none."""
 
-COUNTS = "heedful.counts"
-
-
-@dataclass(slots=True)
-class RequestCounts:
-    """Counts of a request for the log, which holds no text."""
-
-    samples: int = 0  # how many samples it had
-    undecided: int = 0  # how many of them came out undecided
-    errors: int = 0  # how many could not be judged
-    body: Body | None = None  # the bytes that it sent, once they are being read
-
-
-def counts_of(scope: Mapping[str, Any]) -> RequestCounts:
-    """Return the counts of a request."""
-    counts: RequestCounts = scope[COUNTS]
-    return counts
-
+BODY = "heedful.body"
+"""The key in a request's scope of the bytes that it sent, once they are being read."""
 
 _HOST = re.compile(rb"\s*(?:\[[0-9A-Fa-f:.]+\]|[\w.-]+)(?::\d{1,5})?\s*", re.ASCII)
 
 
 class AuthMiddleware:
-    """Checks the token, and counts and logs each request."""
+    """Checks the token, and counts and logs each request, without its texts."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics, token: str | None) -> None:
         self._app = app
@@ -68,7 +50,6 @@ class AuthMiddleware:
             await self._app(scope, receive, send)
             return
         started = time.perf_counter()
-        about = scope[COUNTS] = RequestCounts()
         status = 0
 
         async def send_logged(message: MutableMapping[str, Any]) -> None:
@@ -85,17 +66,16 @@ class AuthMiddleware:
             else:
                 await answer(refused, send_logged)
         finally:
-            if about.body is not None:
-                about.body.leave()
+            if BODY in scope:
+                scope[BODY].leave()
             self._metrics.open.dec()
             seconds = time.perf_counter() - started
             # Paths that no route has are counted together: there may be any number of them.
             endpoint = getattr(scope.get("route"), "path", "other")
             self._metrics.answered(endpoint, status, seconds)
             if endpoint not in OPEN:
-                counts = f"samples {about.samples}, undecided {about.undecided}"
-                counts += f", errors {about.errors}, {seconds * 1000:.1f} ms"
-                logger.info("%s %s %d: %s", scope["method"], endpoint, status, counts)
+                method, taken = scope["method"], seconds * 1000
+                logger.info("%s %s %d: %.1f ms", method, endpoint, status, taken)
 
     def _refused(self, scope: Scope) -> RefusedError | None:
         """Return why a request is refused, if it is."""
