@@ -20,7 +20,7 @@ from heedful.rewards import Rewarded, rows
 from heedful.rewards.adapters import openrlhf_sample
 from heedful.rewards.server import openapi as document
 from heedful.rewards.server.admission import Body, RefusedError, error_payload
-from heedful.rewards.server.auth import BODY
+from heedful.rewards.server.auth import BODY, refusal
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Sequence
@@ -366,7 +366,7 @@ def _reply(status: int, body: Any, headers: dict[str, str] | None = None) -> Res
 
 async def _refused(_: Request, error: Exception) -> Response:
     assert isinstance(error, RefusedError)  # noqa: S101 - for the type: it is called for no other
-    return _reply(error.status, {"error": error_payload(error)}, error.headers)
+    return refusal(error)
 
 
 async def _stopped(_: Request, error: Exception) -> Response:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from pydantic_core import to_json
+from starlette.responses import Response
 
 from heedful.core.errors import UsageError
 from heedful.core.log import logger
@@ -64,7 +65,7 @@ class AuthMiddleware:
             if refused is None:
                 await self._app(scope, receive, send_logged)
             else:
-                await answer(refused, send_logged)
+                await refusal(refused)(scope, receive, send_logged)
         finally:
             if BODY in scope:
                 scope[BODY].leave()
@@ -118,14 +119,10 @@ def _is_here(address: bytes) -> bool:
         return False
 
 
-async def answer(refused: RefusedError, send: Send) -> None:
-    """Send a refusal as JSON."""
+def refusal(refused: RefusedError) -> Response:
+    """Lay out a refusal as JSON."""
     body = to_json({"error": error_payload(refused)})
-    headers = {"content-type": "application/json", "content-length": str(len(body))}
-    headers |= {name.lower(): value for name, value in refused.headers.items()}
-    pairs = [(name.encode(), value.encode()) for name, value in headers.items()]
-    await send({"type": "http.response.start", "status": refused.status, "headers": pairs})
-    await send({"type": "http.response.body", "body": body})
+    return Response(body, refused.status, refused.headers, "application/json")
 
 
 def checked(host: str, token: str | None) -> str | None:
