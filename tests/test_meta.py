@@ -474,26 +474,8 @@ def test_probes_that_cannot_be_are_refused_before_anything_is_asked(tmp_path: Pa
     with pytest.raises(UsageError, match="explanations of 1 judges"):
         meta(rows, judge=judge, arbiter=ScriptedModel(""))
     with pytest.raises(RunError, match="holds no run"):
-        meta(rows, judge=judge, correct=[tmp_path])
+        meta(rows, judge=judge, runs=[tmp_path])
     assert not judge.model.calls  # type: ignore[attr-defined]
-
-
-def test_a_rate_is_corrected_for_the_errors_of_the_judge_that_made_it(tmp_path: Path) -> None:
-    def lenient(text: str, *_: object) -> bool:
-        """Find met what ends in 0 or 2, or in 3 by mistake."""
-        return text.endswith((".0", ".2", ".3"))
-
-    labelled = [row(str(k), "mumu") for k in range(20)]
-    unlabelled = [row(f"u{k}", "mumu").model_copy(update={"labels": None}) for k in range(20)]
-    evaluate(unlabelled, judge=checklist(lenient), run=tmp_path / "run")
-    summary = meta(labelled, judge=checklist(lenient), correct=[tmp_path / "run"])
-    (result,) = summary["corrected"]
-    assert result["same_settings"]
-    assert result["apparent"]["value"] == 0.75
-    assert (result["sensitivity"]["value"], result["specificity"]["value"]) == (1.0, 0.5)
-    assert result["corrected"]["value"] == pytest.approx(0.5)
-    with pytest.raises(UsageError, match=r"scripted/plain.* rules"):
-        meta(labelled, judge="rules", correct=[tmp_path / "run"])
 
 
 def test_a_limit_holds_over_all_judges_and_a_plan_asks_nothing(tmp_path: Path) -> None:

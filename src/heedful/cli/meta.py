@@ -63,7 +63,6 @@ def meta(
     probe: str | None = None,
     scoring: Scoring = "strict",
     seed: int = 0,
-    correct: Runs = None,
     arbiter: str | None = None,
     sweep: Words = None,
     margin: float = 1.0,
@@ -81,21 +80,19 @@ def meta(
         scoring: strict: undecided verdicts are left out. faithful: they are met, as IF-RewardBench
             takes them.
         seed: For the randomization tests and the order that a probe shows.
-        correct: Runs without labels by a judge that is measured: correct their rate of
-            constraints met for its errors.
         arbiter: A model that compares the explanations of two judges, in both orders.
         sweep: Try protocols, as per_call=1,3,all votes=1,5 explain=yes,no model=A,B, and choose by
             accuracy and cost; runs: only those of --runs.
         margin: How many points of accuracy the protocol that --sweep chooses may lose.
         output: Write the numbers to a .json file, or the tables to a .md or .html file.
     """
-    read = [input, options.get("responses"), *(runs or ()), *(correct or ())]
+    read = [input, options.get("responses"), *(runs or ())]
     check_document(output, [path for path in read if path is not None])
     console = taken(options, ConsoleOptions)
     judging = taken(options, JudgeOptions)
     read_costs(options, [*judging.get("model", ()), *([arbiter] if arbiter else ())])
     options.setdefault("folder", RUNS_FOLDER)
-    options |= {"seed": seed, "runs": runs or (), "correct": correct or ()}
+    options |= {"seed": seed, "runs": runs or ()}
     options["arbiter"] = None if arbiter is None else _arbiter(arbiter, judging)
     options["probes"] = [name.strip() for name in probe.split(",")] if probe else ()
     options["concurrency"] = judging.get("max_concurrency", CONCURRENCY)

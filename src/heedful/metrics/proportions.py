@@ -232,13 +232,6 @@ class EffectiveTrials(NamedTuple):
         return wilson(self.rate * self.trials, self.trials, self.quantile) or (0.0, 1.0)
 
 
-def rate_trials(spread: Spread) -> EffectiveTrials:
-    """Return the number of trials that the clusters of a rate are worth."""
-    if spread.simple:
-        return EffectiveTrials(spread.rate, spread.clusters, NORMAL_QUANTILE)
-    return effective([_variance(spread)])
-
-
 def _variance(spread: Spread) -> Variance:
     # Where a few clusters hold most units, the data are worth no more than these.
     n = spread.m**2 / spread.mm

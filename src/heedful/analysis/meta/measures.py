@@ -43,25 +43,10 @@ def confusion(labels: str, states: str) -> Confusion:
     )
 
 
-def by_instruction(entry: JudgeEntry, labelled: Labelled) -> Counter[Confusion]:
-    """Count the instructions by their counts of verdicts by label."""
-    sums = Sums(4)
-    for target, samples in entry.rows(labelled):
-        for states in samples:
-            sums.add(target.cluster, confusion(target.labels, states))
-    return Counter({Confusion(*row): count for row, count in sums.counted().items()})
-
-
 def coverage(entry: JudgeEntry, labelled: Labelled) -> float:
     """Compute the share of the verdicts on labelled constraints that were decided."""
     statuses = _statuses(entry, labelled)
     return (statuses["met"] + statuses["unmet"]) / max(1, sum(statuses.values()))
-
-
-def recall_bounds(entry: JudgeEntry, labelled: Labelled) -> list[list[float] | None]:
-    """Compute the bounds of sensitivity and specificity."""
-    pooled = _pooled(entry, entry, labelled)
-    return [pooled[name]["bounds"] for name in ("recall_met", "recall_unmet")]
 
 
 def measures(entry: JudgeEntry, labelled: Labelled, scoring: Scoring, seed: int) -> dict[str, Any]:

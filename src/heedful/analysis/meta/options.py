@@ -30,8 +30,6 @@ class MetaOptions(TypedDict, total=False):
         by: The tag that averages per type go by. Default: task.
         truth: Take the verdicts of code as the labels: rules, compiled, or both with a comma.
         probes: judge again under these: ``repeat``, ``order``, ``length``.
-        correct: runs on rows without labels, by one of the judges, whose rate of constraints met
-            is to be corrected for that judge's errors.
         arbiter: a model that compares two judges' explanations.
         folder: Where the judges' runs are kept; the same command again goes on there. Default:
             heedful-runs for a command; a temporary one for a call.
@@ -50,7 +48,6 @@ class MetaOptions(TypedDict, total=False):
     by: str
     truth: str | None
     probes: Sequence[str]
-    correct: Sequence[Name]
     arbiter: Model | None
     folder: str | os.PathLike[str] | None
     concurrency: int
@@ -68,7 +65,6 @@ DEFAULTS: MetaOptions = {
     "by": BY,
     "truth": None,
     "probes": (),
-    "correct": (),
     "arbiter": None,
     "folder": None,
     "concurrency": CONCURRENCY,

@@ -95,7 +95,6 @@ def tables(summary: Mapping[str, Any]) -> Iterator[Table]:
     yield from _pairs(summary["pairs"])
     yield from _costs(judges)
     yield from _probes(summary.get("probes", ()))
-    yield from _corrections(summary.get("corrected", ()))
     if "explanations" in summary:
         yield _explanations(summary["explanations"])
 
@@ -390,7 +389,7 @@ def _calibration(judge: Measure) -> Iterator[Table]:
 
 def _by_chance(score: Measure) -> str:
     """Write a score of calibration beside the one of a judge that is calibrated."""
-    shown = estimate(score["value"], score["interval"])
+    shown = estimate(score["value"], score.get("interval"))
     return f"{shown} %, by chance {percent(score['by_chance'], 1)} %"
 
 
@@ -473,44 +472,6 @@ def _probes(probes: Sequence[Measure]) -> Iterator[Table]:
         "another order (order), with a closing paragraph below the response (length)."
         + _brackets(probes, BRACKETS_OPEN),
     ).filled()
-
-
-def _corrections(corrected: Sequence[Measure]) -> Iterator[Table]:
-    names = {
-        "apparent": "met, as judged",
-        "corrected": "met, corrected",
-        "sensitivity": "the judge's sensitivity",
-        "specificity": "the judge's specificity",
-    }
-    for correction in corrected:
-        run, labelled = correction["coverage"], correction["coverage_of_labelled"]
-        coverages = {
-            "apparent": run,
-            "corrected": min(run, labelled),
-            "sensitivity": labelled,
-            "specificity": labelled,
-        }
-        note = (
-            "The share of constraints met, corrected for the judge's known errors (Rogan–Gladen), "
-            "if it errs here as often as on the labelled rows."
-        )
-        if not correction["same_settings"]:
-            note += " It had other settings here, so it may not."
-        yield Table(
-            f"Corrected rate: {correction['run']}",
-            (correction["judge"], "%", INTERVAL, COVERAGE, "bounds"),
-            [
-                (
-                    name,
-                    percent(correction[key]["value"], 1),
-                    interval(correction[key]["interval"]),
-                    percent(coverages[key], 1),
-                    bounds({**correction[key], "coverage": coverages[key]}),
-                )
-                for key, name in names.items()
-            ],
-            note,
-        ).filled()
 
 
 def _explanations(comparison: Mapping[str, Any]) -> Table:
