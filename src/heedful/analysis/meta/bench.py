@@ -48,7 +48,11 @@ class Bench:
 
     async def judged(self, judge: Judge) -> Evaluation:
         """Judge all rows; in a folder, resume what an earlier call began."""
-        result = await evaluate_async(**self._job(judge), **self.limits())
+        most = self.options["max_cost"]
+        # A run that has nothing to buy goes through even so.
+        left = None if most is None else max(most - self._spent, 1e-12)
+        concurrency = self.options["concurrency"]
+        result = await evaluate_async(**self._job(judge), concurrency=concurrency, max_cost=left)
         self._spent += (result.summary.get("cost") or {}).get("dollars") or 0.0
         return result
 
@@ -56,36 +60,24 @@ class Bench:
         """Say what judging all rows would take, without a call."""
         return dry_run(evaluate, **self._job(judge))
 
-    def limits(self) -> dict[str, Any]:
-        """Return how many rows may be in flight, and how many dollars the next run may cost."""
-        most = self.options["max_cost"]
-        # A run that has nothing to buy goes through even so.
-        left = None if most is None else max(most - self._spent, 1e-12)
-        return {"concurrency": self.options["concurrency"], "max_cost": left}
-
-    def run_options(self) -> dict[str, Any]:
-        """Return the options that all runs share."""
-        names = ("retry_failed", "prices", "executor", "on_progress")
-        return {name: self.options[name] for name in names}  # type: ignore[literal-required]
-
     def _job(self, judge: Judge) -> dict[str, Any]:
         options = self.options
         data = self.source.path if self.source else self.rows
-        reading = {name: options[name] for name in ("responses", "format", "reasoning")}
+        read = ("responses", "format", "reasoning")
+        kept = (*read, "retry_failed", "prices", "executor", "on_progress")
         run = None
         if self.folder is not None:
-            read = [] if options["reasoning"] is None else [options["reasoning"]]
+            how = [] if options["reasoning"] is None else [options["reasoning"]]
             about = (options["responses"], options["format"], self.scoring, self.seed, None)
-            named = default_run(cast("Path", data), *about, dict(judge.config), *read)
+            named = default_run(cast("Path", data), *about, dict(judge.config), *how)
             run = self.folder / named.name
         return {
             "data": data,
-            **reading,
+            **{name: options[name] for name in kept},  # type: ignore[literal-required]
             "judge": judge,
             "scoring": self.scoring,
             "seed": self.seed,
             "run": run,
-            **self.run_options(),
         }
 
     def samples(self) -> Iterable[Sample]:

@@ -90,7 +90,6 @@ class JudgeEntry:
     judged: int = 0  # decided verdicts, on labelled constraints or others
     disagreements: list[dict[str, Any]] = field(default_factory=list)
     disagreeing: int = 0
-    explanations: dict[str, tuple[str, ...]] = field(default_factory=dict)
     run: str | None = None
     strangers: int = 0  # rows of a run whose checklist is not the file's
     shares: dict[str, tuple[float | None, ...]] = field(default_factory=dict)
@@ -128,7 +127,6 @@ def collect(
     config: Mapping[str, Any],
     *,
     cost: Mapping[str, Any] | None = None,
-    explain: bool = False,
 ) -> list[JudgeEntry]:
     """Collect a judge's verdicts."""
     entry = JudgeEntry(name, name, config, cost=cost)
@@ -144,9 +142,6 @@ def collect(
             entry.strangers += 1
             continue
         _take(entry, target, row.critique, row.sample.checklist)
-        if explain:
-            explanations = tuple(judgment.explanation for judgment in row.critique.judgments)
-            entry.explanations[target.id] = explanations
         ballots = _ballots(row.critique.judgments)
         entry.votes = max(entry.votes, sum(map(len, ballots.values())))
         for voter, samples in ballots.items():

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, Unpack, cast
+from typing import TYPE_CHECKING, Any, Unpack, cast
 
 from heedful.analysis.meta.bench import Bench
 from heedful.analysis.meta.entries import JudgeEntry, collect
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from heedful.core.nouns import Scoring
     from heedful.engine.inputs import Data
     from heedful.judges import Judge
-    from heedful.models import Model
 
     Name = str | os.PathLike[str]
 
@@ -106,11 +105,10 @@ async def meta_async(
     """Do what :func:`meta` does, inside a running event loop."""
     bench = Bench(data, options, scoring=scoring, seed=seed)
     probes, by = bench.options["probes"], bench.options["by"]
-    arbiter = bench.options["arbiter"]
     judges = _judges(judge, scoring, seed, default="" if runs else "recorded")
     if bench.options["truth"] is None:
         judges = [without_labels(each) for each in judges]
-    _check_options(judges, runs, probes, arbiter)
+    _check_probes(judges, probes)
     labelled = await known_verdicts(bench, [each.name for each in judges])
     choices = recorded_choices(bench.samples(), scoring)
     if choices is not None and not any(target.labels for target in labelled.targets.values()):
@@ -121,11 +119,11 @@ async def meta_async(
     if by != BY and targets and all(target.group is None for target in targets):
         raise UsageError(f"no row has the tag {by!r}", hint="average by a tag of the rows")
     # What needs no call comes first: a run that is not there should not cost the others.
-    saved = [from_run(Path(run), labelled, explain=arbiter is not None) for run in runs]
+    saved = [from_run(Path(run), labelled) for run in runs]
     if is_dry_run():
         probed = (Probed(who, probe, seed) for probe in probes for who in judges)
-        await _end_dry_run((*judges, *probed), saved, labelled, arbiter, bench)
-    judged = [await _asked(who, labelled, bench, explain=arbiter is not None) for who in judges]
+        end_dry_run([bench.planned(who) for who in (*judges, *probed)])
+    judged = [await _asked(who, labelled, bench) for who in judges]
     groups = judged + saved
     _tell_apart(groups)
     summary = _summary(groups, labelled, bench, by)
@@ -137,43 +135,13 @@ async def meta_async(
             for probe in probes
             for who, group in zip(judges, judged, strict=True)
         ]
-    if arbiter is not None:
-        summary["explanations"] = await _compared(groups, labelled, arbiter, bench)
     return summary
 
 
-async def _end_dry_run(
-    judges: Sequence[Judge],
-    saved: Sequence[Sequence[JudgeEntry]],
-    labelled: Labelled,
-    arbiter: Model | None,
-    bench: Bench,
-) -> NoReturn:
-    """End a dry run; an arbiter's calls are known only where both judges have judged."""
-    on_top = None
-    if arbiter is not None:
-        if not judges:
-            await _compared(saved, labelled, arbiter, bench)
-        most = 2 * sum(len(target.labels) for target in labelled.targets.values())
-        on_top = f"calls to {arbiter.name}, the arbiter, come on top: {most:,} at most"
-    end_dry_run([bench.planned(who) for who in judges], on_top=on_top)
-
-
-async def _compared(
-    groups: Sequence[Sequence[JudgeEntry]], labelled: Labelled, arbiter: Model, bench: Bench
-) -> dict[str, Any]:
-    from heedful.analysis.meta.explanations import compare
-
-    first, second = groups
-    return await compare((first[0], second[0]), bench.samples(), labelled, arbiter, bench)
-
-
-async def _asked(
-    judge: Judge, labelled: Labelled, bench: Bench, *, explain: bool = False
-) -> list[JudgeEntry]:
+async def _asked(judge: Judge, labelled: Labelled, bench: Bench) -> list[JudgeEntry]:
     result = await bench.judged(judge)
     cost = result.summary.get("cost")
-    entries = collect(judge.name, result, labelled, judge.config, cost=cost, explain=explain)
+    entries = collect(judge.name, result, labelled, judge.config, cost=cost)
     entries[0].run = None if result.directory is None else str(result.directory)
     return entries
 
@@ -198,9 +166,7 @@ def _judges(
     ]
 
 
-def _check_options(
-    judges: Sequence[Judge], runs: Sequence[Name], probes: Sequence[str], arbiter: Model | None
-) -> None:
+def _check_probes(judges: Sequence[Judge], probes: Sequence[str]) -> None:
     """Refuse what cannot be done before anything is paid for."""
     for probe in probes:
         if not judges:
@@ -212,12 +178,6 @@ def _check_options(
                     "a recorded judge cannot be probed: it makes no calls",
                     hint="probe a judge that asks a model",
                 )
-    together = len(judges) + len(runs)
-    if arbiter is not None and together != 2:  # noqa: PLR2004 - a pair
-        raise UsageError(
-            f"explanations of {together} judges cannot be compared",
-            hint="give two, as judges or as runs",
-        )
 
 
 async def known_verdicts(bench: Bench, judges: Sequence[str]) -> Labelled:
@@ -333,7 +293,7 @@ def _notes(groups: Sequence[Sequence[JudgeEntry]], labelled: Labelled) -> list[s
     return notes
 
 
-def from_run(directory: Path, labelled: Labelled, *, explain: bool = False) -> list[JudgeEntry]:
+def from_run(directory: Path, labelled: Labelled) -> list[JudgeEntry]:
     """Collect the verdicts of a saved run."""
     with SavedRun.open(directory, finished=False) as run:
         config = run.judge
@@ -350,7 +310,6 @@ def from_run(directory: Path, labelled: Labelled, *, explain: bool = False) -> l
             config,
             # A run that was interrupted has no summary to say what it cost.
             cost=run.summary.get("cost") if run.finished else None,
-            explain=explain,
         )
     entries[0].run = str(directory)
     if not entries[0].verdicts:

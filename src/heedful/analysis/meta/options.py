@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from heedful.core.reasoning import ReasoningMode
     from heedful.engine.runner import Progress
-    from heedful.models import Model, Price
+    from heedful.models import Price
 
     Name = str | os.PathLike[str]
 
@@ -30,12 +30,10 @@ class MetaOptions(TypedDict, total=False):
         by: The tag that averages per type go by. Default: task.
         truth: Take the verdicts of code as the labels: rules, compiled, or both with a comma.
         probes: judge again under these: ``repeat``, ``order``, ``length``.
-        arbiter: a model that compares two judges' explanations.
         folder: Where the judges' runs are kept; the same command again goes on there. Default:
             heedful-runs for a command; a temporary one for a call.
         concurrency: how many rows may be judged at a time; 64 by default.
-        retry_failed: Work again on the rows, and pairs of explanations, that failed or were left
-            undecided, and only those.
+        retry_failed: Work again on the rows that failed or were left undecided, and only those.
         max_cost: dollars that may be spent on models, over all judges and all sessions.
         prices: dollars by model; heedful's own table by default.
         executor: where calls are made; see :class:`heedful.RunOptions`.
@@ -48,7 +46,6 @@ class MetaOptions(TypedDict, total=False):
     by: str
     truth: str | None
     probes: Sequence[str]
-    arbiter: Model | None
     folder: str | os.PathLike[str] | None
     concurrency: int
     retry_failed: bool
@@ -65,7 +62,6 @@ DEFAULTS: MetaOptions = {
     "by": BY,
     "truth": None,
     "probes": (),
-    "arbiter": None,
     "folder": None,
     "concurrency": CONCURRENCY,
     "retry_failed": False,

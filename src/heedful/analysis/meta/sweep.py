@@ -172,8 +172,8 @@ def _check(options: MetaOptions, margin: float, swept: Sequence[object]) -> None
     """Refuse what makes no sense before anything is paid for."""
     if not 0 <= margin < 1:
         raise UsageError(f"the margin is {margin}", hint="give a share, such as 0.01 for a point")
-    if options.get("probes") or options.get("arbiter") is not None:
-        raise UsageError("a sweep has no probes or arbiter", hint="leave them out")
+    if options.get("probes"):
+        raise UsageError("a sweep has no probes", hint="leave them out")
     if not swept:
         raise UsageError("there is nothing to sweep", hint="give protocols, or runs")
 

@@ -13,7 +13,6 @@ from heedful.reporting.notation import (
     MEASURED,
     NOTHING,
     bounded,
-    bounds,
     cells,
     decimal,
     estimate,
@@ -95,8 +94,6 @@ def tables(summary: Mapping[str, Any]) -> Iterator[Table]:
     yield from _pairs(summary["pairs"])
     yield from _costs(judges)
     yield from _probes(summary.get("probes", ()))
-    if "explanations" in summary:
-        yield _explanations(summary["explanations"])
 
 
 def _rate(measure: Measure, of: Measure, write: Any = percent, digits: int = 1) -> str:
@@ -471,31 +468,6 @@ def _probes(probes: Sequence[Measure]) -> Iterator[Table]:
         "Verdicts that changed when the same was judged again (repeat), with the checklist in "
         "another order (order), with a closing paragraph below the response (length)."
         + _brackets(probes, BRACKETS_OPEN),
-    ).filled()
-
-
-def _explanations(comparison: Mapping[str, Any]) -> Table:
-    outcomes = comparison["outcomes"]
-    lost = comparison["rows"]["failed"]
-    failed = f" Of those undecided, {lost:,} failed." if lost else ""
-    return Table(
-        f"Explanations, compared by {comparison['arbiter']}",
-        ("judges", "win %", INTERVAL, "won", "lost", "tie", "mixed", "undec.", COVERAGE, "bounds"),
-        [
-            (
-                f"{comparison['first']} against {comparison['second']}",
-                percent(comparison["win_rate"]["value"], 1),
-                interval(comparison["win_rate"]["interval"]),
-                *(f"{outcomes[key]:,}" for key in ("first", "second", "tie", "inconsistent")),
-                f"{outcomes['undecided']:,}",
-                percent(comparison["coverage"], 1),
-                bounds({**comparison["win_rate"], "coverage": comparison["coverage"]}),
-            )
-        ],
-        "Where both came to the same verdict. Won: preferred in both orders; mixed: the answer "
-        "changed with the order. Ties and mixed ones are half a win. What was shown first was "
-        f"preferred {comparison['shown_first_preferred']:,} times, what was shown second "
-        f"{comparison['shown_second_preferred']:,} times.{failed}",
     ).filled()
 
 
