@@ -9,9 +9,9 @@ from heedful.analysis.meta.options import DEFAULTS, MetaOptions
 from heedful.core.errors import UsageError
 from heedful.data.formats.memory import rows
 from heedful.engine.dry_run import dry_run
-from heedful.engine.inputs import default_run, open_data
+from heedful.engine.inputs import open_data
 from heedful.engine.options import refuse_unknown
-from heedful.jobs.evaluate import evaluate, evaluate_async
+from heedful.jobs.evaluate import default_run, evaluate, evaluate_async
 
 if TYPE_CHECKING:
     import os
@@ -61,24 +61,20 @@ class Bench:
         return dry_run(evaluate, **self._job(judge))
 
     def _job(self, judge: Judge) -> dict[str, Any]:
-        options = self.options
+        def options(*names: str) -> dict[str, Any]:
+            return {name: self.options[name] for name in names}  # type: ignore[literal-required]
+
         data = self.source.path if self.source else self.rows
-        read = ("responses", "format", "reasoning")
-        kept = (*read, "retry_failed", "prices", "executor", "on_progress")
-        run = None
-        if self.folder is not None:
-            how = [] if options["reasoning"] is None else [options["reasoning"]]
-            about = (options["responses"], options["format"], self.scoring, self.seed, None)
-            named = default_run(cast("Path", data), *about, dict(judge.config), *how)
-            run = self.folder / named.name
-        return {
+        job: dict[str, Any] = {
             "data": data,
-            **{name: options[name] for name in kept},  # type: ignore[literal-required]
+            **options("responses", "format", "reasoning"),
             "judge": judge,
             "scoring": self.scoring,
             "seed": self.seed,
-            "run": run,
         }
+        run = None if self.folder is None else self.folder / default_run(**job).name
+        running = options("retry_failed", "prices", "executor", "on_progress")
+        return {**job, "run": run, **running}
 
     def samples(self) -> Iterable[Sample]:
         """Go through the rows that can be read."""
