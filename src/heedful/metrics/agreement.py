@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     RatioParts = Callable[[ArrayLike], tuple[Floats, Floats]]
 
-__all__ = ["RATES", "Confusion", "coincidences", "number"]
-
 
 class Confusion(NamedTuple):
     """Confusion matrix of verdicts and known labels; "met" is the positive class."""

@@ -44,13 +44,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = [
-    "alpha_estimate",
-    "mean_estimate",
-    "rate_estimates",
-    "ratio_estimate",
-    "weighted_kappa_estimate",
-]
 
 TABLE = (ratio_parts((1, 0, 1, 0), (1, 1, 1, 1)), RATIOS["recall_met"], RATIOS["recall_unmet"])
 """The share of labels that are met, sensitivity and specificity: together they are the table."""

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     """Sums of an instruction's positive and negative F1s over its samples, each with their
     number."""
 
-__all__ = ["Averages", "Parts", "mean_over", "mean_over_types"]
 
 Parts = dict[tuple[str | None, "Hashable", int], Confusion]
 """Counts of verdicts by label, for each type, instruction and sample."""

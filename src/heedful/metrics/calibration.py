@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     Verdict = tuple[float, bool]
     """The confidence of a verdict, and whether it is right."""
 
-__all__ = ["calibration"]
 
 STEPS, RIDGE = 50, 1e-9
 """Of Newton's method."""

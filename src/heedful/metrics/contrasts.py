@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     side, then those of the second."""
 
 
-__all__ = ["LEVEL", "Contrast", "adjust_p", "contrast"]
-
 LEVEL = 0.05
 """A smaller p-value shows a difference; the interval then excludes 0."""
 

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from heedful.metrics.rates import RateEstimate, Share
     from heedful.metrics.rubrics import RubricScore
 
-__all__ = ["Family", "Mean", "Steps", "Units", "all_families", "family_of", "ranked"]
 
 GROUP = "heedful.families"
 

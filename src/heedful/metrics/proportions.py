@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-__all__ = ["Spread", "mean_interval", "rate_interval", "wilson"]
 
 MIN_CLUSTERS = 2
 """A single cluster says nothing of how clusters vary."""

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from heedful.core.nouns import Scoring
     from heedful.metrics.proportions import Pair
 
-__all__ = ["TIE", "BestOf", "Choice", "Edges", "Ranking", "best_of", "choices", "ranking"]
-
 
 class Edges(NamedTuple):
     """Pairs of an instruction by how the judge ranks them."""

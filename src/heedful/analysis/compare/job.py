@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     Match = Literal["id", "instruction", "conversation"]
 
-__all__ = ["adjust", "compare"]
 
 BY = ("type", "task", "split", "turn", "language")
 """Breakdowns by default, where there are two values or more."""

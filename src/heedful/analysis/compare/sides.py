@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from heedful.engine.schema import Entry
 
 
-__all__ = ["flat"]
-
 ABOUT_ROWS = ("store", "input", "reasoning")
 """Of a run's configuration: what is compared row by row instead."""
 

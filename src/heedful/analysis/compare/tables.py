@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     Measures = Mapping[tuple[str, str], Difference]
     """Differences of a rate by pair."""
 
-__all__ = ["document", "head", "notes", "tables", "view"]
 
 TITLE = "Comparison"
 

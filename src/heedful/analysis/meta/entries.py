@@ -23,9 +23,6 @@ if TYPE_CHECKING:
     from heedful.jobs.results import Scored
 
 
-__all__ = ["collect"]
-
-
 def open_bounds(counted: float, decided: float, of: float) -> list[float] | None:
     """Compute a share's bounds: no undecided verdict counted, and all of them."""
     return [counted / of, (counted + of - decided) / of] if of else None

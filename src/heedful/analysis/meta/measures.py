@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from heedful.core.nouns import Scoring
 
 
-__all__ = ["measures"]
-
 BY_TYPE = ("mean_f1", "f1_met", "f1_unmet", "balanced_accuracy", "kappa")
 """Rates by constraint type; there are too few verdicts for more."""
 

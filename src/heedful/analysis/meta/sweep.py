@@ -42,7 +42,6 @@ if TYPE_CHECKING:
 
     Name = str | os.PathLike[str]
 
-__all__ = ["document", "protocols", "sweep"]
 
 AXES = (
     "judge",

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
     Measure = Mapping[str, Any]
 
-__all__ = ["document", "view"]
 
 TITLE = "How good are the judges?"
 
