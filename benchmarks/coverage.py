@@ -25,19 +25,20 @@ from coverage_undecided import difference_tables
 
 import heedful.metrics.calibration
 from heedful.metrics import contrasts
-from heedful.metrics.agreement import RATES, coincidences, krippendorff_alpha
-from heedful.metrics.agreement_intervals import (
+from heedful.metrics.agreement import (
+    RATES,
     alpha_estimate,
+    coincidences,
+    krippendorff_alpha,
     mean_estimate,
     rate_estimates,
     weighted_kappa_estimate,
 )
 from heedful.metrics.calibration import calibration
-from heedful.metrics.contrasts import LEVEL, contrast
+from heedful.metrics.contrasts import LEVEL, contrast, swapped_totals
 from heedful.metrics.prediction_powered import Stratum, powered_mean, small_sample
 from heedful.metrics.proportions import Spread, mean_interval, rate_interval
 from heedful.metrics.statistics import clustered_spearman
-from heedful.metrics.totals import swapped_totals
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -14,18 +14,18 @@ from hypothesis import strategies as st
 from heedful.metrics.agreement import (
     RATES,
     Confusion,
+    Parts,
+    alpha_estimate,
     coincidences,
     holm,
     kappa,
     krippendorff_alpha,
     mcnemar,
-)
-from heedful.metrics.agreement_intervals import (
-    alpha_estimate,
+    mean_over,
+    mean_over_types,
     rate_estimates,
     weighted_kappa_estimate,
 )
-from heedful.metrics.averages import Parts, mean_over, mean_over_types
 from heedful.metrics.calibration import calibration
 from heedful.metrics.proportions import Spread, mean_interval, rate_interval, wilson
 from heedful.metrics.rates import Share, measure

@@ -7,9 +7,8 @@ from collections import Counter
 from typing import TYPE_CHECKING, TypedDict
 
 from heedful.core.errors import UsageError
-from heedful.metrics.agreement import IntervalEstimate
-from heedful.metrics.agreement_intervals import ratio_estimate
-from heedful.metrics.totals import SAMPLES, generator
+from heedful.metrics.agreement import IntervalEstimate, ratio_estimate
+from heedful.metrics.contrasts import SAMPLES, generator
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

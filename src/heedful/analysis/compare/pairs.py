@@ -17,7 +17,7 @@ from heedful.analysis.compare.differences import (
 )
 from heedful.core.nouns import Judgment, Status
 from heedful.core.text import amount
-from heedful.metrics.agreement_intervals import rate_estimates
+from heedful.metrics.agreement import rate_estimates
 from heedful.metrics.contrasts import LEVEL, contrast
 from heedful.metrics.family import all_families, family_of
 from heedful.metrics.gathering import GROUPS, agreement

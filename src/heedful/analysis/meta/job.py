@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, cast
 
 from heedful.analysis.meta.bench import Bench
-from heedful.analysis.meta.entries import JudgeEntry, collect
 from heedful.analysis.meta.labels import (
+    JudgeEntry,
     Labelled,
     RecordedCritiques,
+    collect,
     verdicts_of_code,
     without_labels,
 )
@@ -21,10 +22,10 @@ from heedful.analysis.meta.measures import (
     alpha,
     measures,
     paired,
+    recorded_choices,
 )
 from heedful.analysis.meta.options import BY, MetaOptions
 from heedful.analysis.meta.probes import Probed, flips
-from heedful.analysis.meta.rankings import recorded_choices
 from heedful.core.errors import InputError, UsageError
 from heedful.core.text import amount
 from heedful.core.version import __version__

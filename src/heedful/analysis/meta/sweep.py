@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from heedful.analysis.meta.bench import Bench
-from heedful.analysis.meta.entries import Sums, collect
 from heedful.analysis.meta.job import check_labels, known_verdicts
-from heedful.analysis.meta.labels import MET, UNMET, without_labels
+from heedful.analysis.meta.labels import MET, UNMET, Sums, collect, without_labels
 from heedful.analysis.meta.measures import confusion, coverage, rate_difference, settle
 from heedful.core.errors import UsageError
 from heedful.core.text import amount
@@ -23,7 +22,7 @@ from heedful.engine.runner import finish
 from heedful.engine.saved_run import SavedRun
 from heedful.jobs.results import scored_entry
 from heedful.judges import make_judge
-from heedful.metrics.agreement_intervals import rate_estimates
+from heedful.metrics.agreement import rate_estimates
 from heedful.models.options import CONNECTION
 from heedful.reporting.document import Document
 from heedful.reporting.notation import COVERAGE, INTERVAL, interval, percent, signed
@@ -34,8 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Unpack
 
-    from heedful.analysis.meta.entries import JudgeEntry
-    from heedful.analysis.meta.labels import Labelled
+    from heedful.analysis.meta.labels import JudgeEntry, Labelled
     from heedful.analysis.meta.options import MetaOptions
     from heedful.engine.inputs import Data
     from heedful.judges import Judge, JudgeOptions
