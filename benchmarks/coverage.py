@@ -438,7 +438,7 @@ def main() -> None:
     parser.add_argument("--only", default="", help="kinds whose name contains this")
     options = parser.parse_args()
     data_sets = 40 if options.quick else 400
-    contrasts.swapped_totals = FEW_SWAPS  # type: ignore[attr-defined]
+    contrasts.swapped_totals = FEW_SWAPS
     heedful.metrics.calibration.SAMPLES = SAMPLES  # type: ignore[attr-defined]
     print("least / mean coverage in %, mean width in points, by number of clusters")
     print(f"{'':46}" + "".join(f"{n:>18}" for n in SIZES))

@@ -144,7 +144,7 @@ def preferred(sample: Sample) -> tuple[str, ...] | None:
 
 def checked(targets: dict[str, Target], spare: dict[str, Target]) -> list[str]:
     """Complete the rows by those without labels that others name, and leave out odd pairs."""
-    odd: dict[str, list[str]] = {"absent": [], "other": [], "both": []}
+    odd: dict[str, list[str]] = {"absent": [], "other": []}
     for target in list(targets.values()):
         kept = []
         for name in target.preferred_to or ():
@@ -158,14 +158,11 @@ def checked(targets: dict[str, Target], spare: dict[str, Target]) -> list[str]:
             kept.append(name)
             if worse is None:
                 odd["absent"].append(pair)
-            elif target.id in (worse.preferred_to or ()) and target.id < name:
-                odd["both"].append(pair)
         if len(kept) < len(target.preferred_to or ()):
             targets[target.id] = replace(target, preferred_to=tuple(kept))
     words = {
         "absent": "with rows that are not in the file, which stay undecided",
         "other": "of responses to different instructions, which are left out",
-        "both": "said both ways, of which one is wrong",
     }
     return [
         f"preferred_to: {amount(len(pairs), 'pair')} {words[kind]}: {pairs[0]}"
