@@ -97,6 +97,11 @@ class Reliability:
         return self._counted(lambda passes: Share(passes[0], passes[0] + passes[2], sum(passes)))
 
     @property
+    def passes(self) -> list[Passes]:
+        """What became of the responses to each instruction."""
+        return list(self._passes.values())
+
+    @property
     def most(self) -> int:
         """The most responses to an instruction."""
         return max(map(sum, self._passes.values()), default=0)

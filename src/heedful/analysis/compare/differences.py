@@ -75,6 +75,8 @@ class Part(NamedTuple):
     units: int  # of the side that has more
     covered: float  # units decided on both sides
     extremes: Extremes
+    known: Four | None
+    """The sums where the rate of both sides is known, whatever the undecided verdicts are."""
 
 
 class PairRows(NamedTuple):
@@ -144,10 +146,11 @@ def joint(
     """Pair two contributions: what both sides decided, and what either can come to."""
     extremes = (*alone[0], *alone[1])
     units = max(share.units for share in alone)
+    known = None if any(share.undecided for share in alone) else _sums(*alone)
     sums = NOTHING
     if shared is not None and all(share and not share.undecided for share in shared):
         sums = _sums(shared[0] or alone[0], shared[1] or alone[1])
-    return Part(sums, units, covered * units if sums[1] else 0.0, extremes)
+    return Part(sums, units, covered * units if sums[1] else 0.0, extremes, known)
 
 
 def _sums(first: Share, second: Share) -> Four:
@@ -201,6 +204,8 @@ class Total:
         self.covered = 0.0
         self.extremes: Extremes = (0.0,) * 6
         self.compared = 0  # pairs decided on both sides
+        self._known = 0  # pairs of which the rate of both sides is known
+        self._open = False
 
     def add(self, part: Part) -> None:
         """Add a pair's part."""
@@ -208,6 +213,15 @@ class Total:
         self.covered += part.covered
         self.extremes = tuple(map(add, self.extremes, part.extremes))
         self.compared += part.sums[1] > 0
+        if part.known is None:
+            self._open = True
+        else:
+            self._known += part.known[1] > 0
+
+    @property
+    def known(self) -> int:
+        """The pairs whose rates are known, if all are and more than were decided; otherwise 0."""
+        return self._known if not self._open and self._known > self.compared else 0
 
 
 class Differences:
@@ -230,13 +244,15 @@ class Differences:
         total.add(part)
         if part.sums[1]:
             self._clusters.add(key, part.sums)
+        if part.known is not None and part.known[1]:
+            self._clusters.add(_known(key), part.known)
 
     def rates(self, dimension: str = "", group: str = "") -> list[Rate]:
         """Return the rates that were compared, over all pairs or those of a group."""
         return [
             key[2:]
             for key, total in self._totals.items()
-            if key[:2] == (dimension, group) and total.compared
+            if key[:2] == (dimension, group) and (total.known or total.compared)
         ]
 
     def groups(self, dimension: str) -> list[str]:
@@ -257,15 +273,21 @@ class Differences:
         )
 
     def _difference(self, keys: Sequence[Key], seed: int) -> Difference:
-        """Average over keys, of the pairs that both sides decided."""
+        """Average over keys: of all pairs if all are known, else of those that both decided."""
         totals = {key: self._totals.get(key, Total()) for key in keys}
         strata = {
-            key[1]: self._clusters.counted(key) for key, total in totals.items() if total.compared
+            key[1]: self._clusters.counted(_known(key) if total.known else key)
+            for key, total in totals.items()
+            if total.known or total.compared
         }
-        shares = [total.covered / total.units for total in totals.values() if total.units]
+        shares = [
+            1.0 if total.known else total.covered / total.units
+            for total in totals.values()
+            if total.units
+        ]
         return Difference(
             **contrast(strata, seed=seed),
-            compared=sum(total.compared for total in totals.values()),
+            compared=sum(total.known or total.compared for total in totals.values()),
             coverage=sum(shares) / max(1, len(totals)),
             bounds=bounds([total.extremes for total in totals.values()]),
         )
@@ -279,6 +301,10 @@ class Differences:
                 self.dropped.add(dimension)
                 known.clear()
         return dimension not in self.dropped
+
+
+def _known(key: Key) -> Key:
+    return (f"known {key[0]}", key[1], key[2], key[3])
 
 
 def bounds(strata: Iterable[Extremes]) -> list[float] | None:

@@ -32,7 +32,7 @@ class Bench:
 
     def __init__(self, data: Data, options: MetaOptions, *, scoring: Scoring, seed: int) -> None:
         refuse_unknown(options, MetaOptions)
-        self.options: MetaOptions = {**DEFAULTS, **options}
+        self.options: dict[str, Any] = {**DEFAULTS, **options}
         self.source = open_data(
             data, format=self.options["format"], responses=self.options["responses"]
         )
@@ -62,7 +62,7 @@ class Bench:
 
     def _job(self, judge: Judge) -> dict[str, Any]:
         def options(*names: str) -> dict[str, Any]:
-            return {name: self.options[name] for name in names}  # type: ignore[literal-required]
+            return {name: self.options[name] for name in names}
 
         data = self.source.path if self.source else self.rows
         job: dict[str, Any] = {

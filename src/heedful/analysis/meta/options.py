@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from heedful.engine.options import CONCURRENCY, ignore
 
@@ -55,18 +55,12 @@ class MetaOptions(TypedDict, total=False):
     on_progress: Callable[[Progress], None]
 
 
-DEFAULTS: MetaOptions = {
-    "responses": None,
-    "format": None,
-    "reasoning": None,
+DEFAULTS: dict[str, Any] = {
+    **dict.fromkeys(MetaOptions.__annotations__),
     "by": BY,
-    "truth": None,
     "probes": (),
-    "folder": None,
     "concurrency": CONCURRENCY,
     "retry_failed": False,
-    "max_cost": None,
-    "prices": None,
     "executor": "local",
     "on_progress": ignore,
 }

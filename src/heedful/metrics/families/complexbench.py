@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from heedful.core.nouns import Critique, Sample, Scoring
     from heedful.metrics.outcomes import RowOutcome
+    from heedful.metrics.reliability import Passes
 
 SELECTION = ("composition", "Selection")
 
@@ -80,16 +81,33 @@ class Coherence(Units):
                     for counts, together in (groups.each(), groups.all_of_all())
                 )
                 measured |= {f"{kind}_origin": origin, f"{kind}_coherent": coherent}
-                measured[f"{kind}_drop"] = {**coherent, "interval": None, **_drop(origin, coherent)}
+                measured[f"{kind}_drop"] = {**coherent, "interval": None, **_drop(groups.passes)}
         return measured
 
 
-def _drop(origin: Any, coherent: Any) -> dict[str, Any]:
-    """Compute by how much coherent is below origin, as a share of it."""
-    if not origin["bounds"] or not origin["bounds"][0]:
+def _drop(groups: Sequence[Passes]) -> dict[str, Any]:
+    """Compute by how much coherent is below origin, as a share of it.
+
+    The drop is least where the open items of a group are met that make all of it met, of the groups
+    that lack fewest; it is greatest where all open items are met but one in each such group.
+    """
+    items = sum(map(sum, groups))
+    all_met = sum(not failed and not left for _, failed, left in groups)
+    met = sum(passed for passed, _, _ in groups)
+    lacking = sorted(left for _, failed, left in groups if left and not failed)
+    most = met + sum(left for _, _, left in groups) - len(lacking)
+
+    def drop(coherent: int, origin: int) -> float:
+        return 1 - coherent * items / (len(groups) * origin)
+
+    least = [
+        drop(all_met + number, met + sum(lacking[:number]))
+        for number in range(len(lacking) + 1)
+        if met + sum(lacking[:number])
+    ]
+    if not least or not most:
         return {"value": None, "bounds": None}
-    ends = zip(coherent["bounds"][::-1], origin["bounds"], strict=True)
-    bounds = [max(0.0, 1 - share / of) for share, of in ends]
+    bounds = [min(least), drop(all_met, most)]
     return {"value": bounds[0] if bounds[0] == bounds[1] else None, "bounds": bounds}
 
 
