@@ -16,13 +16,14 @@ from hypothesis import strategies as st
 import commands
 from heedful import Constraint, Message, Recording, RunError, Sample, UsageError, compare, evaluate
 from heedful import report as write_report
-from heedful.core.nouns import Critique, Judgment, Status
+from heedful.core.nouns import Status
 from heedful.engine.saved_run import Reader
 from heedful.engine.sessions import without_secrets
 from heedful.engine.store import Store
 from heedful.judges import Panel
 from heedful.reporting.html.environment import ASSETS, said
 from properties import of_a_hundred
+from told import Told
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -175,27 +176,13 @@ def test_examples_are_drawn_from_the_failures_and_as_many_as_asked(tmp_path: Pat
     assert page(tmp_path, only, examples=99).text.count("answer x1") == 1
 
 
-class Fixed:
-    """A judge that says of every constraint what it was told to say."""
-
-    def __init__(self, name: str, letters: dict[str, str]) -> None:
-        self.name = name
-        self.config = {"judge": name}
-        self._letters = letters
-
-    async def judge(self, sample: Sample, requested: Sequence[int] | None = None) -> Critique:
-        positions = range(len(sample.checklist)) if requested is None else requested
-        said = self._letters[sample.id]
-        return Critique(
-            judgments=tuple(
-                Judgment(status=Status(STATES[said[place]]), judge=self.name) for place in positions
-            )
-        )
-
-
 def test_members_of_a_panel_that_disagree_are_shown(tmp_path: Path) -> None:
     said = ({"x": "mm", "y": "mu"}, {"x": "mu", "y": "mu"}, {"x": "mm", "y": "m?"})
-    panel = Panel(*(Fixed(name, one) for name, one in zip("abc", said, strict=True)))
+
+    def member(name: str, letters: dict[str, str]) -> Told:
+        return Told(lambda row, place: Status(STATES[letters[row.id][place]]), name)
+
+    panel = Panel(*map(member, "abc", said))
     evaluate([sample("x", "mm"), sample("y", "mm")], judge=panel, run=tmp_path / "a")
     shown = page(tmp_path, tmp_path / "a")
     # Three votes on each of four constraints; c did not decide one, b alone said unmet once.
