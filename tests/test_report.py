@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import commands
+from compared import STATES, run, sample
 from heedful import Constraint, Message, Recording, RunError, Sample, UsageError, compare, evaluate
 from heedful import report as write_report
 from heedful.core.nouns import Status
@@ -26,10 +27,8 @@ from properties import of_a_hundred
 from told import Told
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
     from pathlib import Path
-
-STATES = {"m": "met", "u": "unmet", "?": "unparsed"}
 
 EMPTY = {"meta", "br", "wbr", "link", "img"}
 
@@ -83,37 +82,6 @@ class Page(HTMLParser):
         return words in " ".join("".join(self.text).split())
 
 
-def sample(key: str, verdicts: str, **more: Any) -> Sample:
-    """A sample whose verdicts are known: m met, u unmet, ? undecided."""
-    return Sample(
-        id=key,
-        conversation=more.pop("conversation", (Message(role="user", content=f"Do {key}."),)),
-        checklist=more.pop(
-            "checklist",
-            tuple(
-                Constraint(text=f"Constraint {place}.", type=("content", "format")[place % 2])
-                for place in range(len(verdicts))
-            ),
-        ),
-        response=more.pop("response", f"answer {key}"),
-        recording=Recording(
-            prompt="native",
-            verdicts=tuple(
-                {"status": STATES[letter], "explanation": f"{letter} of {key}"}
-                for letter in verdicts
-            ),
-        ),
-        **more,
-    )
-
-
-def run(folder: Path, rows: dict[str, str] | Sequence[Sample]) -> Path:
-    if isinstance(rows, dict):
-        rows = [sample(key, said, tags={"task": key[0]}) for key, said in rows.items()]
-    evaluate(rows, judge="recorded", run=folder)
-    return folder
-
-
 def page(folder: Path, *runs: Path, **options: Any) -> Page:
     write_report(*runs, output=folder / "report.html", **options)
     return Page((folder / "report.html").read_text(encoding="utf-8"))
@@ -144,7 +112,7 @@ def test_why_verdicts_were_not_reached_is_listed_with_the_first_places(tmp_path:
     rows = {f"x{n}": "m?" for n in range(9)}
     shown = page(tmp_path, run(tmp_path / "a", rows | {"y": "m"}))
     reasons = shown.table("Reasons")
-    first = next(reason for reason in reasons if "? of x0" in reason)
+    first = next(reason for reason in reasons if "? on x0" in reason)
     assert reasons[first] == ["x0, 2", "1"]
     clean = page(tmp_path, run(tmp_path / "b", {"x": "mm", "y": "mu"}))
     assert "Rows that came to nothing" not in clean.tables
