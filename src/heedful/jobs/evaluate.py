@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 from heedful.core.log import logger
 from heedful.core.nouns import Sample
 from heedful.core.version import __version__
-from heedful.data.formats import Source, Sources
+from heedful.data.formats import Source
 from heedful.engine.inputs import OpenedData
 from heedful.engine.job import Job
 from heedful.engine.options import DataOptions, refuse_unknown, split_options
@@ -175,7 +175,7 @@ class EvaluationJob(Job[Sample, Evaluation]):
     ) -> Evaluation:
         """Summarise, and write the results."""
         rows = self._data.rows
-        if isinstance(rows, Source | Sources) and rows.exclude_failures:
+        if isinstance(rows, Source) and rows.exclude_failures:
             self.about["excluded"] = rows.excluded
         del prices
         summary = self._counts.finish(store, self._seed, self.about)
