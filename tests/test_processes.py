@@ -182,7 +182,7 @@ def test_an_id_that_comes_again_in_another_part_is_refused_as_in_a_local_run(
 def test_rows_that_can_be_read_once_are_divided_too() -> None:
     constraint = Constraint(text="Use at most 3 words.")
     samples = (Sample(prompt="Hi.", checklist=(constraint,), response="Hello.") for _ in range(50))
-    judged = evaluate(samples, judge="compiled", executor="processes")  # type: ignore[arg-type]
+    judged = evaluate(samples, judge="compiled", executor="processes")
     assert judged.summary["verdicts"]["met"] == 50
     assert sum(1 for _ in judged) == 50
 
