@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 
 from heedful.bench.grading import programs
 from heedful.bench.grading.completions import completed
-from heedful.bench.grading.harness import ENDED
-from heedful.bench.grading.plain import decode, encode
+from heedful.bench.grading.harness import ENDED, decode, encode
 from heedful.bench.grading.sandbox import (
     Docker,
     Sandbox,
@@ -25,7 +24,7 @@ from heedful.bench.grading.sandbox import (
     open_sandbox,
 )
 from heedful.bench.grading.supervise import ResourceLimits
-from heedful.core.errors import RowError, UsageError
+from heedful.core.errors import UsageError
 from heedful.core.problems import Problem
 from hostile import CHANGING, CONTAINED, FORGED, SECRET, STOPPED, TIDY
 
@@ -293,11 +292,6 @@ HONEST = {
         "assert list(f(3)) == [0, 1, 4]",
         "def f(n):\n    for i in range(n): yield i * i",
     ),
-    "a function that is returned": ("assert f(2)(3) == 5", "def f(a): return lambda b: a + b"),
-    "a function that is given": (
-        "assert f(lambda x: x + 1, [1, 2]) == [2, 3]",
-        "def f(g, v): return [g(x) for x in v]",
-    ),
     "keywords": ("assert f(b=2, a=1) == -1", "def f(a, b): return a - b"),
     "errors that are wanted": (
         (
@@ -408,12 +402,6 @@ def test_what_plain_values_cannot_show_is_undecided(
     assert result.reason
 
 
-def test_tests_that_are_not_python_are_refused(sandbox: Sandbox) -> None:
-    broken = ADD.model_copy(update={"tests": "def check(add) assert"})
-    with pytest.raises(RowError, match="add"):
-        programs.tested(sandbox, broken, "", LIMITS)
-
-
 PLAIN = st.recursive(
     st.one_of(
         st.none(),
@@ -439,8 +427,8 @@ PLAIN = st.recursive(
 
 @given(PLAIN)
 def test_a_plain_value_survives_the_way(value: object) -> None:
-    sent = json.loads(json.dumps(encode(value, lambda _: 0)))
-    back = decode(sent, lambda _: None)
+    sent = json.loads(json.dumps(encode(value)))
+    back = decode(sent)
     assert back == value
     assert type(back) is type(value)
 
@@ -450,7 +438,7 @@ def test_a_plain_value_survives_the_way(value: object) -> None:
 )
 def test_a_hostile_message_is_a_plain_value_or_refused(data: object) -> None:
     try:
-        value = decode(data, lambda _: None)
+        value = decode(data)
     except (ValueError, TypeError, KeyError, IndexError, ArithmeticError):
         return
-    assert type(value).__module__ in {"builtins", "collections", "heedful.bench.grading.plain"}
+    assert type(value).__module__ in {"builtins", "collections"}
