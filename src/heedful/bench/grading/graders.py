@@ -158,14 +158,3 @@ class Grader:
         program = completed(problem, text)
         outcome = await asyncio.to_thread(tested, sandbox, problem, program, self._limits)
         return Grade(outcome.passed, program, None, "unit test", outcome.reason)
-
-
-class Ungraded:
-    """Grades nothing, for an estimate: which calls there are does not depend on grades."""
-
-    async def grade(
-        self, problem: Problem, solution: Solution, reading: Reading = "solution"
-    ) -> Grade:
-        """Decide nothing."""
-        del problem, solution, reading
-        return Grade(None, None, None, "text")
