@@ -54,7 +54,6 @@ _CLAUSE = re.compile(
     re.DOTALL,
 )
 _LEADING = re.compile(r"(?:[ *$`\"'_]|\.(?!\d))+")
-_PARAGRAPHS = re.compile(r"\n\s*\n")
 _FULL_WIDTH = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {0x3000: " "}
 _FULL_WIDTH.pop(ord("，"))
 _FULL_WIDTH.pop(ord("？"))
@@ -102,11 +101,6 @@ _WORDED = re.compile(
 )
 _YES_OR_NO = re.compile(
     r"\W{0,20}(?:so,?\s|therefore,?\s)?(?P<word>yes|no)(?=[,.;]|$)", re.IGNORECASE
-)
-_COUNTED = re.compile(
-    r"\b(?:is|are|has|have|equals|be)\s(?:only\s)?(?P<word>zero|one|two|three|four|five|six|seven|eight"
-    r"|nine|ten|eleven|twelve)\b",
-    re.IGNORECASE,
 )
 _QUESTION = re.compile(r"[?？]\W{0,9}$")
 _CHECK = re.compile(
@@ -162,12 +156,8 @@ def final_answer(text: str) -> str | None:
     *_, emphasized = [None, *_EMPHASIZED.finditer(text)]
     if emphasized is not None:
         return emphasized["value"]
-    for passage in (_PARAGRAPHS.split(text.strip())[-1], text):
-        for sentence in reversed(sentences(passage)):
-            value = conclusion(sentence)
-            if value is not None:
-                return value
-    return None
+    values = map(conclusion, reversed(sentences(text)))
+    return next((value for value in values if value is not None), None)
 
 
 def stated_answer(text: str) -> str | None:
@@ -304,6 +294,6 @@ def settled(formula: str) -> str:
 
 
 def _in_words(sentence: str) -> str | None:
-    """Return an answer without digits: no solution, a yes or no, a number in words."""
-    worded = _WORDED.search(sentence) or _COUNTED.search(sentence) or _YES_OR_NO.match(sentence)
+    """Return an answer without digits: no solution, a yes or no."""
+    worded = _WORDED.search(sentence) or _YES_OR_NO.match(sentence)
     return worded[1] if worded else None
