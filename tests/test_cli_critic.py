@@ -3,12 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import signal
-import subprocess
-import sys
-import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -18,20 +13,13 @@ import pytest
 from commands import run
 from fault_server import Answer, completion, refusal, serving
 from heedful.critic.training.rows import Rows
+from jsonl import read_rows
 from planted import Population
 
-pytestmark = pytest.mark.slow  # whole commands, with servers, files and processes
+# Whole commands, with servers, files and processes.
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("empty_folder")]
 
 ROWS = 30
-
-
-@pytest.fixture(autouse=True)
-def in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-
-
-def rows(path: str) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in Path(path).read_text(encoding="utf-8").splitlines()]
 
 
 def write(population: Population, count: int = ROWS) -> None:
@@ -84,7 +72,7 @@ def test_from_responses_to_filtered_critiques(capsys: pytest.CaptureFixture[str]
         assert run(*none) == 1
         assert "no row was kept: the stage judgment dropped" in capsys.readouterr().err
         assert run(*filtering(server.url, "-q", "--run", "r")) == 0
-    kept, dropped = rows("filtered.jsonl"), rows("r/dropped.jsonl")
+    kept, dropped = read_rows("filtered.jsonl"), read_rows("r/dropped.jsonl")
     assert len(kept) + len(dropped) == ROWS
     assert f"{len(kept)} kept, {len(dropped)} dropped" in said
     assert all({"stage", "reason"} <= {*row["filtering"]["dropped"]} for row in dropped)
@@ -94,7 +82,7 @@ def test_from_responses_to_filtered_critiques(capsys: pytest.CaptureFixture[str]
     assert "| cross-model verification | 750 → " in card
     assert run("critic", "checklists", "critiques.jsonl", "-o", "generator.jsonl") == 0
     assert "30 instructions" in capsys.readouterr().out
-    assert len(rows("generator.jsonl")) == ROWS
+    assert len(read_rows("generator.jsonl")) == ROWS
     # What respond writes beside a response goes with it, and the rows can still be trained on.
     about = {"completion": {"model": "a", "finish_reason": "stop"}}
     lines = [json.dumps({**row, **about}) for row in kept]
@@ -110,7 +98,7 @@ def test_a_served_critic_is_sampled_as_it_was_trained() -> None:
     with serving(script=answering(population)) as server:
         assert run(*sampling(server.url, "--samples", "1", "--measure")) == 0
         assert "Counted by code: " in server.bodies[0]["messages"][-1]["content"]
-    assert rows("critiques.jsonl")[0]["recording"]["measure"] is True
+    assert read_rows("critiques.jsonl")[0]["recording"]["measure"] is True
 
 
 def test_a_verifier_that_never_answers_is_named(capsys: pytest.CaptureFixture[str]) -> None:
@@ -144,7 +132,7 @@ def test_rows_are_selected_and_their_models_drawn(capsys: pytest.CaptureFixture[
         words = ["-m", "a", "-m", "b", "-m", "c", "--base-url", server.url, "--overwrite"]
         drawn = ["--models-per-sample", "2", "--seed", "1", "-o", "responses.jsonl"]
         assert run("respond", "selected.jsonl", *words, *drawn) == 0
-    models = Counter(row["instruction_id"] for row in rows("responses.jsonl"))
+    models = Counter(row["instruction_id"] for row in read_rows("responses.jsonl"))
     assert {*models.values()} == {2}
     assert len(models) == 6
 
@@ -225,37 +213,3 @@ def test_wrong_use_is_refused_before_any_call(
     said = capsys.readouterr()
     assert message in said.out + said.err
     assert not Path("out.jsonl").exists()
-
-
-@pytest.mark.interrupted
-@pytest.mark.skipif(sys.platform == "win32", reason="sends POSIX signals")
-@pytest.mark.parametrize("command", ["sample", "filter"])
-def test_a_run_that_is_killed_buys_nothing_twice(command: str) -> None:
-    population = Population()
-    write(population)
-    counts: Counter[str] = Counter()
-    in_flight = 8
-
-    def slowly(number: int, body: dict[str, Any]) -> Answer:
-        counts[json.dumps([body["model"], body["messages"], body.get("seed")])] += 1
-        answer: Answer = answering(population)(number, body)
-        return Answer(body=answer.body, delay_s=0.02)
-
-    with serving(script=slowly) as server:
-        words = sampling(server.url, "-q", "--run", "r", "--max-concurrency", str(in_flight))
-        if command == "filter":
-            assert run(*words) == 0
-            counts.clear()
-            words = filtering(server.url, "-q", "--run", "f", "--max-concurrency", str(in_flight))
-        process = [sys.executable, "-m", "heedful", *words]
-        kills = {signal.SIGKILL: 40, signal.SIGINT: 80}
-        for kill, calls in kills.items():
-            with subprocess.Popen(process, stderr=subprocess.PIPE, text=True) as running:
-                while len(counts) < calls and running.poll() is None:
-                    time.sleep(0.01)
-                os.kill(running.pid, kill)
-                running.communicate(timeout=30)
-        assert running.returncode == 130
-        assert run(*words) == 0
-    # in flight, or answered and not yet committed
-    assert counts.total() - len(counts) <= 2 * len(kills) * in_flight

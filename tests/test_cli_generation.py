@@ -3,13 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import signal
-import subprocess
-import sys
-import time
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -17,19 +11,10 @@ import pytest
 
 from commands import run
 from fault_server import Answer, completion, refusal, serving
+from jsonl import read_rows
 
-pytestmark = pytest.mark.slow  # whole commands, with servers, files and processes
-
-MANY = 100
-
-
-@pytest.fixture(autouse=True)
-def in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-
-
-def rows(path: str) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in Path(path).read_text(encoding="utf-8").splitlines()]
+# Whole commands, with servers, files and processes.
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("empty_folder")]
 
 
 def write(*samples: dict[str, Any]) -> None:
@@ -74,7 +59,7 @@ def test_rows_are_made_once_and_the_same_command_goes_on(
         assert Path("out.jsonl").read_bytes() == first
         assert run(command, *asking(server.url, "--temperature", "0.5")) == 0
         assert len(server.bodies) == 2
-    made, kept = rows("out.jsonl")
+    made, kept = read_rows("out.jsonl")
     if command == "respond":
         assert made["response"].startswith("<c1>")
         assert kept["response"] == "Old."
@@ -99,7 +84,7 @@ def test_a_failed_row_is_named_costs_no_other_and_is_retried(
         assert "line 3: 3: conversation" in said.err
         assert "--retry-failed" in said.err
         assert "3 rows: 1 completed, 1 failed" in said.out
-    result = rows("out.jsonl")
+    result = read_rows("out.jsonl")
     assert [row.get("response") for row in result] == ["One.", None, None]
     assert "no twos" in result[1]["problem"]
     with serving(completion("Two.")) as server:
@@ -117,7 +102,12 @@ def test_several_models_and_samples(capsys: pytest.CaptureFixture[str]) -> None:
     write(prompt(1))
     with serving(completion("One.")) as server:
         assert run("respond", *asking(server.url, "-m", "b", "--samples", "2")) == 0
-        assert [row["id"] for row in rows("out.jsonl")] == ["1@toy#1", "1@toy#2", "1@b#1", "1@b#2"]
+        assert [row["id"] for row in read_rows("out.jsonl")] == [
+            "1@toy#1",
+            "1@toy#2",
+            "1@b#1",
+            "1@b#2",
+        ]
         assert sorted(body["model"] for body in server.bodies) == ["b", "b", "toy", "toy"]
         assert {body["temperature"] for body in server.bodies} == {1.0}
         words = asking(server.url, "--samples", "2", "--temperature", "0")
@@ -162,45 +152,6 @@ def test_a_wrong_key_stops_the_run_and_is_not_shown(capsys: pytest.CaptureFixtur
     assert not Path("out.jsonl").exists()
 
 
-def slowly(counts: Counter[str]) -> Any:
-    def answer(_: int, body: dict[str, Any]) -> Answer:
-        number = number_of(body)
-        counts[number] += 1
-        # A third of the rows needs a second call for words that are not in the instruction.
-        invented = ["Be kind"] if len(body["messages"]) == 1 and int(number) % 3 == 0 else []
-        return Answer(body=a_checklist(number, *invented).body, delay_s=0.03)
-
-    return answer
-
-
-@pytest.mark.interrupted
-@pytest.mark.skipif(sys.platform == "win32", reason="sends POSIX signals")
-@pytest.mark.parametrize("command", ["respond", "checklist"])
-def test_a_run_that_is_killed_buys_nothing_twice(command: str) -> None:
-    write(*map(prompt, range(MANY)))
-    counts: Counter[str] = Counter()
-    in_flight = 8
-    with serving(script=slowly(counts)) as server:
-        words = asking(server.url, "-q", "--run", "r", "--max-concurrency", str(in_flight))
-        process = [sys.executable, "-m", "heedful", command, *words]
-        kills = {signal.SIGKILL: MANY // 4, signal.SIGINT: MANY // 2}
-        for kill, rows_done in kills.items():
-            with subprocess.Popen(process, stderr=subprocess.PIPE, text=True) as running:
-                while len(counts) < rows_done and running.poll() is None:
-                    time.sleep(0.01)
-                os.kill(running.pid, kill)
-                _, said = running.communicate(timeout=30)
-            assert not Path("out.jsonl").exists()
-        assert running.returncode == 130, said
-        assert "resumes" in said
-        assert len(counts) < MANY
-        assert run(command, *words) == 0
-    needed = MANY if command == "respond" else MANY + len(range(0, MANY, 3))
-    # in flight, or answered and not yet committed
-    assert counts.total() - needed <= 2 * len(kills) * in_flight
-    assert [row["id"] for row in rows("out.jsonl")] == [str(n) for n in range(MANY)]
-
-
 def test_compiling_shows_what_each_constraint_becomes_and_writes_it_down(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -218,7 +169,7 @@ def test_compiling_shows_what_each_constraint_becomes_and_writes_it_down(
     assert "(heedful:count)" in printed.out
     assert "'Be kind'" in printed.out
     assert "line 2" in printed.err
-    (row,) = rows("out.jsonl")
+    (row,) = read_rows("out.jsonl")
     check = {"id": "heedful:count", "args": {"unit": "words", "at_most": 90}}
     assert row["checklist"] == [{"text": "At most 90 words.", "check": check}, {"text": "Be kind."}]
     assert run("evaluate", "out.jsonl", "--judge", "rules", "--quiet") == 0

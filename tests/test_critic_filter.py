@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections import Counter
 from dataclasses import replace
 from itertools import pairwise
@@ -15,16 +14,16 @@ from hypothesis import strategies as st
 
 from heedful import Check, Constraint, Message, Sample, UsageError
 from heedful.core.errors import ModelError
-from heedful.critic.data import STAGES, FilterSettings, filter_critiques, sample_critiques
-from heedful.critic.data.items import Drop, FilterItem
+from heedful.critic.data import FilterSettings, filter_critiques, sample_critiques
 from heedful.critic.data.replies import prompt
 from heedful.critic.data.rules import measure, parse_parts, reveals_counting
-from heedful.critic.data.stages import MajorityStage
+from heedful.critic.data.stages import Drop, FilterItem, MajorityStage
 from heedful.critic.data.verification import parse
 from heedful.data.formats import open_source
 from heedful.judges import prompts
 from heedful.judges.prompts import plain, unfence
 from heedful.models import Sampling
+from jsonl import read_rows
 from planted import Named, Population, catches
 
 if TYPE_CHECKING:
@@ -340,7 +339,7 @@ def test_a_verifier_that_never_answers_fails_the_rows_and_is_named(tmp_path: Pat
     result = filter_critiques(given, verifiers=[dead], **options)
     assert result.summary["funnel"]["rows"] == {"kept": 0, "dropped": 0, "failed": 3}
     assert not list(result)
-    problems = [line["problem"] for line in _lines(tmp_path / "run" / "dropped.jsonl")]
+    problems = [line["problem"] for line in read_rows(tmp_path / "run" / "dropped.jsonl")]
     assert problems == [problems[0]] * 3
     assert problems[0].startswith("cross: ")
     assert problems[0].endswith("model v: no route")
@@ -572,24 +571,6 @@ def test_other_settings_ask_only_what_is_new(tmp_path: Path) -> None:
     assert len(expert.calls) + len(verifier.calls) > bought
 
 
-def test_the_order_is_another_only_on_purpose() -> None:
-    given = [row(critique(MET, MET), critique(MET, MET, said="Other"))]
-    with pytest.raises(UsageError, match="name explanation last"):
-        filter_critiques(
-            given, settings=FilterSettings(skip=NOBODY, order=("explanation", *STAGES[:3]))
-        )
-    with pytest.raises(UsageError, match="each stage once"):
-        filter_critiques(
-            given, settings=FilterSettings(skip=NOBODY, order=("judgment", "explanation"))
-        )
-    result = filter_critiques(
-        given,
-        settings=FilterSettings(skip=NOBODY, order=("rules", "judgment", "cross", "explanation")),
-    )
-    stages = [stage["stage"] for stage in result.summary["funnel"]["stages"]]
-    assert stages == ["read", "judgment", "explanation", "write"]
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -784,10 +765,6 @@ def test_a_part_may_have_several_lines_and_words_of_the_form() -> None:
 
 
 # --- helpers ------------------------------------------------------------------------------------
-
-
-def _lines(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
 def read(sample: Sample) -> list[Judgment]:

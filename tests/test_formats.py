@@ -132,7 +132,7 @@ def test_elements_that_are_no_text_or_no_object_cost_their_own_row(put: Any) -> 
     result = rows(put(b"[" + good + b',\n{"prompt": "\xff"},\n7,\n' + good + b"]"))
     assert [line for line, _ in result] == [1, 2, 3, 4]
     assert [bool(said) for _, said in result] == [False, True, True, False]
-    assert "byte 13 of" in (result[1][1] or "")
+    assert "invalid UTF-8" in (result[1][1] or "")
 
 
 # --- CSV ------------------------------------------------------------------------------------
@@ -147,6 +147,7 @@ def test_csv_cells_are_text_json_or_lines(put: Any) -> None:
     )
     source = formats.open_source(path)
     first, second, third = samples(path)
+    assert source.format
     assert source.format.name == "csv"
     assert (first.id, first.response, first.conversation[0].content) == ("7", "42", "a\r\nb")
     assert [constraint.text for constraint in first.checklist] == ["One", "Two"]
@@ -184,7 +185,6 @@ def test_csv_rows_that_cannot_be_read_say_so_and_the_others_are_read(put: Any) -
         ("[]", "no rows"),
         ("prompt,checklist\n", "no rows"),
         ("prompt,prompt\nx,y\n", "more than once"),
-        ("prompt|checklist\na|b\n", "separated by bars"),
         ("just words\nand more\n", "not in a known format"),
         ('{\n "prompt": "p",\n "checklist": ["a"]\n}\n', "over several lines"),
         ('{"data": [{"prompt": "p"}]}', "jq '.data'"),
@@ -416,11 +416,10 @@ def test_what_does_not_join_is_named(put: Any) -> None:
     assert len(said) == 7
 
 
-def test_rows_of_other_tasks_are_counted_not_given(put: Any) -> None:
+def test_rows_of_other_tasks_are_left_out(put: Any) -> None:
     path = put(lines(GOOD | {"tags": {"task": "a"}}, GOOD | {"tags": {"task": "b"}}, GOOD))
     source = formats.open_source(path, task="a")
     assert [row.line for row in source] == [1]
-    assert source.filtered == 2
     with pytest.raises(InputError, match=r"task 'c'.*a, b"):
         formats.open_source(path, task="c")
 

@@ -41,6 +41,7 @@ ROOMS = (
     "bench",
     "rewards",
     "pages",
+    "integrations",
     "cli",
 )
 """The rooms from the first floor up; a room uses rooms named before it, never one after."""
@@ -49,7 +50,7 @@ FOLDERS = {
     "metrics": ("", "families"),
     "verify": ("text", "", "custom", "ifbench", "ifeval", "compiler"),
     "models": ("", "batches"),
-    "data": ("", "formats", "training_sets"),
+    "data": ("", "formats"),
     "reporting": ("html", ""),
     "judges": ("prompts", ""),
     "jobs": ("", "checklists"),

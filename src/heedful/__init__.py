@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from heedful.engine.job import Job
     from heedful.engine.options import RunOptions
     from heedful.engine.saved_run import SavedRun
+    from heedful.integrations.testing import assert_follows
     from heedful.jobs.checklists import checklist
     from heedful.jobs.evaluate import evaluate, evaluate_async
     from heedful.jobs.evaluation import Evaluation
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     from heedful.verify import Finding, Response, verifier
 
 _HOMES = {
+    "heedful.integrations.testing": ("assert_follows",),
     "heedful.jobs.checklists": ("checklist",),
     "heedful.analysis.compare": ("compare",),
     "heedful.core.errors": (
@@ -121,6 +123,7 @@ __all__ = [
     "UsageError",
     "VerifierError",
     "__version__",
+    "assert_follows",
     "checklist",
     "compare",
     "dry_run",

@@ -384,8 +384,9 @@ heedful view runs --open
         "heedful.cli.runs:export",
         """Write finished runs for other tools.
 
-A .csv, .jsonl or .parquet file has the judgments, a row each; a .eval file
-is a log of Inspect AI with one run; a .md file has the summary, as for a pull request.
+A .csv, .jsonl or .parquet file has the judgments, a row each; a .xml file is a
+JUnit report; a .eval file is a log of Inspect AI with one run; a .md or .tex file
+has the summary, as for a pull request or a paper.
 
 heedful export runs/gpt runs/haiku -o judgments.csv
 heedful export runs/gpt -o logs/gpt.eval

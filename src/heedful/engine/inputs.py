@@ -21,14 +21,13 @@ if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Sequence
 
     from heedful.core.nouns import Sample
-    from heedful.data.formats import Format, Row, Source, Sources
+    from heedful.data.formats import Format, Row, Source
     from heedful.data.formats.memory import InMemory
     from heedful.engine.options import ReadingOptions
 
 __all__ = [
     "Data",
     "OpenedData",
-    "default_run",
     "encode",
     "fingerprint",
     "items",
@@ -56,20 +55,6 @@ RUNS = Path("heedful-runs")
 """Where runs go that are not named."""
 
 
-def default_run(
-    data: Path | Sequence[Path], responses: str | os.PathLike[str] | None, *options: object
-) -> Path:
-    """Name a run that the user has not named, after the content of its input and its options.
-
-    The same command on the same content finds the same run again; anything else makes another.
-    """
-    paths = [data] if isinstance(data, Path) else list(data)
-    read = paths if responses is None else [*paths, Path(responses)]
-    # A file that is missing is refused with a better message when it is opened.
-    contents = [fingerprint(path) for path in read if path.is_file()]
-    return unnamed(paths[0].name.partition(".")[0] or "run", *contents, *map(str, options))
-
-
 def unnamed(stem: str, *options: Any) -> Path:
     """Name a run that the user has not named, after all that tells it from others, as JSON."""
     ending = hashlib.blake2b(json.dumps(options).encode(), digest_size=4).hexdigest()
@@ -83,7 +68,7 @@ def open_data(
     task: str | None = None,
     responses: str | os.PathLike[str] | None = None,
     exclude_generation_failures: bool = False,
-) -> Source | Sources | None:
+) -> Source | None:
     """Open a file, or several; rows in memory have no source."""
     paths = files(data)
     if not paths:
@@ -104,17 +89,13 @@ def open_data(
             what, hint = "the file is given twice", "its rows would count twice; give it once"
             raise UsageError(what, where=str(path), hint=hint)
         seen.add(real)
-    parts = [
-        formats.open_source(
-            path,
-            format=format,
-            task=task,
-            responses=responses,
-            exclude_generation_failures=exclude_generation_failures,
-        )
-        for path in paths
-    ]
-    return parts[0] if len(parts) == 1 else formats.Sources(parts)
+    return formats.open_source(
+        *paths,
+        format=format,
+        task=task,
+        responses=responses,
+        exclude_generation_failures=exclude_generation_failures,
+    )
 
 
 def files(data: object) -> list[Path]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 from heedful.core.log import logger
 from heedful.core.nouns import Sample
 from heedful.core.version import __version__
-from heedful.data.formats import Source, Sources
+from heedful.data.formats import Source
 from heedful.engine.inputs import OpenedData
 from heedful.engine.job import Job
 from heedful.engine.options import DataOptions, refuse_unknown, split_options
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from heedful.judges import Judge
     from heedful.models import Price
 
-__all__ = ["evaluate", "evaluate_async"]
+__all__ = ["default_run", "evaluate", "evaluate_async"]
 
 
 STORE_VERSION = 3
@@ -175,7 +175,7 @@ class EvaluationJob(Job[Sample, Evaluation]):
     ) -> Evaluation:
         """Summarise, and write the results."""
         rows = self._data.rows
-        if isinstance(rows, Source | Sources) and rows.exclude_failures:
+        if isinstance(rows, Source) and rows.exclude_failures:
             self.about["excluded"] = rows.excluded
         del prices
         summary = self._counts.finish(store, self._seed, self.about)
@@ -253,6 +253,18 @@ async def evaluate_async(
     """Do what :func:`evaluate` does, inside a running event loop."""
     job, running = _opened(data, judge, options, scoring=scoring, seed=seed)
     return await job.run_async(**running)
+
+
+def default_run(
+    data: Data,
+    *,
+    judge: str | Judge | None = None,
+    scoring: Scoring = "strict",
+    seed: int = 0,
+    **options: Unpack[EvaluationOptions],
+) -> Path:
+    """Return the run that ``heedful evaluate`` would make or resume with the same options."""
+    return _opened(data, judge, options, scoring=scoring, seed=seed)[0].default_run()
 
 
 def _opened(

@@ -9,7 +9,7 @@ from heedful.core.errors import UsageError
 from heedful.reporting.chart import Chart
 from heedful.reporting.metric_names import label, ranked
 from heedful.reporting.notation import counted
-from heedful.reporting.row_charts import Estimate, estimates_chart
+from heedful.reporting.plots import Estimate, estimates_chart
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

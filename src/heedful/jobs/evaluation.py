@@ -142,6 +142,22 @@ class Evaluation:
                     row[column] = None if row[column] is None else str(row[column])
         return Dataset.from_list(rows)
 
+    def rates(self) -> dict[str, dict[str, Any]]:
+        """Return the rates by the names that are printed, as in ``summary.json``.
+
+        >>> from heedful import evaluate
+        >>> rows = [{"prompt": "Greet.", "checklist": ["No commas."], "response": "Hi, you!"}]
+        >>> evaluate(rows).rates()["responses fully met"]["value"]
+        0.0
+        """
+        from heedful.reporting.metric_names import WORDS, label
+
+        return {
+            WORDS.get((family, name)) or label(family, name): rate
+            for family, rates in self.summary["metrics"].items()
+            for name, rate in rates.items()
+        }
+
     def plot(self, by: str | None = None) -> Chart:
         """Draw the rates with their intervals: a notebook shows the chart.
 

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from heedful.reporting.chart import Format
 
-__all__ = ["Document"]
-
 
 @dataclass(frozen=True, slots=True)
 class Document:
@@ -66,6 +64,10 @@ class Document:
                 lines.append(_image(part, (images or {})[part.name]))
         lines += [f"- {markdown_text(note)}" for note in self.notes]
         return "\n".join(lines).rstrip() + "\n"
+
+    def latex(self) -> str:
+        """Write its tables as LaTeX."""
+        return "\n".join(part.latex() for part in self.parts if isinstance(part, Table))
 
     def html(self) -> str:
         """Write it as a page of HTML that makes no request; all text in it is escaped."""

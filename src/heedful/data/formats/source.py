@@ -46,61 +46,73 @@ FORMATS: dict[str, Format] = {
 COUNTED_BYTES = 1 << 28
 """Larger files aren't read just to say how far a run is."""
 
-_PEEKED = 10
-"""Readable records that are looked at before a file is said not to be in a format."""
+_PEEKED = 20
+"""Records that are looked at before a file is said not to be in a format."""
 
 
 @dataclass
 class Source:
-    """An input file, ready to be read; iterate it again for each pass.
+    """Input files, each with its format, ready to be read; iterate it again for each pass.
 
     Rows of another task than the one asked for are left out, and with ``exclude_failures`` those
-    that say that no response was generated: the last pass counted them.
+    that say that no response was generated: the last pass counted them. Of several files, the ids
+    and a tag of the rows name the file.
     """
 
-    path: Path
-    format: Format
+    parts: tuple[tuple[Path, Format], ...]
     responses: Path | None = None
     task: str | None = None
     exclude_failures: bool = False
-    filtered: int = field(default=0, init=False)
     excluded: int = field(default=0, init=False)
+
+    @property
+    def path(self) -> Path:
+        """The first file."""
+        return self.parts[0][0]
+
+    @property
+    def format(self) -> Format | None:
+        """The files' format; ``None`` where they differ."""
+        first = self.parts[0][1]
+        return first if all(each.name == first.name for _, each in self.parts) else None
 
     @property
     def files(self) -> tuple[Path, ...]:
         """The files that the rows are read from."""
-        return (self.path,) if self.responses is None else (self.path, self.responses)
+        return tuple(file for path, _ in self.parts for file in (path, self.responses) if file)
 
     def count(self) -> int | None:
         """Count the rows by their lines; ``None`` where that takes long, or lines aren't rows."""
-        if self.task is not None or self.responses is not None or not self.format.one_by_one:
+        (path, reading), *others = self.parts
+        if others or self.task is not None or self.responses is not None or not reading.one_by_one:
             return None
-        if self.path.stat().st_size > COUNTED_BYTES or kind(self.path) != "lines":
+        if path.stat().st_size > COUNTED_BYTES or kind(path) != "lines":
             return None
-        return None if is_compressed(self.path) else _lines(self.path)
+        return None if is_compressed(path) else _lines(path)
 
     def __iter__(self) -> Iterator[Row]:
-        """Give the rows in file order; responses that join no row come last, as problems."""
+        """Give the rows in order; responses that join no row of any file come last, as problems."""
+        self.excluded = 0
+        several = len(self.parts) > 1
+        names = file_names([path for path, _ in self.parts]) if several else [""]
         with ExitStack() as stack:
             joined = None
-            if self.responses is not None:
+            if self.responses is not None and self.format is not None:
                 joined = stack.enter_context(opened(self.responses, self.format))
-            yield from self.rows(joined)
+            for name, (path, reading) in zip(names, self.parts, strict=True):
+                if joined is not None:
+                    joined.file = name
+                rows = self._rows(path, reading, joined)
+                yield from _named(name, path, rows) if several else rows
             if joined is not None:
-                yield from joined.left_over(self.path)
+                yield from joined.left_over("any file" if several else self.path)
 
-    def rows(self, joined: Responses | None) -> Iterator[Row]:
-        """Give the rows in file order, with responses that may be other files' too."""
-        self.filtered = self.excluded = 0
-        for number, record in enumerate(records(self.path), start=1):
+    def _rows(self, path: Path, reading: Format, joined: Responses | None) -> Iterator[Row]:
+        for number, record in enumerate(records(path), start=1):
             if self.exclude_failures and _generation_failed(record.data):
                 self.excluded += 1
-                continue
-            for row in record_rows(self.format, number, record, joined=joined, task=self.task):
-                if row is None:
-                    self.filtered += 1
-                else:
-                    yield row
+            else:
+                yield from record_rows(reading, number, record, joined=joined, task=self.task)
 
 
 def record_rows(
@@ -110,8 +122,8 @@ def record_rows(
     *,
     joined: Responses | None = None,
     task: str | None = None,
-) -> Iterator[Row | None]:
-    """Make the rows of one record, one for each turn that it holds; ``None`` for other tasks'."""
+) -> Iterator[Row]:
+    """Make the rows of one record, one for each turn that is of the task."""
     if record.problem is not None:
         yield Row(record.line, id=f"row-{number}", problem=record.problem)
         return
@@ -144,9 +156,11 @@ def record_rows(
                 before = sample.model_copy(update={"response": None})
                 before = sample = joined.join(sample)
         except RowError as error:
-            yield Row(record.line, id=ident, problem=problem(error)) if wanted else None
+            row = Row(record.line, id=ident, problem=problem(error))
         else:
-            yield Row(record.line, sample, sample.id) if wanted else None
+            row = Row(record.line, sample, sample.id)
+        if wanted:
+            yield row
 
 
 def _lines(path: Path) -> int:
@@ -166,23 +180,22 @@ def with_response(sample: Sample) -> tuple[Message, ...]:
 
 
 def open_source(
-    path: str | Path,
-    *,
+    *paths: str | Path,
     format: str | None = None,  # noqa: A002 - the option's name everywhere
     responses: str | os.PathLike[str] | None = None,
     task: str | None = None,
     exclude_generation_failures: bool = False,
 ) -> Source:
-    """Open an input file; its first rows are looked at, nothing is read further."""
-    path = Path(path)
-    named_format = detect(path) if format is None else _check(path, named(format))
+    """Open input files; their first rows are looked at, nothing is read further."""
+    files = [Path(path) for path in paths]
+    wanted = None if format is None else named(format)
+    parts = [(path, detect(path) if wanted is None else _check(path, wanted)) for path in files]
     if responses is not None:
         kind(Path(responses))
     joined = None if responses is None else Path(responses)
-    source = Source(path, named_format, joined, task, exclude_generation_failures)
     if task is not None and task not in {*advancedif.TASKS, *advancedif.TASKS.values()}:
-        _check_task(source, task)
-    return source
+        _check_task(Source(tuple(parts)), task)
+    return Source(tuple(parts), joined, task, exclude_generation_failures)
 
 
 def named(name: str) -> Format:
@@ -200,23 +213,18 @@ def named(name: str) -> Format:
     return plugin
 
 
-def read(
-    path: str | Path,
-    *,
-    format: str | None = None,  # noqa: A002 - the option's name everywhere
-    responses: str | os.PathLike[str] | None = None,
-    task: str | None = None,
-) -> Iterator[Row]:
-    """Read a file's rows once; arguments and errors as :func:`open_source`."""
-    return iter(open_source(path, format=format, responses=responses, task=task))
+def read(path: str | Path, **options: Any) -> Iterator[Row]:
+    """Read a file's rows once; options and errors as :func:`open_source`."""
+    return iter(open_source(path, **options))
 
 
 def detect(path: str | Path) -> Format:
     """Detect a file's format by the keys of its first readable records."""
     path = Path(path)
+    cells = kind(path) in table.KINDS
     first = _first(path)
     for record in first:
-        detected = format_of(record.data, cells=kind(path) in table.KINDS)
+        detected = format_of(record.data, cells=cells)
         if detected is not None:
             return _check(path, detected)
     raise InputError(
@@ -247,39 +255,30 @@ def format_of(record: Mapping[str, Any], *, cells: bool) -> Format | None:
 
 
 def _first(path: Path) -> list[Record]:
-    """Return the first records that can be read."""
-    problem: Record | None = None
-
-    def readable() -> Iterator[Record]:
-        nonlocal problem
-        for record in records(path):
-            if record.problem is None:
-                yield record
-            else:
-                problem = problem or record
-
-    first = list(islice(readable(), _PEEKED))
-    if not first and problem is not None:
-        raise InputError(
-            f"no row can be read; the first: {problem.problem}", where=f"{path}:{problem.line}"
-        )
-    if not first:
-        one_line = "its only line is read as the header of CSV" if kind(path) == "csv" else ""
-        hint = one_line or "it needs at least one"
-        raise InputError("the file holds no rows", where=str(path), hint=hint)
-    return first
+    """Return the readable ones of a file's first records."""
+    first = list(islice(records(path), _PEEKED))
+    readable = [record for record in first if record.problem is None]
+    if readable:
+        return readable
+    if first:
+        what = f"no row can be read; the first: {first[0].problem}"
+        raise InputError(what, where=f"{path}:{first[0].line}")
+    one_line = "its only line is read as the header of CSV" if kind(path) == "csv" else ""
+    hint = one_line or "it needs at least one"
+    raise InputError("the file holds no rows", where=str(path), hint=hint)
 
 
 def _check(path: Path, wanted: Format) -> Format:
     """Return the requested format, if one of the first records has what it needs."""
-    if wanted is native.FORMAT and kind(path) in table.KINDS:
+    cells = kind(path) in table.KINDS
+    if wanted is native.FORMAT and cells:
         wanted = table.FORMAT
     first = _first(path)
-    if wanted is table.FORMAT and kind(path) not in table.KINDS:
+    if wanted is table.FORMAT and not cells:
         raise InputError("this is JSON, not CSV", where=str(path), hint="use --format native")
     if not all(wanted.missing(record.data) for record in first):
         return wanted
-    fits = format_of(first[0].data, cells=kind(path) in table.KINDS)
+    fits = format_of(first[0].data, cells=cells)
     hint = f"it looks like --format {fits.name}" if fits else "no other format fits either"
     if fits is wanted:
         hint = "is this the right file? one of responses goes with --responses"
@@ -297,14 +296,12 @@ def hint(path: Path, record: Record) -> str:
     rows = [key for key, value in data.items() if isinstance(value, list) and value]
     if len(data) == 1 and rows and isinstance(data[rows[0]][0], dict):
         return f"the rows lie under {rows[0]!r}: jq '.{rows[0]}' FILE takes them out"
-    if kind(path) in table.KINDS and len(data) == 1 and "|" in next(iter(data)):
-        return "the cells are separated by bars: save the table with commas"
-    spelled = {
-        name: field for name in data for field in [meant(Sample, name)] if field and field != name
-    }
+    fields = {name: meant(Sample, name) for name in data}
+    spelled = ",".join(
+        f"{name}={field}" for name, field in fields.items() if field not in (None, name)
+    )
     if spelled:
-        pairs = ",".join(f"{name}={field}" for name, field in spelled.items())
-        return f"say what they are: --map {pairs}"
+        return f"say what they are: --map {spelled}"
     if kind(path) in table.KINDS:
         return (
             "CSV needs a header row with prompt, checklist and response, and commas between cells"
@@ -331,7 +328,7 @@ def _is_task(name: object, task: str | None) -> bool:
 
 def _check_task(source: Source, task: str) -> None:
     """Raise if no row has a task that isn't one of AdvancedIF's."""
-    samples = (row.sample for row in Source(source.path, source.format) if row.sample)
+    samples = (row.sample for row in source if row.sample)
     seen = {str(sample.tags["task"]) for sample in samples if "task" in sample.tags}
     if task not in seen:
         has = f"the file has {', '.join(sorted(seen))}" if seen else "its rows name no task"
@@ -342,60 +339,17 @@ FILE_TAG = "file"
 """The tag that names a row's file, where the row has no such tag of its own."""
 
 
-class Sources:
-    """Several files, ready to be read one after the other; iterate again for each pass.
-
-    The path is that of the first; the format is ``None`` where they differ.
-    """
-
-    def __init__(self, parts: Sequence[Source]) -> None:
-        self.parts = tuple(parts)
-        self.path = self.parts[0].path
-        formats = {part.format.name: part.format for part in self.parts}
-        self.format: Format | None = self.parts[0].format if len(formats) == 1 else None
-        self._names = file_names([part.path for part in self.parts])
-
-    @property
-    def files(self) -> tuple[Path, ...]:
-        """The files that the rows are read from."""
-        return tuple(file for part in self.parts for file in part.files)
-
-    @property
-    def excluded(self) -> int:
-        """Rows without a generated response that the last pass left out."""
-        return sum(part.excluded for part in self.parts)
-
-    @property
-    def exclude_failures(self) -> bool:
-        """Whether such rows are left out."""
-        return any(part.exclude_failures for part in self.parts)
-
-    def __iter__(self) -> Iterator[Row]:
-        """Give the rows of all files; responses that join no row of any come last, as problems."""
-        first = self.parts[0]
-        with ExitStack() as stack:
-            joined = None
-            if first.responses is not None and self.format is not None:
-                joined = stack.enter_context(opened(first.responses, self.format))
-            for name, part in zip(self._names, self.parts, strict=True):
-                if joined is not None:
-                    joined.file = name
-                yield from _named(name, part, part if joined is None else part.rows(joined))
-            if joined is not None:
-                yield from joined.left_over("any file")
-
-
-def _named(name: str, part: Source, rows: Iterable[Row]) -> Iterator[Row]:
+def _named(name: str, path: Path, rows: Iterable[Row]) -> Iterator[Row]:
     """Name the rows of a file."""
     for row in rows:
         sample = row.sample and in_file(name, row.sample)
-        problem = row.problem and f"{part.path}: {row.problem}"
+        problem = row.problem and f"{path}: {row.problem}"
         yield Row(row.line, sample, id_in_file(name, row.id), problem, file=name)
 
 
 def file_names(paths: Sequence[Path]) -> list[str]:
     """Name each of several files: by its stem, or by its path where others have the same stem."""
-    stems = [_stem(path) for path in paths]
+    stems = [Path(path.name.removesuffix(".gz")).stem for path in paths]
     counts = Counter(stems)
     return [
         stem if counts[stem] == 1 else path.as_posix()
@@ -409,22 +363,12 @@ def id_in_file(name: str, ident: str | None) -> str | None:
 
 
 def in_file(name: str, sample: Sample) -> Sample:
-    """Return a sample as one of a file among several."""
-    tags = {FILE_TAG: name, **sample.tags}
-    ident = id_in_file(name, sample.id) or sample.id
-    update = {"id": ident, "tags": tags, **_renamed(name, sample)}
-    return sample.model_copy(update=update)
-
-
-def _renamed(name: str, sample: Sample) -> dict[str, list[str]]:
-    """Rename the rows that a row is preferred to, as they are renamed themselves."""
+    """Return a sample as one of a file among several, with the rows that it is preferred to."""
+    update: dict[str, Any] = {
+        "id": id_in_file(name, sample.id) or sample.id,
+        "tags": {FILE_TAG: name, **sample.tags},
+    }
     worse = (sample.model_extra or {}).get("preferred_to")
-    if not isinstance(worse, list):
-        return {}
-    return {"preferred_to": [f"{name}:{other}" for other in worse]}
-
-
-def _stem(path: Path) -> str:
-    """Name a file without its folder and the ends that say how it is written."""
-    stem = path.name.removesuffix(".gz")
-    return stem.rpartition(".")[0] or stem
+    if isinstance(worse, list):
+        update["preferred_to"] = [f"{name}:{other}" for other in worse]
+    return sample.model_copy(update=update)
