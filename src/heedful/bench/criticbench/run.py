@@ -16,7 +16,7 @@ from heedful.bench.criticbench.items import (
     SAMPLES,
     SAMPLING,
     TRIPLETS,
-    Record,
+    FrozenRecord,
     Samples,
     Triplet,
     read_samples,
@@ -65,7 +65,7 @@ _JUDGMENT = re.compile(
 _NEXT_EXAMPLE = re.compile(r"^[^\w\n]*+Example \d+\W*$", re.MULTILINE)
 
 
-class Verdict(Record):
+class Verdict(FrozenRecord):
     """A critic's verdict on a response."""
 
     status: Status
@@ -122,7 +122,7 @@ async def critique(
     return Verdict(status=status or "unparsed", text=completion.text)
 
 
-class Vote(Record):
+class Vote(FrozenRecord):
     """One sampled response, as far as a vote on the answer needs to know."""
 
     sample_index: int
@@ -130,7 +130,7 @@ class Vote(Record):
     correct: bool | None
 
 
-class SelfCheck(Record):
+class SelfCheck(FrozenRecord):
     """A generator's answers to a query, to be checked by a critic before they vote."""
 
     query: str
@@ -140,7 +140,7 @@ class SelfCheck(Record):
     votes: tuple[Vote, ...]
 
 
-class CritiqueInput(Record):
+class CritiqueInput(FrozenRecord):
     """A row of a run's inputs: a critic with a triplet, or with answers to check."""
 
     critic: str
@@ -158,7 +158,7 @@ class _CritiqueRequest(NamedTuple):
     responses: Sequence[str]
 
 
-class Critiqued(Record):
+class Critiqued(FrozenRecord):
     """A row with what came of it."""
 
     judged: CritiqueInput
