@@ -333,7 +333,7 @@ def _shown(error: BaseException, tests: str) -> str:
     return said[:300]
 
 
-class _Names(dict[str, Any]):
+class _ProgramNames(dict[str, Any]):
     """Python's own names, and behind them those of the program."""
 
     def __init__(self, peer: Peer) -> None:
@@ -350,7 +350,7 @@ def _check(
     setup, tree, entry = sources
     if used & _STREAMS:
         raise peer.unsendable("the tests use standard streams, which the program doesn't share")
-    names: dict[str, Any] = {"__name__": "tests", "__builtins__": _Names(peer)}
+    names: dict[str, Any] = {"__name__": "tests", "__builtins__": _ProgramNames(peer)}
     exec(compile(setup, "<setup>", "exec"), names)  # noqa: S102 - the problem's own
     if report is not None:
         tree = ast.fix_missing_locations(_AssertCounter().visit(tree))
