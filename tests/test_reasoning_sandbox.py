@@ -330,31 +330,12 @@ UNSEEN = [
         "from pathlib import PurePosixPath as P\ndef f(): return P('/x')",
     ),
     (
-        "import uuid\nassert f(5) == [uuid.UUID(int=5)]",
-        "import uuid\ndef f(n): return [uuid.UUID(int=n)]",
-    ),
-    (
-        "assert f().name == 'A'",
-        "from enum import IntEnum\nclass E(IntEnum):\n  A = 1\ndef f(): return E.A",
-    ),
-    (
         "assert str(f()) == 'mine'",
         "class D(dict):\n  def __str__(s): return 'mine'\ndef f(): return D()",
     ),
     (
-        "try:\n  f()\nexcept TooSmall:\n  return\nassert False",
-        "class TooSmall(Exception): pass\ndef f(): raise TooSmall",
-    ),
-    (
         "try:\n  f()\nexcept Exception as e:\n  assert e.code == 5",
         "class E(Exception): code = 5\ndef f(): raise E",
-    ),
-    (
-        (
-            "class Boom(Exception): pass\ndef g(): raise Boom\n"
-            "try:\n  f(g)\nexcept Boom:\n  return\nassert False"
-        ),
-        "def f(g): return g()",
     ),
     ("try:\n  f()\nexcept StopIteration:\n  return\nassert False", "def f(): next(iter(()))"),
     (
@@ -364,9 +345,12 @@ UNSEEN = [
         ),
         "def f(): print('x')",
     ),
-    ("import io\nassert f(io.StringIO('abc')) == 'abc'", "def f(s): return s.read()"),
     ("i = iter([1, 2])\nassert f(i) == 1 and next(i) == 2", "def f(i): return next(i)"),
-    ("assert f(1) == f(1)", "g = lambda: 1\ndef f(n): return g"),
+    ("assert f(lambda: 1) == 1", "def f(g): return g()"),
+    ("assert f() != 3", "def f(): return object()"),
+    ("import asyncio\nassert asyncio.run(f()) == 1", "async def f(): return 1"),
+    ("assert f.cache_info().hits == 0", "def f(): return 1"),
+    ("v = [1]\nassert f(v) == 1 and v == []", "def f(v): return v.pop()"),
 ]
 
 
@@ -379,21 +363,7 @@ def test_a_correct_program_passes(name: str, sandbox: Sandbox) -> None:
 
 
 @pytest.mark.sandbox
-@pytest.mark.parametrize(
-    ("tests", "program"),
-    [
-        ("assert f().x == 1", "class P: x = 1\ndef f(): return P()"),
-        ("assert f() != 3", "def f(): return object()"),
-        ("import asyncio\nassert asyncio.run(f()) == 1", "async def f(): return 1"),
-        ("assert f.cache_info().hits == 0", "def f(): return 1"),
-        (
-            "assert abs(f() - 1) < 1e-6",
-            "class N:\n  def __sub__(s, o): return 0\ndef f(): return N()",
-        ),
-        ("v = [1]\nassert f(v) == 1 and v == []", "def f(v): return v.pop()"),
-        *UNSEEN,
-    ],
-)
+@pytest.mark.parametrize(("tests", "program"), UNSEEN)
 def test_what_plain_values_cannot_show_is_undecided(
     tests: str, program: str, sandbox: Sandbox
 ) -> None:
