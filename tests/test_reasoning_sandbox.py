@@ -15,7 +15,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heedful.bench.grading import programs
-from heedful.bench.grading.completions import completed
 from heedful.bench.grading.harness import ENDED, decode, encode
 from heedful.bench.grading.sandbox import (
     Docker,
@@ -219,7 +218,7 @@ GRADED = {
 @pytest.mark.parametrize("written", GRADED)
 def test_unit_tests_decide_what_a_completion_is_worth(written: str, sandbox: Sandbox) -> None:
     passed, held, reason = GRADED[written]
-    program = completed(ADD, written)
+    program = programs.completed(ADD, written)
     limits = LIMITS if "longer" in reason else PATIENT
     result = programs.tested(sandbox, ADD, program, limits)
     assert (result.passed, programs.passed_tests(sandbox, ADD, program, limits)) == (passed, held)

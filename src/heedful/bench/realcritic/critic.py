@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import BaseModel, ConfigDict
 
 from heedful.bench.grading.passages import last_boxed
-from heedful.bench.realcritic.prompts import Prompts
-from heedful.bench.realcritic.replies import Review, read_check, read_review
+from heedful.bench.realcritic.prompts import Prompts, Review, read_check, read_review
 from heedful.core.errors import ModelError, StopRunError, UsageError
 from heedful.core.nouns import Expense  # noqa: TC001 - pydantic reads annotations at run time
 from heedful.core.problems import Problem, Solution
