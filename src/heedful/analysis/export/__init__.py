@@ -1,18 +1,32 @@
-"""Finished runs for other tools: judgments as a table, a run as a log of Inspect AI."""
+"""Finished runs for other tools: judgments as a table, a run as a log of Inspect AI.
+
+Parquet needs ``heedful[parquet]``.
+"""
 
 from __future__ import annotations
 
+import csv
+import json
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from pydantic_core import from_json
 
 from heedful.core.errors import UsageError
+from heedful.core.outputs import atomically, replacing
+from heedful.core.text import spreadsheet_cell
 from heedful.engine.saved_run import SavedRun
-from heedful.jobs.results import check_folder
+from heedful.jobs.results import check_folder, scored_entry
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Callable, Iterator, Sequence
 
     from opentelemetry.sdk._logs import LoggerProvider
+
+    from heedful.core.nouns import Constraint, Judgment, Sample
+    from heedful.engine.schema import Entry
 
 __all__ = ["SUFFIXES", "emit_events", "export"]
 
@@ -61,8 +75,6 @@ def export(
     opened = [SavedRun.open(run, salvage=salvage) for run in runs]
     if path.suffix.lower() == ".eval":
         return _export_log(opened, path)
-    from heedful.analysis.export.tables import WRITERS, JudgmentTable
-
     table = JudgmentTable(opened)
     WRITERS[path.suffix.lower()](path, table)
     return Exported(table.judgments, table.unread)
@@ -107,3 +119,135 @@ def _export_log(runs: list[SavedRun], path: Path) -> Exported:
     log = InspectLog(runs[0])
     log.write(path)
     return Exported(log.judgments, log.unread)
+
+
+COLUMNS = {
+    "run": "string",
+    "id": "string",
+    "constraint": "int64",
+    "text": "string",
+    "type": "string",
+    "subtype": "string",
+    "priority": "string",
+    "check": "string",
+    "weight": "float64",
+    "status": "string",
+    "loose": "string",
+    "level": "string",
+    "confidence": "float64",
+    "judge": "string",
+    "explanation": "string",
+    "label": "bool",
+}
+"""The columns, by their Parquet types; those of tags follow, as text."""
+
+BATCH = 10_000
+"""Rows of a Parquet group that are in memory at a time."""
+
+
+class JudgmentTable:
+    """The judgments of runs as rows of a table."""
+
+    def __init__(self, runs: Sequence[SavedRun]) -> None:
+        self._runs = runs
+        self._tags = sorted({tag for run in runs for tag in _tags(run)})
+        self.columns = COLUMNS | {f"tags.{tag}": "string" for tag in self._tags}
+        self.judgments = self.unread = 0
+
+    def __iter__(self) -> Iterator[list[Any]]:
+        """Yield the rows, as many cells each as there are columns."""
+        for run in self._runs:
+            name = run.directory.resolve().name
+            for row in run.rows(scored_entry):
+                if row.sample is None or row.critique is None:
+                    self.unread += 1
+                    continue
+                sample = row.sample
+                labels = sample.labels or (None,) * len(sample.checklist)
+                tags = [str(sample.tags[tag]) if tag in sample.tags else None for tag in self._tags]
+                judged = zip(sample.checklist, row.critique.judgments, labels, strict=True)
+                for place, (constraint, judgment, label) in enumerate(judged, 1):
+                    self.judgments += 1
+                    said = _cells(sample, place, constraint, judgment)
+                    yield [name, *said, label, *tags]
+
+
+def _cells(
+    sample: Sample, place: int, constraint: Constraint, judgment: Judgment
+) -> list[str | int | float | None]:
+    return [
+        sample.id,
+        place,
+        constraint.text,
+        constraint.type,
+        constraint.subtype,
+        constraint.priority,
+        None if constraint.check is None else constraint.check.id,
+        constraint.weight,
+        judgment.status.value,
+        None if judgment.loose is None else judgment.loose.value,
+        judgment.level,
+        judgment.confidence,
+        judgment.judge,
+        judgment.explanation,
+    ]
+
+
+def _tags(run: SavedRun) -> Iterator[str]:
+    for tags in run.rows(_tags_of):
+        yield from tags
+
+
+def _tags_of(entry: Entry) -> dict[str, Any]:
+    if entry.problem is not None or entry.input is None:
+        return {}
+    tags: dict[str, Any] = from_json(entry.input).get("tags", {})
+    return tags
+
+
+def write_csv(path: Path, table: JudgmentTable) -> None:
+    """Write the rows as CSV; text that a spreadsheet would compute begins with an apostrophe."""
+    with atomically(path) as file:
+        writer = csv.writer(file)  # ends lines with CR LF: with LF alone it would not quote a CR
+        writer.writerow(table.columns)
+        writer.writerows(map(spreadsheet_cell, row) for row in table)
+
+
+def write_lines(path: Path, table: JudgmentTable) -> None:
+    """Write the rows as JSON Lines."""
+    with atomically(path) as file:
+        for row in table:
+            record = dict(zip(table.columns, row, strict=True))
+            file.write(json.dumps(record, ensure_ascii=False) + "\n")
+
+
+def write_parquet(path: Path, table: JudgmentTable) -> None:
+    """Write the rows as Parquet."""
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ImportError as error:
+        raise UsageError(
+            f"pyarrow, which writes Parquet, cannot be imported ({error})",
+            where=str(path),
+            hint="pip install 'heedful[parquet]', or name a .csv file",
+        ) from error
+    schema = pa.schema(
+        [
+            (name, getattr(pa, "bool_" if kind == "bool" else kind)())
+            for name, kind in table.columns.items()
+        ]
+    )
+    rows = iter(table)
+    with replacing(path) as part, pq.ParquetWriter(part, schema) as writer:
+        while batch := list(islice(rows, BATCH)):
+            columns = [list(column) for column in zip(*batch, strict=True)]
+            writer.write_table(pa.table(columns, schema=schema))
+
+
+WRITERS: dict[str, Callable[[Path, JudgmentTable], None]] = {
+    ".csv": write_csv,
+    ".jsonl": write_lines,
+    ".parquet": write_parquet,
+}
+"""Writers of the judgments, by the suffix of the file."""
