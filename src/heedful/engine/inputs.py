@@ -10,12 +10,12 @@ import time
 from collections.abc import Iterator, Mapping, Sized
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, cast, get_args
+from typing import TYPE_CHECKING, Any, TypeAlias, Unpack, cast, get_args
 
 from heedful.core.errors import InputError, UsageError
 from heedful.core.files import digest
 from heedful.core.reasoning import ReasoningMode, answered
-from heedful.engine.options import format_of
+from heedful.engine.options import ReadingOptions, format_of, refuse_unknown
 from heedful.engine.runner import Item
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from heedful.core.nouns import Sample
     from heedful.data.formats import Format, Row, Source
     from heedful.data.formats.memory import InMemory
-    from heedful.engine.options import ReadingOptions
+
 
 __all__ = [
     "Data",
@@ -95,6 +95,25 @@ def open_data(
         responses=responses,
         exclude_generation_failures=exclude_generation_failures,
     )
+
+
+def read(data: Data, **reading: Unpack[ReadingOptions]) -> Iterator[Sample]:
+    """Read the samples of a file in any format, or of rows in memory.
+
+    >>> from heedful import read
+    >>> [sample.checklist[0].text for sample in read([{"prompt": "Hi", "checklist": ["Short."]}])]
+    ['Short.']
+
+    Raises:
+        InputError: a row can't be read; the message has its place.
+    """
+    refuse_unknown(reading, ReadingOptions)
+    opened = OpenedData(data, reading)
+    for item in opened.items():
+        if item.value is None:
+            where = f"{opened.files[0]}:{item.line}" if opened.files else f"row {item.line}"
+            raise InputError(str(item.problem), where=where)
+        yield item.value
 
 
 def files(data: object) -> list[Path]:

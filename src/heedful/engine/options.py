@@ -19,7 +19,6 @@ __all__ = [
     "DataOptions",
     "ReadingOptions",
     "RunOptions",
-    "format_of",
     "ignore",
     "refuse_unknown",
     "split_options",

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from heedful.core.nouns import Sample
     from heedful.judges.base import Judge
 
-__all__ = ["FunctionJudge", "as_judge"]
-
 _OF_CONSTRAINT = 2
 """Parameters of a function that decides one constraint."""
 

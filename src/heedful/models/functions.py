@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from heedful.core.nouns import Message
     from heedful.models.base import Model, Sampling
 
-__all__ = ["as_model", "identity"]
+__all__ = ["identity"]
 
 BATCH = 64
 """Prompts that are given to a pipeline or an engine at a time."""
