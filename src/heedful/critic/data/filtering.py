@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from heedful.core.nouns import Sample
 from heedful.core.outputs import atomically, write_json
-from heedful.critic.data import rules, stages, verification
+from heedful.critic.data import stages, verification
 from heedful.critic.data.experts import SAMPLED
 from heedful.critic.data.funnel import Funnel, document
-from heedful.critic.data.items import READ, WRITE, Drop, FilterItem
 from heedful.critic.data.options import FilterSettings
+from heedful.critic.data.stages import READ, WRITE, Drop, FilterItem
 from heedful.data.formats import native
 from heedful.engine.options import split_options
 from heedful.jobs.generate import Recipe, RowsJob, Task, check_rows_output, read_and_written
@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from heedful.models.base import Model
 
 ASSUMED = (
-    f"{verification.TOKENS} a judgment that is verified, {rules.TOKENS} a constraint whose part of "
-    "the response is copied; what follows from the answers, reasoning and repeated requests come "
-    "on top"
+    f"{verification.TOKENS} a judgment that is verified, {verification.COPIED_TOKENS} a constraint "
+    "whose part of the response is copied; what follows from the answers, reasoning and repeated "
+    "requests come on top"
 )
 
 OUTCOME = "filtering"
@@ -127,11 +127,11 @@ def filter_critiques(
     reading, running = split_options(options)
     if output is not None:
         check_rows_output(Path(output), read_and_written(data, running))
-    chosen = stages.in_order(settings.order, settings.skip)
+    chosen = stages.without(settings.skip)
     first = next(iter(verifiers), None)
     makers: dict[str, Callable[[], Stage]] = {  # only stages that run need their models
         "cross": lambda: verification.CrossModelStage(verifiers, settings),
-        "rules": lambda: rules.RulesStage(extractor or first, expert, settings),
+        "rules": lambda: verification.RulesStage(extractor or first, expert, settings),
         "judgment": lambda: stages.MajorityStage(settings),
         "explanation": lambda: stages.ExplanationStage(settings),
     }

@@ -1,38 +1,41 @@
-"""The rows to train on, as ``heedful critic export --to trl`` writes them, or its input."""
+"""The rows to train on: read as ``heedful critic export --to trl`` writes them, and made to tokens.
+
+The template must put the critique behind the prompt, and an end behind the critique: a model that
+never sees an end in training does not stop by itself. That is checked before training.
+"""
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from heedful.core.errors import InputError, RowError, UsageError
-from heedful.core.nouns import Constraint, Message
-from heedful.critic.data.examples import Examples
+from heedful.core.files import contents
+from heedful.core.nouns import Message
+from heedful.critic.data.export import Examples
 from heedful.critic.data.left_out import LeftOut
 from heedful.critic.data.options import ExportSettings
 from heedful.data.formats.fields import explain
 from heedful.data.formats.files import records
 from heedful.data.training_sets import Example
 from heedful.judges import prompts
+from heedful.models.roles import fitting
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
+    from collections.abc import Iterator, Sequence
 
+    from heedful.critic.data.pairs import Span
     from heedful.critic.training.settings import Settings
     from heedful.data.formats.raw import Record
+    from heedful.models.folder import ModelFolder
 
 Task = Literal["critique", "checklist"]
 
 _ANSWERS = {"completion", "chosen", "rejected"}
-_NUMBERED = ("plain", "short")
-_NUMBER = re.compile(r"<c(\d{1,3})>")
-_MOST = 200
-"""Judgments of a critique that are looked at."""
-_MOST_UNNUMBERED = 12
+_PROTOCOL = ("prompt_name", "prompt_version", "measure", "per_call")
 _NAMES = ("train.jsonl", "train.parquet")
 
 
@@ -64,23 +67,17 @@ class Rows:
     read: int = 0  # rows of the last pass
     left_out: LeftOut = field(default_factory=LeftOut)  # those that are not trained on
     task: Task = "critique"  # the task that the rows teach
-    prompt_names: set[str] = field(default_factory=set)  # those that rows name
-    prompt_versions: set[str] = field(default_factory=set)
-    # whether counts of code stand in the prompt, with how many constraints per call
-    protocols: set[tuple[bool, int | None]] = field(default_factory=set)
+    # how they ask the critic: the values of each field of _PROTOCOL
+    protocol: dict[str, set[Any]] = field(default_factory=dict)
 
     def __iter__(self) -> Iterator[tuple[int, Example]]:
         """Yield the rows that can be used, each with its line."""
         self.read, self.left_out = 0, LeftOut()
-        self.prompt_names, self.prompt_versions, self.protocols = set(), set(), set()
+        self.protocol = {name: set() for name in _PROTOCOL}
         rows = self._laid_out() if _in_layout(self.path) else self._examples()
         for line, example in rows:
-            if name := example.beside.get("prompt_name"):
-                self.prompt_names.add(name)
-            if version := example.beside.get("prompt_version"):
-                self.prompt_versions.add(version)
-            protocol = bool(example.beside.get("measure")), example.beside.get("per_call")
-            self.protocols.add(protocol)
+            for name, values in self.protocol.items():
+                values.add(example.beside.get(name) or None)
             yield line, example
 
     def _laid_out(self) -> Iterator[tuple[int, Example]]:
@@ -106,21 +103,14 @@ class Rows:
                 if has and not set(has) <= set(wanted):
                     hint = f"train on it with heedful critic train {'sft' if self.pairs else 'dpo'}"
                 raise RowError(f"the row has no {key}{beside}", hint=hint)
-        said = {key: _last(key, messages) for key, messages in answers.items() if messages}
-        before = [messages[:-1] for messages in answers.values() if messages]
-        if before[0] != before[-1]:
-            raise RowError(
-                "chosen and rejected answer different prompts",
-                hint="a pair has one prompt; leave the row out",
-            )
-        prompt = (*row.prompt, *before[0])
-        if not prompt:
+        if not row.prompt:
             raise RowError("the row has no prompt", hint="give it the messages to the critic")
+        said = {key: _text(key, messages) for key, messages in answers.items() if messages}
         if self.pairs and said["chosen"] == said["rejected"]:
             raise RowError("chosen and rejected are the same", hint="leave the pair out")
-        columns = row.model_dump(include={"prompt_name", "prompt_version", "measure", "per_call"})
+        columns = row.model_dump(include={*_PROTOCOL})
         columns["segments"] = row.segments or ()
-        return Example(name, prompt, beside=columns, **said)
+        return Example(name, row.prompt, beside=columns, **said)
 
     def _examples(self) -> Iterator[tuple[int, Example]]:
         """Convert the output of ``critic pairs`` or ``critic filter`` in passing."""
@@ -175,90 +165,280 @@ def _read(record: Record) -> _Row:
         raise RowError(explain(error), hint=hint) from None
 
 
-def _last(key: str, messages: tuple[Message, ...]) -> str:
+def _text(key: str, messages: tuple[Message, ...]) -> str:
     """Return the text of the answer."""
-    role, text = messages[-1].role, messages[-1].content
-    if role != "assistant":
-        hint = "its last message must have the role assistant"
-        raise RowError(f"{key} ends on a message of {role}", hint=hint)
-    if not text.strip():
+    roles = [message.role for message in messages]
+    if roles != ["assistant"]:
+        hint = "give one message of the assistant; what is before it belongs into prompt"
+        raise RowError(f"{key} has messages of {', '.join(roles)}", hint=hint)
+    if not messages[0].content.strip():
         raise RowError(f"{key} is empty", hint="leave the row out")
-    return text
+    return messages[0].content
 
 
-def undecided(example: Example) -> str | None:
-    """Say why a critique to learn decides nothing; ``None`` where it does, or nobody can tell.
-
-    Only prompts whose critiques number their judgments show how many there are.
-    """
-    name = example.beside.get("prompt_name")
-    if example.completion is None or name not in _NUMBERED:
-        return None
-    numbers = [*map(int, _NUMBER.findall(example.completion))]
-    said = ""
-    for size in [min(max(numbers), _MOST)] if numbers else range(_MOST_UNNUMBERED, 0, -1):
-        read = prompts.make(name).parse(example.completion, [Constraint(text="")] * size)
-        open_ = next((each for each in read if not each.status.decided), None)
-        if open_ is None:
-            return None
-        said = open_.explanation
-    what = f"the critique does not decide what the prompt {name} asks: {said}"
-    return f"{what} (leave the row out, or name the prompt that it answers)"
-
-
-def the_prompt(rows: Rows, given: str | None) -> str:
-    """Name the prompt that the critiques answer."""
-    named = sorted(rows.prompt_names)
+def protocol(rows: Rows, settings: Settings) -> dict[str, Any]:
+    """Return the settings with which the critic is asked: as exported, or else as given."""
     where = str(rows.path)
-    if len(named) > 1:
-        what = f"the critiques answer several prompts ({', '.join(named)})"
-        raise UsageError(what, where=where, hint="train on one at a time")
-    if given is not None and named and named != [given]:
-        hint = "leave --prompt out, or export the data again"
-        raise UsageError(
-            f"the critiques answer the prompt {named[0]}, not {given}", where=where, hint=hint
-        )
-    if not named and given is None:
+    known = {name: values - {None} for name, values in rows.protocol.items()}
+    known["measure"] = set(map(bool, rows.protocol["measure"]))
+    for name in ("prompt_name", "prompt_version", "measure"):
+        if len(known[name]) > 1:
+            several = ", ".join(sorted(map(str, known[name])))
+            hint = "train on rows of one export at a time"
+            raise UsageError(f"the rows differ in {name} ({several})", where=where, hint=hint)
+    only = {name: min(values) if len(values) == 1 else None for name, values in known.items()}
+    exported = {"prompt": only["prompt_name"]} | {key: only[key] for key in ("measure", "per_call")}
+    for name, value in exported.items():
+        given = getattr(settings, name)
+        if given is not None and value not in (None, given):
+            flag = f"--{name.replace('_', '-')}"
+            what = f"the rows were exported with {name} {value}, and {flag} is {given}"
+            hint = f"leave {flag} out, or export the data again"
+            raise UsageError(what, where=where, hint=hint)
+    prompt = exported["prompt"] or settings.prompt
+    if prompt is None:
         raise UsageError(
             "the rows do not name the prompt that the critiques answer",
             where=where,
             hint="name it with --prompt, such as --prompt plain; new exports have it in each row",
         )
-    return given or named[0]
+    if rows.task == "critique" and only["prompt_version"] is not None:
+        _check_text(only["prompt_version"], prompt, settings.prompt_file, where)
+    per_call = settings.per_call or exported["per_call"]
+    return {"prompt": prompt, "measure": exported["measure"] or None, "per_call": per_call}
 
 
-def check_text(rows: Rows, prompt: str, prompt_file: Path | None) -> None:
+def _check_text(version: str, prompt: str, prompt_file: Path | None, where: str) -> None:
     """Check that training and inference prompts match."""
-    if rows.task == "checklist" or not rows.prompt_versions:
-        return
-    where, versions = str(rows.path), rows.prompt_versions
-    if len(versions) > 1:
-        what = f"the critiques answer {len(versions)} texts of the prompt {prompt}"
-        raise UsageError(what, where=where, hint="train on one at a time")
-    if versions != {prompts.make(prompt, prompt_file=prompt_file).version}:
+    if version != prompts.make(prompt, prompt_file=prompt_file).version:
         shipped = prompt_file is None
         text = f"the prompt {prompt} as heedful ships it" if shipped else f"that of {prompt_file}"
         hint = "give the --prompt-file of the export, or export the data again"
         raise UsageError(f"the critiques answer another text than {text}", where=where, hint=hint)
 
 
-def as_asked(rows: Rows, settings: Settings) -> dict[str, Any]:
-    """Return the exported settings that the user didn't override."""
-    measured = {measure for measure, _ in rows.protocols}
-    if len(measured) > 1:
-        what = "counts of code stand in some prompts and not in others"
-        raise UsageError(
-            what, where=str(rows.path), hint="export all rows with or without --measure"
+# --- tokens --------------------------------------------------------------------------------------
+
+PLAIN = (
+    "{% for message in messages %}{{ '<|' + message.role + '|>\n' + message.content }}"
+    "{% if message.role == 'assistant' %}{{ eos_token }}{% endif %}{{ '\n' }}{% endfor %}"
+    "{% if add_generation_prompt %}{{ '<|assistant|>\n' }}{% endif %}"
+)
+"""Our template, for tokenizers that come without one: it needs no token but the end of a text."""
+
+_HINT = "give --chat-template plain for ours, or a .jinja file of your own"
+_PROBE = "Mark \ue000 my words."
+
+
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """A prompt and an answer as tokens."""
+
+    prompt: list[int]  # the prompt's tokens, up to where the model begins to write
+    answer: list[int]  # the answer's, its end included
+    # for each token of both, where its characters stand in the answer's text; ``None`` for tokens
+    # outside of it
+    offsets: list[Span | None]
+
+    def __len__(self) -> int:
+        """The number of tokens."""
+        return len(self.prompt) + len(self.answer)
+
+    def within(self, spans: Sequence[Span]) -> list[int]:
+        """Mark with 1 the tokens that hold a character of some spans of the answer."""
+        return [
+            int(
+                place is not None
+                and any(place[0] < end and start < place[1] for start, end in spans)
+            )
+            for place in self.offsets
+        ]
+
+
+class Chat:
+    """A tokenizer with its chat template."""
+
+    def __init__(self, tokenizer: Any, ends: set[int], template: str | None, where: str) -> None:
+        """Check the template."""
+        self.tokenizer = tokenizer  # of transformers
+        self._where = where
+        self.mapped: set[str] = set()  # the roles of prompts in which the template doesn't know all
+        if template is not None:
+            tokenizer.chat_template = _template(template)
+        if not tokenizer.chat_template:
+            what = "the tokenizer has no chat template, so a critic cannot be prompted"
+            raise UsageError(what, where=where, hint=_HINT)
+        if not tokenizer.is_fast:
+            what = "the tokenizer does not say where its tokens stand in a text"
+            raise UsageError(what, where=where, hint="use a model with a tokenizer.json")
+        if tokenizer.eos_token_id is not None:
+            ends = {*ends, tokenizer.eos_token_id}
+        self.ends = ends  # the tokens that end an answer
+        self._check()
+
+    def encode(self, prompt: Sequence[Message], answer: str) -> Encoded:
+        """Make tokens of a prompt and an answer."""
+        question, said = self._texts(prompt, answer)
+        before = self._ids(question)
+        tokens = self.tokenizer(said, add_special_tokens=False, return_offsets_mapping=True)
+        ids: list[int] = tokens["input_ids"]
+        if ids[: len(before)] != before:
+            what = "the prompt's last token changes when an answer follows"
+            raise RowError(what, hint="end the template's prompt with a line end or a token")
+        written = answer if answer in said[len(question) :] else answer.strip()
+        start = said.find(written, len(question))
+        if start < 0:
+            raise RowError("the chat template changes the answer", hint=_HINT)
+        shift = start - answer.index(written)
+        places: list[Span | None] = [
+            (low - shift, high - shift) if start <= low < high <= start + len(written) else None
+            for low, high in tokens["offset_mapping"]
+        ]
+        return Encoded(before, ids[len(before) :], places)
+
+    def _texts(self, prompt: Sequence[Message], answer: str) -> tuple[str, str]:
+        """Return the prompt as the model is given it, and the prompt with the answer."""
+        turns = [{"role": message.role, "content": message.content} for message in prompt]
+        # As the model will be asked: an engine maps roles in the same way.
+        turns, question, mapped = fitting(
+            turns, lambda each: self._rendered(each, prompt_only=True)
         )
-    measure = True in measured
-    if settings.measure is not None and settings.measure != measure:
-        what = f"counts of code {'do' if measure else 'do not'} stand in the prompts"
-        hint = "export the data again, with --measure or without"
-        raise UsageError(what, where=str(rows.path), hint=hint)
-    sizes = {size for _, size in rows.protocols}
-    size = sizes.pop() if len(sizes) == 1 else None
-    if size is not None and settings.per_call not in {None, size}:
-        what = f"the rows have {size} constraints per call, and --per-call is {settings.per_call}"
-        hint = "leave --per-call out, or export the data again"
-        raise UsageError(what, where=str(rows.path), hint=hint)
-    return {"measure": measure or None, "per_call": settings.per_call or size}
+        if mapped:
+            self.mapped |= {message.role for message in prompt}
+        said = self._rendered([*turns, {"role": "assistant", "content": answer}])
+        if not said.startswith(question):
+            raise RowError("the chat template does not put the answer behind the prompt")
+        return question, said
+
+    def _rendered(self, turns: Sequence[dict[str, str]], *, prompt_only: bool = False) -> str:
+        from jinja2 import TemplateError
+
+        try:
+            text = self.tokenizer.apply_chat_template(
+                turns, tokenize=False, add_generation_prompt=prompt_only
+            )
+        except TemplateError as error:
+            raise RowError(f"the chat template refuses the conversation: {error}") from None
+        return str(text)
+
+    def _ids(self, text: str) -> list[int]:
+        ids: list[int] = self.tokenizer(text, add_special_tokens=False)["input_ids"]
+        return ids
+
+    def _check(self) -> None:
+        """Check that the answer fits and ends in EOS."""
+        prompt = [Message(role="user", content="Ask.")]
+        turns = [{"role": "user", "content": "Ask."}]
+        try:
+            if self._rendered(turns, prompt_only=True) == self._rendered(turns):
+                what = "the chat template has no mark where the assistant's answer begins"
+                hint = f"it must heed add_generation_prompt: {_HINT}"
+                raise UsageError(what, where=self._where, hint=hint)
+            encoded = self.encode(prompt, _PROBE)
+        except RowError as error:
+            raise UsageError(error.what, where=self._where, hint=_HINT) from None
+        behind = _behind(encoded)
+        added = self.tokenizer.added_tokens_decoder.items()
+        special = {token for token, about in added if about.special}
+        ends = [token for token in behind if token in self.ends or token in special]
+        if not ends:
+            what = "the chat template sets no end behind the assistant's answer"
+            raise UsageError(what, where=self._where, hint=_HINT)
+        # A chat template may end turns on another token than the one that texts end on.
+        self.ends = {*self.ends, ends[0]}
+
+
+def _behind(encoded: Encoded) -> list[int]:
+    """Return the tokens that follow the answer's text."""
+    places = encoded.offsets[len(encoded.prompt) :]
+    last = max((at for at, place in enumerate(places) if place is not None), default=-1)
+    return encoded.answer[last + 1 :]
+
+
+def _template(name: str) -> str:
+    if name == "plain":
+        return PLAIN
+    try:
+        return contents(Path(name)).decode()
+    except (OSError, UnicodeDecodeError) as error:
+        hint = "give a .jinja file, or plain for ours"
+        raise InputError(
+            f"the chat template cannot be read: {error}", where=name, hint=hint
+        ) from error
+
+
+class Tokens(NamedTuple):
+    """The rows as tokens."""
+
+    # each with its one answer, or with the chosen and the rejected one
+    rows: list[tuple[Any, ...]]
+    longest_answer: int
+
+
+def open_chat(model: ModelFolder, settings: Settings) -> tuple[Chat, int | None]:
+    """Open a model's tokenizer and its chat template."""
+    from transformers import AutoConfig, AutoTokenizer, GenerationConfig
+
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(model.path)
+        config = AutoConfig.from_pretrained(model.path).get_text_config()
+    except Exception as error:  # what a broken folder raises depends on what is broken
+        first = next(iter(str(error).strip().splitlines()), type(error).__name__)
+        what = f"tokenizer or configuration cannot be read: {first}"
+        raise InputError(what, where=str(model.path), hint="check the folder") from error
+    try:
+        ends = GenerationConfig.from_pretrained(model.path).eos_token_id
+    except OSError:  # there is none, as with many base models
+        ends = config.eos_token_id
+    known = set() if ends is None else {ends} if isinstance(ends, int) else set(ends)
+    chat = Chat(tokenizer, known, settings.chat_template, str(model.path))
+    if tokenizer.pad_token_id is None:
+        tokenizer.pad_token = tokenizer.convert_ids_to_tokens(min(chat.ends))
+    context: int | None = getattr(config, "max_position_embeddings", None)
+    if settings.max_length and context and settings.max_length > context:
+        what = f"the greatest length is {settings.max_length:,}, the model's context {context:,}"
+        raise UsageError(what, where=str(model.path), hint=f"give --max-length {context}")
+    return chat, context
+
+
+def tokenised(rows: Rows, chat: Chat, limit: int | None, *, segments: bool) -> Tokens:
+    """Make tokens of the rows."""
+    kept: list[tuple[Any, ...]] = []
+    for line, example in rows:
+        answers = [text for text in (example.completion, example.chosen, example.rejected) if text]
+        try:
+            encoded = [chat.encode(example.prompt, text) for text in answers]
+            if segments:
+                _check_segments(example, encoded)
+        except RowError as error:
+            rows.left_out.add(line, example.id, str(error), "unusable")
+            continue
+        longest = max(map(len, encoded))
+        if limit is not None and longest > limit:
+            what = f"{longest:,} tokens, more than {limit:,}"
+            rows.left_out.add(line, example.id, what, "too long")
+            continue
+        kept.append((example, *encoded))
+    if not kept:
+        what = f"no row can be trained on{rows.left_out.first()}"
+        raise InputError(what, where=str(rows.path))
+    return Tokens(kept, max(len(one.answer) for _, *encoded in kept for one in encoded))
+
+
+def _check_segments(example: Example, encoded: list[Encoded]) -> None:
+    """Check that a pair has the spans on which it differs."""
+    for side, tokens in zip(("chosen", "rejected"), encoded, strict=True):
+        try:
+            places = [segment[side] for segment in example.beside["segments"]]
+            spans = [(int(low), int(high)) for low, high in places]
+        except (KeyError, TypeError, ValueError):
+            raise RowError(
+                "segments have no places in both critiques", hint=_SEGMENTS_HINT
+            ) from None
+        if not any(tokens.within(spans)):
+            raise RowError(
+                "the pair does not say on which segments it differs", hint=_SEGMENTS_HINT
+            )
+
+
+_SEGMENTS_HINT = "make pairs with heedful critic pairs, or give --loss dpo"
