@@ -344,6 +344,33 @@ _EXAMPLE = re.compile(
 """An example of a mark: ``[address], [name]``, ``*highlighted section*``."""
 
 
+_RESTRICTING = re.compile(
+    r"""\d|["“”「」『』《》【】\[\](){}]|(?<!\w)['‘]
+    |\b(?:except|unless|only|if|when|but|not|no|nor|without|instead|rather|other\ than|must|should
+    |each|every|any|least|most|exactly|than|limit\w*|maximum|minimum|avoid\w*
+    |two|three|four|five|six|seven|eight|nine|ten|bullets?|headings?|tables?|emojis?|lists?|hashtags?
+    |links?|titles?|json|bold|italics?|paragraphs?|sentences|words)\b
+    |(?:,|;|\band)\s+(?:then\s+|please\s+)?(?:use|include|write|add|keep|start|begin|end|conclude
+    |mention|respond|answer|put|provide|present|give|format|place|do|make|ensure|with|using|containing
+    |also)\b
+    |除|只|仅|不|如果|若|每|至少|最多|超过|必须|[一二三四五六七八九十两]""",
+    re.VERBOSE,
+)
+"""What makes a tail more than a purpose: an exception, a bound, another requirement."""
+_PAUSE = re.compile(r"[,.;，。；]|$")
+
+
+def reason(form: str, written: str, at: int) -> list[tuple[int, None]]:
+    """Read the rest of a purpose, up to a pause: ``to ensure <clarity and focus>``."""
+    del written
+    ends = [pause.start() for pause in _PAUSE.finditer(form, at)]
+    return [
+        (end, None)
+        for end in ends
+        if form[at:end].strip() and not _RESTRICTING.search(form, at, end)
+    ]
+
+
 _POSTSCRIPT = re.compile(r"([\"'“]?)(p\.?\s?)?p\.?\s?s\b\.?([\"'”]?)")
 
 
@@ -369,6 +396,7 @@ SLOTS: dict[str, Slot] = {
     "letters": Slot(letters, _QUOTE | _LETTERS),
     "word": Slot(word, _LETTERS),
     "topic": Slot(topic),
+    "reason": Slot(reason),
     "wordlist": Slot(word_list, _LETTERS),
     "columns": Slot(columns, _LETTERS),
     "wordchoices": Slot(word_choices, _LETTERS),
