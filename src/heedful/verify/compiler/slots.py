@@ -39,7 +39,8 @@ def _words_joined(gap: re.Pattern[str], last: str, form: str, written: str, at: 
         words += value
         separator = gap.match(form, end)
         if joined or separator is None:
-            return [(end, tuple(words))] if joined and len(words) > 1 else []
+            listed = len(words) > 2 and not form[end:].strip(" .")  # noqa: PLR2004 - a, b, c
+            return [(end, tuple(words))] if len(words) > 1 and (joined or listed) else []
         joined = last in separator[0]
         at = separator.end()
     return []
