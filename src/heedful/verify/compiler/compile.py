@@ -110,6 +110,8 @@ def _compile(written: str, grammar: Grammar) -> CompiledConstraint:
 
 def _respelled(grammar: Grammar, bare: str) -> str:
     """Write words that many misspell as the grammar knows them, but not in quotes."""
+    if scripts.HAN_CHARACTER.search(bare):
+        return bare
     text = NormalizedText(_shielded(bare))
     written: list[str] = []
     done = 0

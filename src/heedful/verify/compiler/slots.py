@@ -172,7 +172,7 @@ def _quotation(written: str, at: int) -> tuple[int, str] | None:
     for end in range(at + 1, min(len(written), at + 2 + _LONGEST_PHRASE)):
         if written[end] in closers:
             after = written[end + 1 : end + 2]
-            if written[end] in "'’" and after.isalnum():
+            if written[end] in "'’" and after.isalnum() and not scripts.HAN_CHARACTER.match(after):
                 continue  # an apostrophe
             phrase = written[at + 1 : end]
             return (end + 1, phrase) if phrase.strip() else None
@@ -203,13 +203,13 @@ def _series(separator: re.Pattern[str], written: str, at: int) -> list[tuple[int
 
 
 def phrases(form: str, written: str, at: int) -> list[tuple[int, tuple[str, ...]]]:
-    """Read quoted phrases that are all meant: “a”、“b”和“c”, ["a", "b"]."""
+    """Read quoted phrases that are all meant: “a”、“b”和“c”, ["a", "b"], ""a", "b""."""
     del form
-    bracketed = written[at : at + 1] == "["
+    closing = {"[": "]", '"': '"' * (written[at + 1 : at + 2] == '"')}.get(written[at : at + 1], "")
     return [
-        (end + bracketed, values)
-        for end, values in _series(_AND, written, at + bracketed)
-        if not any(map(_LIST.search, values)) and (not bracketed or written[end : end + 1] == "]")
+        (end + len(closing), values)
+        for end, values in _series(_AND, written, at + len(closing))
+        if not any(map(_LIST.search, values)) and written.startswith(closing, end)
     ]
 
 
@@ -345,6 +345,10 @@ _EXAMPLE = re.compile(
 """An example of a mark: ``[address], [name]``, ``*highlighted section*``."""
 
 
+_FOREIGN = re.compile(
+    rf"(?!(?:emoji|hashtag|markdown|json|html)s?)[^\W\d_{scripts.HAN}]{{2,30}}", re.IGNORECASE
+)
+"""A word of another script, which needs no quotation marks in a Chinese text."""
 _RESTRICTING = re.compile(
     r"""\d|["“”「」『』《》【】\[\](){}]|(?<!\w)['‘]
     |\b(?:except|unless|only|if|when|but|not|no|nor|without|instead|rather|other\ than|must|should
@@ -398,6 +402,7 @@ SLOTS: dict[str, Slot] = {
     "word": Slot(word, _LETTERS),
     "topic": Slot(topic),
     "reason": Slot(reason),
+    "foreign": Slot(_matched(_FOREIGN)),
     "wordlist": Slot(word_list, _LETTERS),
     "columns": Slot(columns, _LETTERS),
     "wordchoices": Slot(word_choices, _LETTERS),
