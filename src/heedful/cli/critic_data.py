@@ -116,7 +116,7 @@ def sample(
     return add_to_rows(job, input, output, options, [name])
 
 
-STAGES = FlagGroup("Stages", (FilterSettings,), {"skip", "order", "sampling"})
+STAGES = FlagGroup("Stages", (FilterSettings,), {"skip", "sampling"})
 
 
 @takes(
@@ -132,7 +132,6 @@ def filter(  # noqa: A001 - the command's name
     *,
     output: Output = None,
     skip: str = "",
-    order: str | None = None,
     verifier: Named = None,
     extractor: str | None = None,
     **options: Any,
@@ -144,8 +143,6 @@ def filter(  # noqa: A001 - the command's name
         output: Where the rows that are kept go, each with its final critique: JSON lines.
             Only a dry run needs none.
         skip: Stages to leave out: cross, rules, judgment, explanation; with commas.
-        order: All four, with commas, in another order; explanation stays last. Default:
-            cross,rules,judgment,explanation.
         verifier: A model that verifies the judgments (cross); best not the expert. Give it again
             for several: what any of them faults is dropped.
         extractor: The model that copies out what is counted (rules). Default: the first verifier.
@@ -160,8 +157,6 @@ def filter(  # noqa: A001 - the command's name
     connections, how = connected(options, names)
     models = dict(zip(names, connections, strict=True))
     stages = taken(options, FilterSettings)
-    if order is not None:
-        stages["order"] = _list(order)
     job = partial(
         critic.filter_critiques,
         verifiers=[models[name] for name in dict.fromkeys(verifier or ())],
@@ -214,10 +209,9 @@ def pairs(
     method: Literal["constraint-level", "whole-response", "expert", "per-constraint"] = (
         "constraint-level"
     ),
-    similarity: Literal["ratio", "quick_ratio", "edit"] = "ratio",
+    similarity: Literal["ratio", "quick_ratio"] = "ratio",
     candidates: int = 1,
     seed: int = 42,
-    reading: Literal["published", "strict"] = "published",
     prompt_file: Path | None = None,
     format: Format = None,
     quiet: Quiet = False,
@@ -233,8 +227,6 @@ def pairs(
         similarity: How the sampled judgments are compared of which one is chosen.
         candidates: Rejected critiques of each item, drawn where there are more.
         seed: Seed of the draws.
-        reading: Reading of critiques in IF-Critic's format: as its public code reads them, or as
-            strictly as when judging.
         prompt_file: A file whose text replaces that of the critiques' prompt.
         format: The format of INPUT; detected from the file by default.
         quiet: Print no numbers.
@@ -247,7 +239,6 @@ def pairs(
         similarity=similarity,
         candidates=candidates,
         seed=seed,
-        reading=reading,
         prompt_file=prompt_file,
         format=format,
     ).write(output)

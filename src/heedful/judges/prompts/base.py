@@ -28,7 +28,6 @@ __all__ = [
     "answer",
     "lacks_instruction",
     "refuse_undecided",
-    "same_words",
     "undecided",
 ]
 

@@ -31,9 +31,6 @@ from heedful.judges.prompts.quotation import NOTHING, QUOTED, Shown
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-
-__all__ = ["MET", "UNMET"]
-
 MET = "[[人工智能助手的回复满足了该要求]]"
 UNMET = "[[人工智能助手的回复没有满足该要求]]"
 
