@@ -194,6 +194,13 @@ def test_functions_of_trl_are_summed_with_their_weights() -> None:
     assert logged["rewards/constant/std"] == 0
 
 
+def test_a_plain_function_may_have_a_loop_of_its_own() -> None:
+    def asking(completions: list[str], **_: Any) -> list[float]:
+        return [asyncio.run(asyncio.sleep(0, 0.5)) for _ in completions]
+
+    assert called(trl_rewards([asking]), "Hi", "Hi") == [0.5, 0.5]
+
+
 @pytest.mark.parametrize("nested", [False, True])
 def test_a_sum_is_none_where_a_reward_is_undecided_and_where_nothing_applies(
     *, nested: bool

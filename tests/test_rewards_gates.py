@@ -314,12 +314,20 @@ def test_constraints_word_for_word_that_make_up_most_of_a_text_are_a_copy(
     assert stopped(text) == gate
 
 
-@pytest.mark.parametrize(("own", "gate"), [(0, "echo"), (4, "echo"), (12, None)])
+@pytest.mark.parametrize(("own", "gate"), [(0, "echo"), (4, "echo"), (7, None), (12, None)])
 def test_the_instruction_with_a_few_more_words_is_a_copy(own: int, gate: str | None) -> None:
     asked = f"Tell us all about this text. {PARAGRAPH}"
     words = asked.split()
-    text = " ".join([*words[:-6], *GOOD.split()[:own], *words[-6:]])
-    assert stopped(text, asked, ["It is told."]) == gate
+    more = GOOD.split()[:own]
+    inside, before = [*words[:-6], *more, *words[-6:]], [*more, *words]
+    assert stopped(" ".join(inside), asked, ["It is told."]) == gate
+    assert stopped(" ".join(before), asked, ["It is told."]) == gate
+
+
+@pytest.mark.parametrize(("others", "gate"), [(5, "repetition"), (6, None)])
+def test_a_text_half_of_which_is_one_word_is_a_repetition(others: int, gate: str | None) -> None:
+    words = [word for other in GOOD.split()[:others] for word in ("cup", other)]
+    assert stopped(" ".join([*words, *(["so"] * (others > 5))])) == gate
 
 
 LONG = [
