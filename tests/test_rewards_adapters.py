@@ -11,8 +11,10 @@ import asyncio
 import functools
 import inspect
 import json
+from collections.abc import Iterator
+from pathlib import Path
 from types import MethodType, SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -30,10 +32,6 @@ from heedful.rewards import (
     for_verl,
     trl_rewards,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 STRUCT = [{"编号": "1", "要求": "不出现逗号"}, {"编号": "2", "要求": "语气礼貌"}]
 CHECKLIST: list[dict[str, Any]] = [

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import runpy
 import zlib
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -17,9 +18,6 @@ from heedful import Message, Sample, Status, UsageError
 from heedful.rewards import Reward
 from heedful.rewards.gates import GATES, normalised, violation
 from told import Told
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
