@@ -18,9 +18,12 @@ import pytest
 
 from heedful.core.nouns import Check, Constraint, Critique, Judgment, Message, Sample, Status
 from heedful.metrics import Summary
-from heedful.metrics.agreement import RATES, Confusion, coincidences, mcnemar
-from heedful.metrics.agreement_intervals import (
+from heedful.metrics.agreement import (
+    RATES,
+    Confusion,
     alpha_estimate,
+    coincidences,
+    mcnemar,
     mean_estimate,
     rate_estimates,
     ratio_estimate,
@@ -28,7 +31,6 @@ from heedful.metrics.agreement_intervals import (
 )
 from heedful.metrics.calibration import calibration, platt
 from heedful.metrics.contrasts import contrast
-from heedful.metrics.correction import corrected_rate
 from heedful.metrics.prediction_powered import (
     Stratum,
     labels_needed,
@@ -193,7 +195,6 @@ NUMBERS: dict[str, Callable[[], Any]] = {
     "choices": lambda: [choices(chosen(), "strict"), choices(chosen(), "faithful")],
     "ratio": lambda: ratio_estimate(pairs()),
     "mean": lambda: mean_estimate(pairs()),
-    "corrected": lambda: corrected_rate(pairs(), tables()),
     "powered": lambda: powered_mean([stratum()]),
     "powered, few": lambda: small_sample([stratum()], powered_mean([stratum()])),
     "labels needed": lambda: [labels_needed(stratum(), width, 340) for width in (0.1, 0.07, 0.01)],
