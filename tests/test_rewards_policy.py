@@ -79,6 +79,7 @@ def test_every_instruction_without_a_pair_has_its_reason(
         row("equal#1", "+-"), row("equal#2", "-+"),
         row("undecided#1", "+?"), row("undecided#2", "++"),
         row("same#1", "++", "x"), row("same#2", "++", "x"),
+        row("also#1", "--", "x"), row("also#2", "--", "x"),
         row("close#1", "+++++"), row("close#2", "++++-"),
         row("bare#1", "+", prompt=None), row("bare#2", "-", prompt=None),
         row("fine#1", "+"), row("fine#2", "-"),
@@ -87,14 +88,15 @@ def test_every_instruction_without_a_pair_has_its_reason(
     assert (found, code) == ([("fine#1", "fine#2")], 0)
     printed = capsys.readouterr().out
     for reason in (
-        "one response",
-        "all rewards equal",
-        "fewer than two decided",
-        "all the same text",
-        "below the margin",
-        "no prompt",
+        "without a pair:",
+        "1: one response",
+        "1: all rewards equal",
+        "1: fewer than two decided",
+        "2: all the same text",
+        "1: below the margin",
+        "1: no prompt",
     ):
-        assert f"1: {reason}" in printed
+        assert reason in printed
     assert "1 reward undecided" in printed
 
 
@@ -230,23 +232,6 @@ USER = {"role": "user", "content": "Say it."}
 
 def said(text: str) -> list[dict[str, str]]:
     return [{"role": "assistant", "content": text}]
-
-
-def test_pairs_are_laid_out_for_each_tool() -> None:
-    write(row("a#1", "+-"), row("a#2", "++"), row("a#3", "--"))
-    (pair,) = data_set("pairs", "trl")
-    run("reward", "pairs", "judged.jsonl", "-o", "pairs.jsonl", "-q")
-    assert [pair] == read_rows("pairs.jsonl")
-    (pair,) = data_set("pairs", "alpaca")
-    assert pair == {
-        "instruction": "Say it.", "input": "", "system": "", "chosen": "a#2", "rejected": "a#3"
-    }  # fmt: skip
-    (pair,) = data_set("pairs", "sharegpt")
-    assert pair["conversations"] == [{"from": "human", "value": "Say it."}]
-    assert pair["chosen"] == {"from": "gpt", "value": "a#2"}
-    (pair,) = data_set("pairs", "openai")
-    assert pair["input"]["messages"] == [USER]
-    assert (pair["preferred_output"], pair["non_preferred_output"]) == (said("a#2"), said("a#3"))
 
 
 def test_the_best_are_laid_out_to_fine_tune_on() -> None:
