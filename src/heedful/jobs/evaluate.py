@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from heedful.engine.options import ReadingOptions, RunOptions
     from heedful.engine.runner import Item, Progress
     from heedful.engine.store import Entry, Store
-    from heedful.judges import Judge
+    from heedful.judges.base import AnyJudge
     from heedful.models import Price
 
 __all__ = ["default_run", "evaluate", "evaluate_async"]
@@ -67,7 +67,7 @@ class EvaluationJob(Job[Sample, Evaluation]):
         self,
         data: Data,
         *,
-        judge: str | Judge | None = None,
+        judge: AnyJudge | None = None,
         scoring: Scoring = "strict",
         seed: int = 0,
         responses: str | os.PathLike[str] | None = None,
@@ -183,7 +183,7 @@ class EvaluationJob(Job[Sample, Evaluation]):
 def evaluate(
     data: Data,
     *,
-    judge: str | Judge | None = None,
+    judge: AnyJudge | None = None,
     scoring: Scoring = "strict",
     seed: int = 0,
     **options: Unpack[EvaluationOptions],
@@ -213,7 +213,8 @@ def evaluate(
             a ``DataFrame`` or ``Dataset``; or the samples of a finished run
             (:class:`~heedful.engine.saved_run.SavedRun`).
         judge: ``rules``, ``compiled``, ``recorded``, ``checklist`` (a model), or several in order,
-            separated by commas, or a judge of your own. By default ``rules,recorded,compiled``
+            separated by commas; a judge of your own, or a function ``(sample, constraint)`` that
+            says whether it is met. By default ``rules,recorded,compiled``
             (``rules,recorded`` for faithful scoring), with a model ``rules,compiled,checklist``.
         scoring: ``strict``: what the numbers should mean; ``faithful``: what the published code
             computes.
@@ -241,7 +242,7 @@ def evaluate(
 async def evaluate_async(
     data: Data,
     *,
-    judge: str | Judge | None = None,
+    judge: AnyJudge | None = None,
     scoring: Scoring = "strict",
     seed: int = 0,
     **options: Unpack[EvaluationOptions],
@@ -254,7 +255,7 @@ async def evaluate_async(
 def default_run(
     data: Data,
     *,
-    judge: str | Judge | None = None,
+    judge: AnyJudge | None = None,
     scoring: Scoring = "strict",
     seed: int = 0,
     **options: Unpack[EvaluationOptions],
@@ -265,7 +266,7 @@ def default_run(
 
 def _opened(
     data: Data,
-    judge: str | Judge | None,
+    judge: AnyJudge | None,
     options: EvaluationOptions,
     *,
     scoring: Scoring,
