@@ -52,7 +52,7 @@ FROM_FILES: Mapping[str, str] = {
     "choose": f"choose {{input}} {MODEL} -q -o {{output}}.jsonl",
     "checklist": f"checklist {{input}} {MODEL} -q -o {{output}}.jsonl",
     "checklist-lint": "checklist-lint {input} -o {output}.jsonl",
-    "meta": "meta {input} -q -o {output}.json",
+    "judge-accuracy": "judge-accuracy {input} -q -o {output}.json",
     "critic select": f"critic select {{input}} {MODEL} -q -o {{output}}.jsonl",
     "critic sample": f"critic sample {{input}} {MODEL} -q -o {{output}}.jsonl",
     "critic filter": f"critic filter {{input}} {MODEL} --verifier v -q -o {{output}}.jsonl",

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heedful import meta
+from heedful import judge_accuracy
 from heedful.analysis.meta.tables import document
 from heedful.metrics.ranking import Choice, Edges, choices, ranking
 from jsonl import write_rows
@@ -63,7 +63,7 @@ def item(
 def measured(path: Path, *items: dict[str, Any], scoring: Scoring = "faithful") -> dict[str, Any]:
     file = path / "items.json"
     file.write_text(json.dumps(items, ensure_ascii=False), encoding="utf-8")
-    (judge,) = meta(file, scoring=scoring)["judges"]
+    (judge,) = judge_accuracy(file, scoring=scoring)["judges"]
     return dict(judge)
 
 
@@ -158,7 +158,7 @@ def test_checklists_become_scores_with_their_weights(tmp_path: Path) -> None:
     ]
     file = tmp_path / "rows.jsonl"
     write_rows(file, rows)
-    (judge,) = meta(file)["judges"]
+    (judge,) = judge_accuracy(file)["judges"]
     assert judge["ranking"]["pairs"]["concordant"] == 3
     assert judge["ranking"]["pair_accuracy"]["value"] == 1
 
@@ -200,7 +200,7 @@ def test_llmbars_shipped_runs_to_the_digit(data: Path) -> None:
     assert len(runs) == 15
     for run in runs:
         shipped = json.loads((run.parent / "statistics.json").read_text())
-        result = meta(run, scoring="faithful")["choices"]
+        result = judge_accuracy(run, scoring="faithful")["choices"]
         for theirs, ours in names.items():
             percent = float(shipped[theirs].rpartition("=")[2].strip(" %"))
             assert 100 * result[ours]["value"] == pytest.approx(percent, abs=1e-9)
@@ -208,7 +208,7 @@ def test_llmbars_shipped_runs_to_the_digit(data: Path) -> None:
 
 def test_llmbars_kappa_is_that_of_choices_and_labels(data: Path) -> None:
     run = data / "llmbar" / "Natural" / "evaluators" / "GPT-4" / "Vanilla" / "result.json"
-    kappas = meta(run)["choices"]["kappa"]
+    kappas = judge_accuracy(run)["choices"]["kappa"]
     assert sum(kappas.values()) / 2 == pytest.approx(0.9078, abs=5e-5)
 
 
@@ -248,7 +248,7 @@ def test_levels_are_points_of_a_ranking(tmp_path: Path) -> None:
     ]
     file = tmp_path / "rows.jsonl"
     file.write_text("\n".join(map(json.dumps, rows)))
-    (judge,) = meta(file)["judges"]
+    (judge,) = judge_accuracy(file)["judges"]
     assert judge["ranking"]["pairs"]["concordant"] == 6
 
 
@@ -263,10 +263,10 @@ def test_the_best_response_first_by_hand(tmp_path: Path) -> None:
     ]
     file = tmp_path / "rows.jsonl"
     file.write_text("\n".join(map(json.dumps, rows)))
-    (judge,) = meta(file)["judges"]
+    (judge,) = judge_accuracy(file)["judges"]
     best = judge["best_of"]
     assert (best["instructions"], best["coverage"]) == (5, 0.8)
     assert best["value"] == pytest.approx((1 + 0.5 + 0 + 1) / 4)
     assert best["bounds"] == pytest.approx([3 / 5, 3.5 / 5])
     assert best["interval"][0] < best["value"] < best["interval"][1]
-    assert "Best response first" in document(meta(file)).markdown()
+    assert "Best response first" in document(judge_accuracy(file)).markdown()

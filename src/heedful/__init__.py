@@ -12,7 +12,7 @@ TYPE_CHECKING = False  # type checkers know the name; importing typing would cos
 if TYPE_CHECKING:
     from heedful.analysis.compare import compare
     from heedful.analysis.export import emit_events, export
-    from heedful.analysis.meta import meta, meta_async
+    from heedful.analysis.meta import judge_accuracy, judge_accuracy_async
     from heedful.core.errors import (
         HeedfulError,
         InputError,
@@ -78,7 +78,7 @@ _HOMES = {
     "heedful.jobs.results": ("Scored",),
     "heedful.rewards": ("Reward",),
     "heedful.judges": ("Cascade", "Judge", "Recorded", "Rules", "make_judge"),
-    "heedful.analysis.meta": ("meta", "meta_async"),
+    "heedful.analysis.meta": ("judge_accuracy", "judge_accuracy_async"),
     "heedful.core.nouns": (
         "Check",
         "Constraint",
@@ -135,8 +135,8 @@ __all__ = [
     "export",
     "make_judge",
     "merge",
-    "meta",
-    "meta_async",
+    "judge_accuracy",
+    "judge_accuracy_async",
     "read",
     "report",
     "respond",

@@ -222,8 +222,24 @@ heedful reward stats runs/k8 --other-aggregate all_or_nothing
 }
 
 
-EVERYDAY = frozenset({"init", "evaluate", "runs", "view", "compare", "report"})
-"""Commands that most users need; the overview shows them first."""
+PANELS = {
+    "Judge": (
+        "calibrate",
+        "cascade",
+        "choose",
+        "compare",
+        "evaluate",
+        "init",
+        "judge-accuracy",
+        "rejudge",
+        "report",
+        "runs",
+        "view",
+    ),
+    "Data": ("checklist", "checklist-lint", "export", "merge", "respond"),
+    "Train": ("bench", "critic", "reward", "serve"),
+}
+"""The commands as the overview groups them; those that are in none come last."""
 
 COMMANDS: Mapping[str, Command | Group] = {
     "evaluate": Command(
@@ -280,16 +296,16 @@ No model is called. heedful checklist lint is the same command.
 heedful checklist-lint rubrics.jsonl
 """,
     ),
-    "meta": Command(
-        "heedful.cli.meta:meta",
+    "judge-accuracy": Command(
+        "heedful.cli.judge_accuracy:judge_accuracy",
         """Measure judges against known verdicts.
 
 F1 of met and of unmet, balanced accuracy, kappa, alpha, calibration, cost, and
 differences between judges. The labels are in the file, or a critique in it is
 taken for the truth.
 
-heedful meta labelled.jsonl --judge checklist --model gpt-4.1-mini
-heedful meta labelled.jsonl --sweep per_call=1,all votes=1,5 --model gpt-4.1-mini
+heedful judge-accuracy labelled.jsonl --judge checklist --model gpt-4.1-mini
+heedful judge-accuracy labelled.jsonl --sweep per_call=1,all votes=1,5 --model gpt-4.1-mini
 """,
     ),
     "choose": Command(
@@ -297,11 +313,11 @@ heedful meta labelled.jsonl --sweep per_call=1,all votes=1,5 --model gpt-4.1-min
         """Have a model choose the better of two responses, in both orders.
 
 For pairs of which it is known which is better: rows with preferred_to, or the
-records of LLMBar. heedful meta measures the choices: accuracy, and how often
-both orders give the same one.
+records of LLMBar. heedful judge-accuracy measures the choices: accuracy, and
+how often both orders give the same one.
 
 heedful choose pairs.jsonl --model gpt-4.1-mini -o choices.jsonl
-heedful meta choices.jsonl
+heedful judge-accuracy choices.jsonl
 """,
     ),
     "cascade": Command(

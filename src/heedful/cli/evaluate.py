@@ -104,7 +104,7 @@ def choose(
 
     Args:
         input: The file with the pairs, or several: rows with preferred_to, or LLMBar's.
-        output: Where the choices go, for heedful meta. Only a dry run needs none.
+        output: Where the choices go, for heedful judge-accuracy. Only a dry run needs none.
     """
     from heedful.jobs.choose import choose as have_chosen
 

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     Name = str | os.PathLike[str]
 
 
-def meta(
+def judge_accuracy(
     data: Data,
     *,
     judge: str | Judge | Sequence[str | Judge] | None = None,
@@ -58,7 +58,7 @@ def meta(
 ) -> dict[str, Any]:
     """Measure judges against known verdicts.
 
-    >>> from heedful import Constraint, Recording, Sample, meta
+    >>> from heedful import Constraint, Recording, Sample, judge_accuracy
     >>> verdicts = ({"status": "met"}, {"status": "met"})
     >>> sample = Sample(
     ...     id="1",
@@ -66,7 +66,7 @@ def meta(
     ...     labels=(True, False),
     ...     recording=Recording(prompt="native", verdicts=verdicts),
     ... )
-    >>> meta([sample])["judges"][0]["pooled"]["cells"]
+    >>> judge_accuracy([sample])["judges"][0]["pooled"]["cells"]
     {'tp': 1, 'fp': 1, 'fn': 0, 'tn': 0}
 
     Args:
@@ -84,17 +84,17 @@ def meta(
         options: see :class:`~heedful.analysis.meta.options.MetaOptions`.
 
     Returns:
-        The summary, ready for JSON; docs/meta.md describes it.
+        The summary, ready for JSON; docs/judge_accuracy.md describes it.
 
     Raises:
         InputError: a file or run is missing, or holds no labels.
         UsageError: a name is unknown, or options do not go together.
     """
-    work = meta_async(data, judge=judge, runs=runs, scoring=scoring, seed=seed, **options)
+    work = judge_accuracy_async(data, judge=judge, runs=runs, scoring=scoring, seed=seed, **options)
     return finish(work)
 
 
-async def meta_async(
+async def judge_accuracy_async(
     data: Data,
     *,
     judge: str | Judge | Sequence[str | Judge] | None = None,
@@ -103,7 +103,7 @@ async def meta_async(
     seed: int = 0,
     **options: Unpack[MetaOptions],
 ) -> dict[str, Any]:
-    """Do what :func:`meta` does, inside a running event loop."""
+    """Do what :func:`judge_accuracy` does, inside a running event loop."""
     bench = Bench(data, options, scoring=scoring, seed=seed)
     probes, by = bench.options["probes"], bench.options["by"]
     judges = _judges(judge, scoring, seed, default="" if runs else "recorded")

@@ -1,4 +1,4 @@
-"""``heedful meta``."""
+"""``heedful judge-accuracy``."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ CONSOLE = FlagGroup("Run", (LogOptions, ConsoleOptions))
 
 
 @takes(MEASURING, LABELS, JUDGING, CONSOLE, COST)
-def meta(
+def judge_accuracy(
     input: Path,
     /,
     *,
@@ -91,7 +91,7 @@ def meta(
     options["concurrency"] = judging.get("max_concurrency", CONCURRENCY)
     function: Callable[..., dict[str, Any]]
     if sweep is None:
-        from heedful.analysis.meta import meta as measure_judges
+        from heedful.analysis.meta import judge_accuracy as measure_judges
 
         names = judge or ([] if runs else ["recorded"])
         judges = list(_judges(names, scoring, seed, judging))
