@@ -195,7 +195,9 @@ ROW = st.integers(1, 5).flatmap(
 @pytest.mark.slow
 @given(st.lists(ROW, min_size=1, max_size=8))
 def test_nothing_is_lost_between_labels_and_cells(rows: list[tuple[str, str]]) -> None:
-    summary = judge_accuracy([row(str(k), labels, verdicts) for k, (labels, verdicts) in enumerate(rows)])
+    summary = judge_accuracy(
+        [row(str(k), labels, verdicts) for k, (labels, verdicts) in enumerate(rows)]
+    )
     (judge,) = summary["judges"]
     decided = judge["verdicts"]["met"] + judge["verdicts"]["unmet"]
     assert sum(cells(summary)) == decided
@@ -411,7 +413,9 @@ def test_rows_that_a_run_lacks_are_missing_and_other_checklists_are_refused(
 def test_members_of_a_panel_are_measured_beside_its_majority() -> None:
     strict, lenient = checklist(lambda *_: False), checklist(lambda *_: True)
     strict.model.name = "strict"  # type: ignore[misc]
-    summary = judge_accuracy([row("1", "mu"), row("2", "mm")], judge=Panel(strict, lenient, lenient))
+    summary = judge_accuracy(
+        [row("1", "mu"), row("2", "mm")], judge=Panel(strict, lenient, lenient)
+    )
     names = {judge["name"]: judge for judge in summary["judges"]}
     assert set(names) == {
         "panel(strict/plain, 2 x scripted/plain), majority of 3",
@@ -476,10 +480,10 @@ def test_a_limit_holds_over_all_judges_and_a_plan_asks_nothing(tmp_path: Path) -
     first, second = checklist(lambda *_: True), checklist(lambda *_: False)
     second.model.name = "second"  # type: ignore[misc]
     prices = {name: Price(prompt=1000, completion=1000) for name in (first.model.name, "second")}
-    estimate = dry_run(meta, path, judge=[first, second], prices=prices)
+    estimate = dry_run(judge_accuracy, path, judge=[first, second], prices=prices)
     assert [judge["calls"] for judge in estimate["judges"]] == [4, 4]
     assert estimate["calls"] == 8
-    probed = dry_run(meta, path, judge=[first, second], prices=prices, probes=["repeat"])
+    probed = dry_run(judge_accuracy, path, judge=[first, second], prices=prices, probes=["repeat"])
     assert probed["calls"] == 16
     assert not first.model.calls  # type: ignore[attr-defined]
     alone = judge_accuracy(path, judge=first, prices=prices)["judges"][0]["cost"]["dollars"]

@@ -70,8 +70,7 @@ def main(argv: list[str] | None = None) -> None:
     except CycloptsError as error:
         error.verbose = False
         command = " ".join(["heedful", *(error.command_chain or ())])
-        said = meant(error) or str(error).rstrip(".")
-        say(f"heedful: {said} (see {command} --help)")
+        say(f"heedful: {meant(error) or str(error).rstrip('.')} (see {command} --help)")
         code = USAGE
     except HeedfulError as error:
         say(f"heedful: {error}")

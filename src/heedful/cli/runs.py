@@ -67,7 +67,7 @@ def runs(
 
 
 def _words(line: RunLine) -> str:
-    return f"{line.directory} {line.what}".lower()
+    return f"{line.directory} {line.what} {line.judge}".lower()
 
 
 def _sorted(lines: list[RunLine], name: str) -> list[RunLine]:
@@ -111,7 +111,7 @@ def _table(lines: list[RunLine], root: Path, sort: str | None) -> Any:
     rows = [
         (
             _name(line, root) + ("" if line.state == "finished" else f" ({line.state})"),
-            line.what.replace(",", ", "),
+            line.judge.replace(",", ", "),
             "" if line.samples is None else f"{line.samples:,}",
             *(line.rates[rate].shown if rate in line.rates else "" for rate in rates),
             "" if line.coverage is None else percent(line.coverage, 1),
@@ -210,7 +210,9 @@ def report(
     if written.unread:
         rows = amount(written.unread, "row")
         sys.stderr.write(f"{rows} could not be read or judged; the report lists them\n")
-    return INCOMPLETE if written.unread else 0
+    if not written.samples:
+        sys.stderr.write("these runs hold no sample that was judged: the report is empty\n")
+    return INCOMPLETE if written.unread or not written.samples else 0
 
 
 def merge(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from heedful.core import taxonomy
 from heedful.core.errors import UsageError
 from heedful.reporting.chart import Chart
-from heedful.reporting.metric_names import label, ranked
+from heedful.reporting.metric_names import heading, label, ranked
 from heedful.reporting.notation import counted
 from heedful.reporting.plots import Estimate, estimates_chart
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def rates_chart(summary: Mapping[str, Any], by: str | None = None) -> Chart:
     """Draw rates with their intervals and counts."""
     if by is None:
-        title, named = "Metrics", list(_metrics(summary["metrics"]))
+        title, named = "Metrics", list(_metrics(summary))
     elif by in summary["by"]:
         groups = {name: each for name, each in summary["by"][by].items() if name != "dropped"}
         title, named = _broken_down(groups, by)
@@ -33,10 +33,10 @@ def rates_chart(summary: Mapping[str, Any], by: str | None = None) -> Chart:
     return Chart("rates", f"{title}, with 95 % intervals", estimates_chart(estimates))
 
 
-def _metrics(families: Mapping[str, Mapping[str, Any]]) -> Iterator[Named]:
-    for family in ranked(families):
-        for name, measure in families[family].items():
-            yield label(family, name), measure
+def _metrics(summary: Mapping[str, Any]) -> Iterator[Named]:
+    for family in ranked(summary["metrics"]):
+        for name, measure in summary["metrics"][family].items():
+            yield label(family, name, summary), measure
 
 
 def _broken_down(groups: Mapping[str, Any], by: str) -> tuple[str, list[Named]]:
@@ -51,4 +51,4 @@ def _broken_down(groups: Mapping[str, Any], by: str) -> tuple[str, list[Named]]:
         for value, group in groups.items()
         if rate in group.get(family, {})
     ]
-    return f"{label(family, rate)} by {by}", named
+    return heading(f"{label(family, rate)} by {by}"), named

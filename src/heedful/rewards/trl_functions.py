@@ -405,8 +405,8 @@ def critic_rows(
 ) -> Iterator[dict[str, Any]]:
     """Yield the rows that a critic is trained on: ``prompt``, ``checklist`` and ``labels``.
 
-    The samples are labelled responses, as ``heedful judge-accuracy`` takes them; those without a response, an
-    instruction or a label are left out. ``prompt`` is the critic's, or its name.
+    The samples are labelled responses, as ``heedful judge-accuracy`` takes them; those without a
+    response, an instruction or a label are left out. ``prompt`` is the critic's, or its name.
     """
     contract = prompts.make(prompt) if isinstance(prompt, str) else prompt
     for sample in samples:

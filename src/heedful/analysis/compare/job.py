@@ -14,6 +14,7 @@ from heedful.analysis.compare.sides import differing, paired, sides
 from heedful.core.errors import InputError, UsageError
 from heedful.core.text import amount
 from heedful.core.version import __version__
+from heedful.jobs.results import judged_by
 from heedful.metrics.contrasts import adjust_p
 
 if TYPE_CHECKING:
@@ -167,7 +168,7 @@ def _pair(first: Side, second: Side, options: PairOptions) -> dict[str, Any]:
     _count_unread(result["metrics"], _readable(first, second, counts))
     rows = counts.paired + counts.only_first + counts.only_second + counts.ambiguous
     result["notes"] += [what for what, _ in faults]
-    if judged_alike and counts.responses and _reads(first.judge):
+    if judged_alike and counts.responses and (_reads(first) or _reads(second)):
         result["notes"].append("the files hold the verdicts; that one judge gave them is assumed")
     return {
         "first": first.name,
@@ -241,9 +242,9 @@ def _faults(
     return faults
 
 
-def _reads(judge: Mapping[str, Any]) -> bool:
-    """Check whether a judge's configuration has one that reads recorded verdicts."""
-    return judge["judge"] == "recorded" or any(map(_reads, judge.get("judges", ())))
+def _reads(side: Side) -> bool:
+    """Check whether some of a side's verdicts may have been recorded in its files."""
+    return "recorded" in str(side.run.config["judge"]) and judged_by(side.run.summary) != "code"
 
 
 def _unlike(first: Side, second: Side, faults: Sequence[tuple[str, str]]) -> UsageError:

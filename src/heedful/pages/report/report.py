@@ -17,7 +17,7 @@ from heedful.core.outputs import atomically
 from heedful.core.text import amount
 from heedful.engine.saved_run import SavedRun
 from heedful.jobs.evaluate_tables import notes
-from heedful.jobs.results import check_folder
+from heedful.jobs.results import check_folder, judged_by
 from heedful.pages.report.reading import FEWEST, hardness, read
 from heedful.pages.report.sections import (
     Fold,
@@ -31,7 +31,7 @@ from heedful.pages.report.sections import (
     sizes,
     verdicts,
 )
-from heedful.reporting.metric_names import in_words, label, ranked
+from heedful.reporting.metric_names import heading, label, ranked
 from heedful.reporting.notation import (
     COVERAGE,
     INTERVAL,
@@ -159,7 +159,7 @@ def _tables(result: PairResult, named: str) -> Iterator[Table]:
     """Lay out the tables of a pair, which need not repeat its name."""
     for table in islice(differences.tables(result, flips=FLIPS, cut=CUT), 1, None):
         title = table.title.removesuffix(f": {named}")
-        title = "Metrics" if title == named else title[:1].upper() + title[1:]
+        title = "Metrics" if title == named else heading(title)
         yield replace(table, title=title)
 
 
@@ -179,7 +179,7 @@ def _row(pair: Mapping[str, Any]) -> tuple[str, ...]:
         )
     return (
         f"{pair['first']} − {pair['second']}",
-        label(family, name) if family else "–",
+        label(family, name, pair) if family else "–",
         *differs,
         *(f"{outcomes[key]:,}" for key in ("wins", "losses", "ties")),
         NOTHING if measure is None or measure["p_holm"] is None else p_value(measure["p_holm"]),
@@ -444,6 +444,7 @@ def _page(runs: Sequence[SavedRun], names: Sequence[str], examples: int) -> dict
     shown: list[Section] = [section for section in sections if section]
     return {
         "readings": readings,
+        "judged_by": judged_by,
         "figures": _figures(readings[0].summary) if len(readings) == 1 else [],
         "overview": _overview(readings),
         "sections": shown,
@@ -468,7 +469,7 @@ def _figures(summary: Mapping[str, Any]) -> list[tuple[str, str, str]]:
             behind = counted(measure)
             if measure["interval"]:
                 behind = f"{interval(measure['interval'])} · {behind}"
-            figures.append((in_words(family, name), rate(measure, 1), behind))
+            figures.append((label(family, name, summary), rate(measure, 1), behind))
     counts = summary["verdicts"]
     applicable = summary["constraints"] - counts.get("not_applicable", 0)
     decided = f"{counts['met'] + counts['unmet']:,} of {applicable:,} verdicts decided"
@@ -484,7 +485,7 @@ def _overview(readings: Sequence[RunReading]) -> Table:
     rows = [
         (
             reading.name,
-            reading.summary["judge"],
+            judged_by(reading.summary),
             reading.summary["scoring"],
             *(f"{reading.summary[what]:,}" for what in ("samples", "constraints")),
             f"{reading.summary['rows']['failed']:,}",
