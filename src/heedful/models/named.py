@@ -38,10 +38,10 @@ def make(
     """Make a model from its spelling.
 
     ``local:FOLDER`` or ``local:NAME`` is a model in this process, ``any:PROVIDER/NAME`` one of
-    another provider (``PROVIDER/NAME`` too, as LiteLLM spells it), ``PLUGIN:NAME`` one that a plugin makes (entry points ``heedful.models``), and
-    anything else a name on the server at ``base_url``. A path, or a folder with a ``config.json``,
-    is a model in this process too, unless a server other than OpenAI's is given: those name models
-    by folders.
+    another provider (``PROVIDER/NAME`` too, as LiteLLM spells it), ``PLUGIN:NAME`` one that a
+    plugin makes (entry points ``heedful.models``), and anything else a name on the server at
+    ``base_url``. A path, or a folder with a ``config.json``, is a model in this process too, unless
+    a server other than OpenAI's is given: those name models by folders.
     """
     base_url = options.get("base_url", OPENAI_URL)
     timeout_s = options.get("timeout", 600.0)
