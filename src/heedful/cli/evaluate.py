@@ -13,14 +13,14 @@ from heedful.cli.connection import MODEL, the_model
 from heedful.cli.flags import FlagGroup, Judge, Output, takes
 from heedful.cli.judging import JUDGING, RESULTS
 from heedful.cli.rows import add_to_rows
-from heedful.cli.running import DATA, RUN
+from heedful.cli.running import DATA, DIVIDED, RUN
 from heedful.core.errors import UsageError
 from heedful.jobs.options import RespondOptions
 
 FILE = Annotated[list[Path], Parameter(name=["--input", "-i"], negative="")]
 
 
-@takes(RESULTS, DATA._replace(without=()), JUDGING, RUN)
+@takes(RESULTS, DATA._replace(without=()), JUDGING, DIVIDED)
 def evaluate(
     input: FILE,
     *,
@@ -41,7 +41,7 @@ def evaluate(
     return judging.carry_out(readable(input), judge, options)
 
 
-@takes(RESULTS.but("responses"), JUDGING, RUN)
+@takes(RESULTS.but("responses"), JUDGING, DIVIDED)
 def rejudge(
     past: Annotated[Path, Parameter(name="RUN")],
     /,

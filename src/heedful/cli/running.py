@@ -55,9 +55,10 @@ class ConsoleOptions(TypedDict, total=False):
     quiet: bool
 
 
-DATA = FlagGroup("Data", (TableOptions, ReadingOptions), {"exclude_generation_failures"})
+DATA = FlagGroup("Data", (ReadingOptions,), {"exclude_generation_failures"})
 WHOLE_DATA = DATA.but("limit", "sample", "reasoning")
-RUN = FlagGroup("Run", (LogOptions, ConsoleOptions, RunOptions), {"concurrency", "on_progress"})
+DIVIDED = FlagGroup("Run", (LogOptions, ConsoleOptions, RunOptions), {"concurrency", "on_progress"})
+RUN = DIVIDED.but("workers")
 
 
 @dataclass(frozen=True, kw_only=True)

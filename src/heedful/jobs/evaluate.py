@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from heedful.engine.options import ReadingOptions, RunOptions
     from heedful.engine.runner import Item, Progress
     from heedful.engine.store import Entry, Store
-    from heedful.judges import Judge
+    from heedful.judges.base import AnyJudge
     from heedful.models import Price
 
 __all__ = ["default_run", "evaluate", "evaluate_async"]
@@ -57,7 +57,7 @@ STORE_VERSION = 3
 class EvaluationJob(Job[Sample, Evaluation]):
     """Judge every sample of a data set."""
 
-    sendable = True
+    divisible = True
     assumptions = (
         f"{EXPLAINED_TOKENS} a constraint, {VERDICT_TOKENS} for a verdict alone; reasoning and "
         "repeated requests come on top"
@@ -67,7 +67,7 @@ class EvaluationJob(Job[Sample, Evaluation]):
         self,
         data: Data,
         *,
-        judge: str | Judge | None = None,
+        judge: AnyJudge | None = None,
         scoring: Scoring = "strict",
         seed: int = 0,
         responses: str | os.PathLike[str] | None = None,
@@ -101,10 +101,6 @@ class EvaluationJob(Job[Sample, Evaluation]):
         self._config = {"store": STORE_VERSION, **judging}
         self._requested = self._decided = 0
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Leave the data behind: another process works on the rows that it is sent."""
-        return {**vars(self), "_data": None, "_counts": None}
-
     def name_input(self) -> None:
         """Name rows in memory by their content, so that a run goes on with the same rows only."""
         self._data.name()
@@ -118,13 +114,13 @@ class EvaluationJob(Job[Sample, Evaluation]):
         """Give the samples, and the rows that could not be read."""
         return self._data.items()
 
+    def rows_where(self, wanted: Callable[[int], bool]) -> Iterator[Item[Sample]]:
+        """Give the samples; those at other places may be empty."""
+        return self._data.items(wanted)
+
     def encode(self, row: Sample) -> str:
         """Write a sample as the store keeps it."""
         return StoredSample.of(row)
-
-    def decode(self, text: str) -> Sample:
-        """Read a sample as the store keeps it."""
-        return Sample.model_validate_json(text)
 
     async def work(self, row: Sample) -> str:
         """Judge one sample; its critique."""
@@ -187,7 +183,7 @@ class EvaluationJob(Job[Sample, Evaluation]):
 def evaluate(
     data: Data,
     *,
-    judge: str | Judge | None = None,
+    judge: AnyJudge | None = None,
     scoring: Scoring = "strict",
     seed: int = 0,
     **options: Unpack[EvaluationOptions],
@@ -217,7 +213,8 @@ def evaluate(
             a ``DataFrame`` or ``Dataset``; or the samples of a finished run
             (:class:`~heedful.engine.saved_run.SavedRun`).
         judge: ``rules``, ``compiled``, ``recorded``, ``checklist`` (a model), or several in order,
-            separated by commas, or a judge of your own. By default ``rules,recorded,compiled``
+            separated by commas; a judge of your own, or a function ``(sample, constraint)`` that
+            says whether it is met. By default ``rules,recorded,compiled``
             (``rules,recorded`` for faithful scoring), with a model ``rules,compiled,checklist``.
         scoring: ``strict``: what the numbers should mean; ``faithful``: what the published code
             computes.
@@ -245,7 +242,7 @@ def evaluate(
 async def evaluate_async(
     data: Data,
     *,
-    judge: str | Judge | None = None,
+    judge: AnyJudge | None = None,
     scoring: Scoring = "strict",
     seed: int = 0,
     **options: Unpack[EvaluationOptions],
@@ -258,7 +255,7 @@ async def evaluate_async(
 def default_run(
     data: Data,
     *,
-    judge: str | Judge | None = None,
+    judge: AnyJudge | None = None,
     scoring: Scoring = "strict",
     seed: int = 0,
     **options: Unpack[EvaluationOptions],
@@ -269,7 +266,7 @@ def default_run(
 
 def _opened(
     data: Data,
-    judge: str | Judge | None,
+    judge: AnyJudge | None,
     options: EvaluationOptions,
     *,
     scoring: Scoring,

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, overload
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, cast, overload
 
 from heedful.core.errors import UsageError
+from heedful.core.outputs import atomically, write_json
+from heedful.core.text import spreadsheet_cell
+from heedful.engine.runner import Progress
+from heedful.engine.saved_run import SUMMARY, Reader
+from heedful.engine.store import Store
 from heedful.jobs.results import Scored, record, scored, scored_entry
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Callable, Iterator
 
     from heedful.core.nouns import Scoring
-    from heedful.engine.runner import Progress
-    from heedful.engine.store import Store
     from heedful.reporting.chart import Chart
 
 __all__ = ["Evaluation"]
@@ -124,6 +130,17 @@ class Evaluation:
             raise UsageError("to_pandas needs pandas", hint="pip install pandas") from error
         return pd.DataFrame(list(self.table(by)))
 
+    def to_csv(self, path: str | os.PathLike[str], by: By = "judgment") -> None:
+        """Write :meth:`table` as CSV; text that a spreadsheet would compute begins with ``'``."""
+        import csv
+
+        with atomically(Path(path)) as file:
+            writer = csv.writer(file)
+            for number, row in enumerate(self.table(by)):
+                if number == 0:
+                    writer.writerow(row)
+                writer.writerow(map(spreadsheet_cell, row.values()))
+
     def to_dataset(self, by: By = "judgment") -> Any:
         """Return :meth:`table` as a ``datasets.Dataset``; tags of several types become text.
 
@@ -157,6 +174,34 @@ class Evaluation:
             for family, rates in self.summary["metrics"].items()
             for name, rate in rates.items()
         }
+
+    def __getattr__(self, name: str) -> dict[str, Any]:
+        """Return a rate by its printed name with underscores, or its paper's: ``isr``."""
+        if name.startswith("_") or name == "summary":  # asked for before there is any
+            raise AttributeError(name)
+        rates = {re.sub(r"\W+", "_", key.casefold()): rate for key, rate in self.rates().items()}
+        known = ", ".join(rates)
+        for family in self.summary["metrics"].values():
+            rates = {**family, **rates}
+        if name not in rates:
+            raise AttributeError(f"the evaluation has no {name!r}; its rates: {known}", name=name)
+        return rates[name]
+
+    def save(self, directory: str | os.PathLike[str]) -> Path:
+        """Save a run that is in a temporary file as a directory, as ``run=`` would have.
+
+        Raises:
+            RunError: the directory holds a run.
+        """
+        folder = Path(directory)
+        self._store.save(folder)
+        write_json(folder / SUMMARY, self.summary)
+        return folder
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Be pickled with all its rows."""
+        state = self._store.snapshot(), self.summary, self.progress.done, self.progress.resumed
+        return _restored, (self.directory, *state)
 
     def plot(self, by: str | None = None) -> Chart:
         """Draw the rates with their intervals: a notebook shows the chart.
@@ -201,6 +246,14 @@ class Evaluation:
             f"{escape(self.summary['scoring'])} scoring</p>"
             f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
         )
+
+
+def _restored(
+    directory: Path | None, snapshot: bytes | None, summary: dict[str, Any], done: int, resumed: int
+) -> Evaluation:
+    """Make an evaluation of what pickling wrote."""
+    store = Store.restored(snapshot) if snapshot is not None else Reader(cast("Path", directory))
+    return Evaluation(store, summary, Progress(done=done, resumed=resumed))
 
 
 def _cell(value: object) -> str:

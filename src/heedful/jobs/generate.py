@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from heedful.engine.runner import Progress
     from heedful.engine.store import Entry, Store
     from heedful.models import Model, Price, Sampling
+    from heedful.models.base import AnyModel
 
 __all__ = [
     "Recipe",
@@ -77,7 +78,7 @@ class Recipe:
 
 
 def called(
-    models: str | Model | Sequence[str | Model],
+    models: AnyModel | Sequence[AnyModel],
     sampling: Sampling | None,
     options: Mapping[str, Any],
     *,
