@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
+from heedful.bench.criticbench.build import BuildPlan
 from heedful.bench.criticbench.build import build as build_benchmark
-from heedful.bench.criticbench.generate import BuildPlan
 from heedful.bench.criticbench.run import Examination
 from heedful.cli.connection import MODEL, connected
 from heedful.cli.flags import FlagGroup, Output, Quiet, Scoring, taken, takes
