@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from heedful.analysis.compare import compare as compare_runs
+from heedful.cli.files import check_document, write_document
 from heedful.cli.flags import FlagGroup, Output, Quiet, Switch, takes
-from heedful.cli.outputs import check_document, write_document
 from heedful.cli.running import Outcome, print_outcome
 from heedful.core.errors import UsageError
 
@@ -31,6 +31,12 @@ def compare(
     **options: Any,
 ) -> int:
     """Compare the same samples under several models or judges.
+
+    Paired differences with intervals and tests of every metric, wins and losses,
+    and the verdicts that differ. Nothing is judged, and no model is called.
+
+    heedful compare runs/gpt runs/haiku -o comparison.md
+    heedful compare runs/a runs/b runs/old --baseline runs/old
 
     Args:
         runs: Directories of finished runs; RUN@MODEL for the rows of one model in a run. One run

@@ -9,20 +9,29 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from heedful.cli import rows
-from heedful.cli.connection import MODEL, connected, the_model
 from heedful.cli.flags import (
+    MODEL,
     FlagGroup,
     Format,
     Output,
     Quiet,
     RequiredOutput,
     Switch,
+    connected,
     taken,
     takes,
+    the_model,
 )
-from heedful.cli.rows import add_to_rows, show
-from heedful.cli.running import DATA, RUN, WHOLE_DATA, Outcome, print_outcome
+from heedful.cli.running import (
+    DATA,
+    RUN,
+    WHOLE_DATA,
+    Outcome,
+    add_to_rows,
+    print_outcome,
+    rows_outcome,
+    show,
+)
 from heedful.core.errors import UsageError
 from heedful.critic.data.options import ExportSettings, FilterSettings
 
@@ -46,7 +55,12 @@ def select(
 ) -> int:
     """Choose instructions, as many of each category and complexity as can be.
 
+    The tags category and complexity say what a row is; a model says it where they
+    are missing.
+
     The model classifies rows without the tags category and complexity.
+
+    heedful critic select prompts.jsonl --model gpt-4.1-mini --count 1000 -o selected.jsonl
 
     Args:
         input: The file with the instructions.
@@ -67,7 +81,7 @@ def _selected(result: SelectedInstructions, output: Path | None) -> Outcome:
     from heedful.critic.data.selection import document
 
     run = result.directory or Path()
-    return rows.rows_outcome(
+    return rows_outcome(
         result.summary,
         lambda: document(result.summary).terminal(),
         resumed=0,
@@ -90,7 +104,13 @@ def sample(
     seed: int | None = None,
     **options: Any,
 ) -> int:
-    """Sample several critiques of each response.
+    """Sample several critiques of each response from an expert model.
+
+    INPUT has instructions, their checklists (heedful checklist makes them) and
+    responses (heedful respond obtains them). A trained critic is sampled the same
+    way: a final critique that a row has already stays.
+
+    heedful critic sample responses.jsonl --model expert -o critiques.jsonl
 
     Args:
         input: The file with the responses and their checklists, or several.
@@ -137,7 +157,14 @@ def filter(  # noqa: A001 - the command's name
     extractor: str | None = None,
     **options: Any,
 ) -> int:
-    """Filter sampled critiques into one critique of each response.
+    """Filter sampled critiques into one critique of each response, to be learned from.
+
+    Four stages: cross (other models verify each judgment), rules (code counts, the
+    expert revises), judgment (the majority, if it is large enough), explanation
+    (the one most like the others). With other settings the same command asks only
+    what is new. The run's directory gets dropped.jsonl, funnel.json and funnel.md.
+
+    heedful critic filter critiques.jsonl --model expert --verifier a --verifier b -o filtered.jsonl
 
     Args:
         input: The file with the critiques, as heedful critic sample makes it.
@@ -178,7 +205,7 @@ def _filtered(result: Filtering, output: Path | None) -> Outcome:
 
     run = result.directory or Path()
     reports = (run / name for name in ("dropped.jsonl", "funnel.json", "funnel.md"))
-    outcome = rows.rows_outcome(
+    outcome = rows_outcome(
         result.summary,
         lambda: document(result.summary).terminal(),
         resumed=result.progress.resumed,
@@ -222,7 +249,12 @@ def pairs(
     format: Format = None,
     quiet: Quiet = False,
 ) -> int:
-    """Make preference pairs.
+    """Make preference pairs of an expert's critiques and sampled ones.
+
+    A sampled critique is rejected; chosen is the same with each judgment that the
+    expert contradicts replaced by a sampled one that the expert shares.
+
+    heedful critic pairs dpo_data.json --similarity quick_ratio -o pairs.jsonl
 
     Args:
         input: The file with expert critiques (recording.text) and sampled ones (recording.others).
@@ -265,7 +297,11 @@ def split(
     format: Format = None,
     quiet: Quiet = False,
 ) -> int:
-    """Split samples in two parts by instruction.
+    """Split samples in two, for fine-tuning and for preferences, by instruction.
+
+    All samples of an instruction go into the same part.
+
+    heedful critic split critiques.jsonl -o parts
 
     Args:
         input: The file with the samples.
@@ -292,7 +328,11 @@ def checklists(
     task: Annotated[str | None, Parameter(name=["--task", "-t"])] = None,
     quiet: Quiet = False,
 ) -> int:
-    """Write each instruction once, with its checklist, to train a checklist generator on.
+    """Write instructions and checklists to train a checklist generator on.
+
+    Each instruction once, as prompt and completion; no model is called.
+
+    heedful critic checklists critiques.jsonl -o generator.jsonl
 
     Args:
         input: The file with the instructions and their checklists.
@@ -335,7 +375,10 @@ def audit(
     format: Format = None,
     quiet: Quiet = False,
 ) -> int:
-    """Choose samples for a person to check, or read the answers.
+    """Sample critiques or checklists for a person to check, or read what was checked.
+
+    heedful critic audit critiques.jsonl --samples 70 -o audit.csv
+    heedful critic audit audit.csv --filled
 
     Args:
         input: The samples; with --filled, the audit that was filled in.
@@ -379,9 +422,11 @@ def export(
     quiet: Quiet = False,
     **settings: Any,
 ) -> int:
-    """Export critiques, to fine-tune on, or pairs.
+    """Export critiques or pairs for a training tool, with a dataset card.
 
     The results of a run that was judged by code are critiques too: code knows why.
+
+    heedful critic export pairs.jsonl --to trl -o dataset
 
     Args:
         input: Pairs, samples with final critiques, or the results.jsonl of a run.

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import atexit
+import json
 import os
 import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from heedful.core.errors import InputError
+from heedful.core.errors import InputError, UsageError
 from heedful.core.files import is_endless, opened_input
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Mapping
     from typing import BinaryIO
+
+    from heedful.reporting.document import Document
+
 
 STANDARD_INPUT = Path("-")
 PATTERN = frozenset("*?[")
@@ -88,3 +92,44 @@ def _kept(stream: BinaryIO, name: str) -> Path:
     with file.open("wb") as copy:
         shutil.copyfileobj(stream, copy)
     return file
+
+
+KINDS = {
+    ".json": "a .json file for the numbers",
+    ".md": "a .md file for the tables",
+    ".html": "an .html file for the tables",
+}
+
+
+def check_document(
+    path: Path | None, inputs: Iterable[str | os.PathLike[str]], kinds: Iterable[str] = KINDS
+) -> None:
+    """Refuse an output that cannot be written before anything is computed, not after."""
+    if path is None:
+        return
+    if path.suffix.lower() not in kinds:
+        raise UsageError(
+            "the output is of an unknown kind",
+            where=str(path),
+            hint=f"name {' or '.join(KINDS[kind] for kind in kinds)}",
+        )
+    from heedful.jobs.results import check_folder
+
+    check_folder(path, inputs)
+
+
+def write_document(
+    path: Path | None, numbers: Mapping[str, Any], document: Callable[[], Document]
+) -> None:
+    """Write numbers as JSON, or their tables as Markdown or HTML; nothing without a path."""
+    from heedful.core.outputs import atomically
+
+    if path is None:
+        return
+    kind = path.suffix.lower()
+    if kind == ".json":
+        text = json.dumps(numbers, ensure_ascii=False, indent=2) + "\n"
+    else:
+        text = document().markdown() if kind == ".md" else document().html()
+    with atomically(path) as file:
+        file.write(text)

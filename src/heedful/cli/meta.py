@@ -12,20 +12,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from heedful.analysis.meta.options import MetaOptions
-from heedful.cli import terminal
-from heedful.cli.connection import connected
-from heedful.cli.flags import FlagGroup, Output, Scoring, taken, takes
+from heedful.cli.files import check_document, write_document
+from heedful.cli.flags import FlagGroup, Output, Scoring, connected, taken, takes
 from heedful.cli.judging import CHECKLIST, JUDGING
-from heedful.cli.logs import LogOptions, logged
-from heedful.cli.outputs import check_document, write_document
 from heedful.cli.running import (
     PROBLEMS_SHOWN,
     ConsoleOptions,
     Outcome,
     TableOptions,
-    print_outcome,
-    read_costs,
+    carry_out,
 )
+from heedful.cli.terminal import LogOptions
 from heedful.core.errors import UsageError
 from heedful.core.text import amount
 from heedful.engine.options import RunOptions
@@ -72,6 +69,13 @@ def meta(
 ) -> int:
     """Measure judges against known verdicts.
 
+    F1 of met and of unmet, balanced accuracy, kappa, alpha, calibration, cost, and
+    differences between judges. The labels are in the file, or a critique in it is
+    taken for the truth.
+
+    heedful meta labelled.jsonl --judge checklist --model gpt-4.1-mini
+    heedful meta labelled.jsonl --sweep per_call=1,all votes=1,5 --model gpt-4.1-mini
+
     Args:
         input: The file with the labels: its labels, else its annotations, else its critiques.
         judge: As for evaluate; give it again for each further judge. recorded (the default, but
@@ -91,9 +95,8 @@ def meta(
     """
     read = [input, options.get("responses"), *(runs or ()), *(correct or ())]
     check_document(output, [path for path in read if path is not None])
-    console = taken(options, ConsoleOptions)
     judging = taken(options, JudgeOptions)
-    read_costs(options, [*judging.get("model", ()), *([arbiter] if arbiter else ())])
+    reading = {name: options[name] for name in ("format", "responses") if name in options}
     options.setdefault("folder", RUNS_FOLDER)
     options |= {"seed": seed, "runs": runs or (), "correct": correct or ()}
     options["arbiter"] = None if arbiter is None else _arbiter(arbiter, judging)
@@ -113,15 +116,14 @@ def meta(
 
         protocols = arms(sweep, judge, judging)
         function = partial(sweep_protocols, input, protocols, margin=margin / 100)
-    with logged(**taken(options, LogOptions)):
-        summary = _measured(function, options, console)
-    if summary is None:
-        return 0
-    write_document(output, summary, lambda: _document(summary))
-    reading = {name: options[name] for name in ("format", "responses") if name in options}
-    shown = _swept(summary, input, reading | judging) if sweep else _outcome(summary)
-    outcome = replace(shown, written=[*shown.written, output])
-    return print_outcome(outcome, quiet=console.get("quiet", False))
+
+    def outcome(summary: dict[str, Any]) -> Outcome:
+        write_document(output, summary, lambda: _document(summary))
+        shown = _swept(summary, input, reading | judging) if sweep else _outcome(summary)
+        return replace(shown, written=[*shown.written, output])
+
+    models = [*judging.get("model", ()), *([arbiter] if arbiter else ())]
+    return carry_out(function, options, models=models, outcome=outcome)
 
 
 def _arbiter(name: str, judging: Mapping[str, Any]) -> Model:
@@ -129,27 +131,6 @@ def _arbiter(name: str, judging: Mapping[str, Any]) -> Model:
     calls = {each: judging[each] for each in CallOptions.__annotations__ if each in judging}
     (model,), _ = connected(calls, [name])
     return model
-
-
-def _measured(
-    function: Callable[..., dict[str, Any]], options: dict[str, Any], console: Mapping[str, Any]
-) -> dict[str, Any] | None:
-    """Measure with a line of progress; or only print what it would take."""
-    from heedful.cli.estimates import estimate_view
-    from heedful.engine.dry_run import dry_run
-    from heedful.engine.options import ignore
-    from heedful.engine.progress import Display
-
-    display = Display()
-    options["on_progress"] = ignore if "quiet" in console else display
-    try:
-        if "dry_run" not in console:
-            return function(**options)
-        estimate = dry_run(function, **options)
-    finally:
-        display.clear()
-    terminal.console().print(estimate_view(estimate, options.get("max_cost")))
-    return None
 
 
 def _judges(
