@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 __all__ = [
     "Data",
     "OpenedData",
-    "default_run",
     "encode",
     "fingerprint",
     "items",
@@ -54,20 +53,6 @@ the samples of a finished run (:class:`~heedful.engine.saved_run.SavedRun`).
 
 RUNS = Path("heedful-runs")
 """Where runs go that are not named."""
-
-
-def default_run(
-    data: Path | Sequence[Path], responses: str | os.PathLike[str] | None, *options: object
-) -> Path:
-    """Name a run that the user has not named, after the content of its input and its options.
-
-    The same command on the same content finds the same run again; anything else makes another.
-    """
-    paths = [data] if isinstance(data, Path) else list(data)
-    read = paths if responses is None else [*paths, Path(responses)]
-    # A file that is missing is refused with a better message when it is opened.
-    contents = [fingerprint(path) for path in read if path.is_file()]
-    return unnamed(paths[0].name.partition(".")[0] or "run", *contents, *map(str, options))
 
 
 def unnamed(stem: str, *options: Any) -> Path:

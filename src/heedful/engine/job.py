@@ -202,13 +202,18 @@ class Job(ABC, Generic[Row, Result]):
             return result
 
     def _directory(self, options: RunOptions) -> Path | None:
-        """Return the run's directory; a command's is named after its configuration and models."""
+        """Return the run's directory; a call that names none gets a temporary one."""
         run = options.get("run")
         if run is None and COMMAND.get() is None:
             return None
+        if run is None:
+            return self.default_run()
         self.name_input()
-        if run is not None:
-            return Path(run)
+        return Path(run)
+
+    def default_run(self) -> Path:
+        """Return the directory of a command's run that the user hasn't named."""
+        self.name_input()
         return unnamed(self.stem, dict(self.config), self.about_dry_run())
 
     @contextmanager

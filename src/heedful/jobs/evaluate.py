@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from heedful.judges import Judge
     from heedful.models import Price
 
-__all__ = ["evaluate", "evaluate_async"]
+__all__ = ["default_run", "evaluate", "evaluate_async"]
 
 
 STORE_VERSION = 3
@@ -253,6 +253,18 @@ async def evaluate_async(
     """Do what :func:`evaluate` does, inside a running event loop."""
     job, running = _opened(data, judge, options, scoring=scoring, seed=seed)
     return await job.run_async(**running)
+
+
+def default_run(
+    data: Data,
+    *,
+    judge: str | Judge | None = None,
+    scoring: Scoring = "strict",
+    seed: int = 0,
+    **options: Unpack[EvaluationOptions],
+) -> Path:
+    """Return the run that ``heedful evaluate`` would make or resume with the same options."""
+    return _opened(data, judge, options, scoring=scoring, seed=seed)[0].default_run()
 
 
 def _opened(

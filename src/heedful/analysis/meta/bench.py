@@ -9,9 +9,9 @@ from heedful.analysis.meta.options import DEFAULTS, MetaOptions
 from heedful.core.errors import UsageError
 from heedful.data.formats.memory import rows
 from heedful.engine.dry_run import dry_run
-from heedful.engine.inputs import default_run, open_data
+from heedful.engine.inputs import open_data
 from heedful.engine.options import refuse_unknown
-from heedful.jobs.evaluate import evaluate, evaluate_async
+from heedful.jobs.evaluate import default_run, evaluate, evaluate_async
 
 if TYPE_CHECKING:
     import os
@@ -72,21 +72,15 @@ class Bench:
         options = self.options
         data = self.source.path if self.source else self.rows
         reading = {name: options[name] for name in ("responses", "format", "reasoning")}
-        run = None
-        if self.folder is not None:
-            read = [] if options["reasoning"] is None else [options["reasoning"]]
-            about = (options["responses"], options["format"], self.scoring, self.seed, None)
-            named = default_run(cast("Path", data), *about, dict(judge.config), *read)
-            run = self.folder / named.name
-        return {
+        job: dict[str, Any] = {
             "data": data,
             **reading,
             "judge": judge,
             "scoring": self.scoring,
             "seed": self.seed,
-            "run": run,
-            **self.run_options(),
         }
+        run = None if self.folder is None else self.folder / default_run(**job).name
+        return {**job, "run": run, **self.run_options()}
 
     def samples(self) -> Iterable[Sample]:
         """Go through the rows that can be read."""
