@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from heedful.core.nouns import Constraint, Judgment, Recording, Status
 from heedful.data import formats
 from heedful.judges import prompts
-from heedful.judges.prompts import advancedif, cfbench, if_critic, native, sysbench
+from heedful.judges.prompts import advancedif, cfbench, if_critic
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -218,17 +218,23 @@ def test_advancedif_declares_what_the_judge_said() -> None:
 # --- recorded verdicts ----------------------------------------------------------------------
 
 
+def recorded(
+    prompt: str, stored: Sequence[dict[str, Any]], asked: Sequence[Constraint]
+) -> list[Judgment]:
+    return prompts.read(Recording(prompt=prompt, verdicts=tuple(stored)), asked)
+
+
 def test_sysbench_verdicts_go_by_their_numbers() -> None:
     asked = constraints("a", "b", "c")
     given_out_of_order = [{"crit": "3. x", "v": "否"}, {"crit": "1. x", "v": "是"}]
-    judgments = sysbench.parse(given_out_of_order, asked)
+    judgments = recorded("sysbench", given_out_of_order, asked)
     assert verdicts(judgments) == "m-u"
     assert judgments[1].explanation == "no verdict on criterion 2"
-    odd = sysbench.parse([{"v": "是"}, {"v": "不适用"}, {}], asked)
+    odd = recorded("sysbench", [{"v": "是"}, {"v": "不适用"}, {}], asked)
     assert verdicts(odd) == "m--"
     assert "不适用" in odd[1].explanation
-    assert verdicts(sysbench.parse([{"v": "是"}], asked)) == "---"
-    assert verdicts(sysbench.parse([{"crit": "1", "v": "是"}] * 3, asked)) == "---"
+    assert verdicts(recorded("sysbench", [{"v": "是"}], asked)) == "---"
+    assert verdicts(recorded("sysbench", [{"crit": "1", "v": "是"}] * 3, asked)) == "---"
 
 
 def test_native_verdicts_are_statuses_or_booleans() -> None:
@@ -238,10 +244,10 @@ def test_native_verdicts_are_statuses_or_booleans() -> None:
         {"status": "perhaps"},
         {"status": None},
     ]
-    judgments = native.parse(stored, constraints("a", "b", "c", "d"))
+    judgments = recorded("native", stored, constraints("a", "b", "c", "d"))
     assert verdicts(judgments) == "mu--"
     assert (judgments[0].judge, judgments[0].loose) == ("rules", Status.MET)
-    assert verdicts(native.parse(stored, constraints("a"))) == "-"
+    assert verdicts(recorded("native", stored, constraints("a"))) == "-"
 
 
 def test_read_goes_by_the_recordings_prompt() -> None:

@@ -13,7 +13,7 @@ from commands import run
 from fault_server import completion, serving
 from heedful import Constraint, Sample, evaluate
 from heedful.core.text import one_line
-from heedful.jobs.first_rows import example
+from heedful.jobs.evaluate_tables import example
 from heedful.models import ScriptedModel
 
 if TYPE_CHECKING:

@@ -38,10 +38,9 @@ if TYPE_CHECKING:
     from heedful.engine.saved_run import SavedRun
     from heedful.jobs.checklists import checklist
     from heedful.jobs.evaluate import evaluate, evaluate_async
-    from heedful.jobs.evaluation import Evaluation
     from heedful.jobs.merge import merge
     from heedful.jobs.respond import respond
-    from heedful.jobs.results import Scored
+    from heedful.jobs.results import Evaluation, Scored
     from heedful.jobs.rows import Generated, Generation
     from heedful.judges import Cascade, Judge, Recorded, Rules, make_judge
     from heedful.pages.report.report import report
@@ -61,7 +60,7 @@ _HOMES = {
         "VerifierError",
     ),
     "heedful.jobs.evaluate": ("evaluate", "evaluate_async"),
-    "heedful.jobs.evaluation": ("Evaluation",),
+    "heedful.jobs.results": ("Evaluation", "Scored"),
     "heedful.jobs.merge": ("merge",),
     "heedful.analysis.export": ("emit_events", "export"),
     "heedful.pages.report.report": ("report",),
@@ -71,7 +70,6 @@ _HOMES = {
     "heedful.engine.saved_run": ("SavedRun",),
     "heedful.jobs.rows": ("Generated", "Generation"),
     "heedful.jobs.respond": ("respond",),
-    "heedful.jobs.results": ("Scored",),
     "heedful.rewards": ("Reward",),
     "heedful.judges": ("Cascade", "Judge", "Recorded", "Rules", "make_judge"),
     "heedful.analysis.meta": ("meta", "meta_async"),

@@ -20,7 +20,7 @@ from heedful.models.options import CallOptions
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from heedful.jobs.evaluation import Evaluation
+    from heedful.jobs.results import Evaluation
 
 
 CHECKLIST = "checklist"
@@ -71,8 +71,7 @@ def carry_out(data: Any, judge: str | None, options: dict[str, Any]) -> int:
     output, models = options.get("output"), options.get("model", [])
 
     def outcome(result: Evaluation) -> running.Outcome:
-        from heedful.jobs.evaluate_tables import view
-        from heedful.jobs.first_rows import unmet
+        from heedful.jobs.evaluate_tables import unmet, view
 
         summary, run = result.summary, result.directory or Path()
         return running.Outcome(
@@ -110,7 +109,7 @@ def _check(options: Mapping[str, Any], least: float) -> None:
 
 def _unread(result: Evaluation) -> Iterator[str]:
     """Show a reply that could not be read, and the likely reason."""
-    from heedful.jobs.first_rows import example
+    from heedful.jobs.evaluate_tables import example
 
     unread = example(result)
     if unread is not None:

@@ -19,9 +19,9 @@ from heedful.engine.options import DataOptions, refuse_unknown, split_options
 from heedful.engine.purpose import EXPLAINED_TOKENS, VERDICT_TOKENS
 from heedful.engine.runner import finish
 from heedful.engine.saved_run import SavedRun
-from heedful.jobs.evaluation import Evaluation
 from heedful.jobs.options import EvaluationOptions
 from heedful.jobs.results import (
+    Evaluation,
     StoredSample,
     check_output,
     check_run,
@@ -46,9 +46,6 @@ if TYPE_CHECKING:
     from heedful.engine.store import Entry, Store
     from heedful.judges import Judge
     from heedful.models import Price
-
-__all__ = ["default_run", "evaluate", "evaluate_async"]
-
 
 STORE_VERSION = 3
 """Raised when a run made by an older heedful can no longer be resumed."""

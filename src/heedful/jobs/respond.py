@@ -11,9 +11,8 @@ from heedful.core.text import amount
 from heedful.engine.call_cache import complete, expense
 from heedful.engine.options import refuse_unknown, split_options
 from heedful.engine.purpose import RESPONSE_TOKENS, Purpose
-from heedful.jobs.generate import Recipe, RowsJob, Task, called, keep, refuse_unanswerable
 from heedful.jobs.options import RespondOptions
-from heedful.jobs.rows import Addition
+from heedful.jobs.rows import Addition, Recipe, RowsJob, Task, called, keep, refuse_unanswerable
 from heedful.models.base import Sampling
 from heedful.models.replies import without_reasoning
 
@@ -25,8 +24,6 @@ if TYPE_CHECKING:
     from heedful.engine.inputs import Data
     from heedful.jobs.rows import Generation
     from heedful.models.base import Model
-
-__all__ = ["respond"]
 
 ASSUMED = f"{RESPONSE_TOKENS} a response; reasoning comes on top"
 

@@ -8,16 +8,13 @@ from typing import TYPE_CHECKING, Any
 from heedful.core.errors import UsageError
 from heedful.core.nouns import Critique, Judgment, Status
 from heedful.engine.runner import together
-from heedful.judges.compiled import Compiled
-from heedful.judges.rules import Rules
+from heedful.judges.code import Compiled, Rules
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from heedful.core.nouns import Expense, Sample
     from heedful.judges.base import Judge
-
-__all__ = ["better"]
 
 
 class Cascade:

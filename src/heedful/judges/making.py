@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, cast, get_args
 from heedful.core import plugins
 from heedful.core.errors import HeedfulWarning, UsageError
 from heedful.core.nouns import Scoring
-from heedful.judges.compiled import Compiled, Measurement
+from heedful.judges.code import Compiled, Measurement, Rules
 from heedful.judges.compose import Cascade, Panel
 from heedful.judges.recorded import Recorded
-from heedful.judges.rules import Rules
 from heedful.models.folder import Protocol
 from heedful.models.named import connect
 from heedful.models.options import CONNECTION, CallOptions, flag, sampling
@@ -25,8 +24,6 @@ if TYPE_CHECKING:
     from heedful.judges.options import JudgeOptions
     from heedful.judges.prompts import JudgePrompt
     from heedful.models.base import Model, Sampling
-
-__all__ = ["PROMPT", "make_judge", "prompt_for", "protocol_of"]
 
 CHECKLIST = "checklist"
 """The name of the judge that calls a model."""

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
 
     from heedful.models.base import Model
 
-__all__ = ["JudgeOptions"]
-
 
 class JudgeOptions(CallOptions, total=False):
     """The model that judges, and how it is called; the judge ``checklist`` takes these.

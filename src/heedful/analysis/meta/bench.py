@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from heedful.data.formats import Row
     from heedful.data.formats.memory import InMemory
     from heedful.engine.inputs import Data
-    from heedful.jobs.evaluation import Evaluation
+    from heedful.jobs.results import Evaluation
     from heedful.judges import Judge
 
     Name = str | os.PathLike[str]

@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from heedful.core.nouns import Sample
     from heedful.judges.prompts.block_layout import Language
 
-__all__ = ["ChecklistPrompt"]
-
 NAMES = ("plain", "rubric", "if_critic")
 """Names that :func:`make` knows."""
 

@@ -18,8 +18,6 @@ from heedful.verify.compiler.numerals import number_at
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["Instruction"]
-
 _QUOTES = str.maketrans("“”„‟«»「」『』‘’‚‛", '""""""""""' + "''''")
 _QUOTED = re.compile(r"“[^”]*”|\"[^\"]*\"|「[^」]*」|『[^』]*』|(?<!\w)[‘'][^’']*[’'](?!\w)")
 _AROUND = " \"'*`"

@@ -23,8 +23,6 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["Fence", "unfence"]
-
 _SHORTEST = 8
 _OPENING = re.compile(r"^<<<([^\n<>/][^\n<>]*) ([0-9a-f]{8,})>>>\n", re.MULTILINE)
 

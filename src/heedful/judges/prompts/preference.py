@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from heedful.core.nouns import Sample, Status
     from heedful.judges.prompts.quotation import Shown
 
-__all__ = ["Preference", "parse", "prompt_version", "render"]
-
 Preference = Literal["first", "second", "neither"]
 
 _PARSER = 3
