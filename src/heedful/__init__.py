@@ -37,10 +37,10 @@ if TYPE_CHECKING:
     from heedful.engine.options import RunOptions
     from heedful.engine.saved_run import SavedRun
     from heedful.jobs.checklists import checklist
-    from heedful.jobs.evaluate import evaluate, evaluate_async
+    from heedful.jobs.evaluate import Evaluation, evaluate, evaluate_async
     from heedful.jobs.merge import merge
     from heedful.jobs.respond import respond
-    from heedful.jobs.results import Evaluation, Scored
+    from heedful.jobs.results import Scored
     from heedful.jobs.rows import Generated, Generation
     from heedful.judges import Cascade, Judge, Recorded, Rules, make_judge
     from heedful.pages.report.report import report
@@ -59,8 +59,8 @@ _HOMES = {
         "UsageError",
         "VerifierError",
     ),
-    "heedful.jobs.evaluate": ("evaluate", "evaluate_async"),
-    "heedful.jobs.results": ("Evaluation", "Scored"),
+    "heedful.jobs.evaluate": ("Evaluation", "evaluate", "evaluate_async"),
+    "heedful.jobs.results": ("Scored",),
     "heedful.jobs.merge": ("merge",),
     "heedful.analysis.export": ("emit_events", "export"),
     "heedful.pages.report.report": ("report",),

@@ -56,14 +56,7 @@ def calibrate(
     if draw is not None:
         if plan is not None or output is None:
             raise UsageError("--draw needs --output, and no --plan")
-        drawn = calibration.draw(
-            run,
-            output,
-            labels=draw,
-            by=by,
-            seed=seed,
-            labelled=labels,
-        )
+        drawn = calibration.draw(run, output, labels=draw, by=by, seed=seed, labelled=labels)
         sys.stdout.write(f"{_drawn(drawn)}\n")
         return 0
     if by is not None:

@@ -21,7 +21,7 @@ from heedful.cli.running import (
 )
 from heedful.core.errors import UsageError
 from heedful.core.text import amount, printable
-from heedful.jobs.options import ChecklistOptions
+from heedful.jobs.checklists.prompt import ChecklistOptions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

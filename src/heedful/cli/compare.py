@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
 from heedful.analysis.compare import compare as compare_runs
-from heedful.cli.files import check_document, write_document
+from heedful.cli.files import KINDS, check_document, write_document
 from heedful.cli.flags import FlagGroup, Output, Quiet, Switch, takes
 from heedful.cli.running import Outcome, print_outcome
 from heedful.core.errors import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from heedful.analysis.compare.headline import GateResult
 
 
@@ -60,29 +63,30 @@ def compare(
         runs, options["baseline"] = _with_baseline(runs, no_worse_than, options.get("baseline"))
     elif margin or require_shown:
         raise UsageError("nothing to be no worse than", hint="name a run: --no-worse-than RUN")
-    # Of RUN@MODEL, what stands before an @ may be the directory.
-    places = [run[:at] for run in runs for at, mark in enumerate(f"{run}@") if mark == "@" and at]
-    check_document(output, places)
-    check_document(comment, places, [".md"])
+    for path, kinds in ((output, KINDS), (comment, [".md"])):
+        check_document(path, _places(runs), kinds)
     metrics = [name for words in metric or () for name in _names(words)]
     summary = compare_runs(*runs, metrics=metrics, by=None if by is None else _names(by), **options)
-    results: list[GateResult] = []
-    if no_worse_than is not None:
-        results = _checked(summary, margin / 100, chosen=bool(metrics))
+    results = [] if no_worse_than is None else _checked(summary, margin / 100, chosen=bool(metrics))
     said = [result.said for result in results]
-    write_document(output, summary, lambda: report.document(summary))
-    write_document(comment, summary, lambda: report.document(summary, brief=True, first=said))
-    lacks = _lacks(summary)
+    write_document(output, summary, partial(report.document, summary))
+    write_document(comment, summary, partial(report.document, summary, brief=True, first=said))
     # A gate holds against the lower end of what undecided verdicts leave.
     failing = {"worse", "undecided"} | ({"open"} if require_shown else set())
+    lacks = _lacks(summary)
     outcome = Outcome(
-        view=lambda: report.view(summary),
+        view=partial(report.view, summary),
         written=[output, comment],
         complete=not lacks,
         hints=[*(result.said for result in results if result.verdict not in failing), *lacks],
         failures=[result.said for result in results if result.verdict in failing],
     )
     return print_outcome(outcome, quiet=quiet)
+
+
+def _places(runs: Iterable[str]) -> list[str]:
+    """List what may be directories: of RUN@MODEL, what stands before an @."""
+    return [run[:at] for run in runs for at, mark in enumerate(f"{run}@") if mark == "@" and at]
 
 
 def _with_baseline(

@@ -20,7 +20,7 @@ from heedful.models.options import CallOptions
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from heedful.jobs.results import Evaluation
+    from heedful.jobs.evaluate import Evaluation
 
 
 CHECKLIST = "checklist"
@@ -75,7 +75,7 @@ def carry_out(data: Any, judge: str | None, options: dict[str, Any]) -> int:
 
         summary, run = result.summary, result.directory or Path()
         return running.Outcome(
-            view=lambda: view(summary, unmet(result)),
+            view=lambda: view(summary, unmet(summary, result)),
             written=(run / "results.jsonl", run / "summary.json", output),
             problems=summary["problems"],
             failed=summary["rows"]["failed"],
@@ -111,7 +111,7 @@ def _unread(result: Evaluation) -> Iterator[str]:
     """Show a reply that could not be read, and the likely reason."""
     from heedful.jobs.evaluate_tables import example
 
-    unread = example(result)
+    unread = example(result.summary, result)
     if unread is not None:
         yield f"{unread.id}: {unread.reason}; the reply begins: {unread.text}"
         yield unread.hint or "another --prompt or model may do; --limit 5 tries it on five rows"

@@ -326,7 +326,6 @@ def serve(
     limits = _limits(options)
     token = options.get("token", os.environ.get(TOKEN))
     terms = terms_of(options)
-    calls = options.get("max_concurrency", CONCURRENCY)
     reward = Reward(
         _judge(judge, taken(options, JudgeOptions)),
         terms.aggregate,
@@ -335,7 +334,7 @@ def serve(
         undecided=terms.undecided,
         gates=terms.gates,
         reasoning=reasoning,
-        concurrency=RESPONSES_PER_CALL * calls,
+        concurrency=RESPONSES_PER_CALL * options.get("max_concurrency", CONCURRENCY),
         cache=options.get("cache"),
     )
     logs = taken(options, LogOptions)

@@ -33,7 +33,7 @@ from heedful.reporting.notation import (
 from heedful.reporting.table import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from rich.console import RenderableType
 
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     Named = tuple[str, Mapping[str, Any]]
 
     from heedful.core.nouns import Constraint, Judgment
-    from heedful.jobs.results import Evaluation, Scored
+    from heedful.jobs.results import Scored
 
 
 BY_CONSTRAINT = ("type", "verifier", "priority")
@@ -410,30 +410,30 @@ def rates_chart(summary: Mapping[str, Any], by: str | None = None) -> Chart:
     return Chart("rates", f"{title}, with 95 % intervals", estimates_chart(estimates))
 
 
-def unmet(evaluation: Evaluation) -> Table | None:
+def unmet(summary: Mapping[str, Any], rows: Iterable[Scored]) -> Table | None:
     """Lay out the first faults, in the order of the input; ``None`` without any."""
-    counts = evaluation.summary["verdicts"]
-    penalised = any("negative weights" in note for note in evaluation.summary["notes"])
+    counts = summary["verdicts"]
+    penalised = any("negative weights" in note for note in summary["notes"])
     count = counts["unmet"]
-    rows = list(islice(_found(evaluation), FAULTS_SHOWN)) if count or penalised else []
-    if not rows:
+    faults = list(islice(_found(rows), FAULTS_SHOWN)) if count or penalised else []
+    if not faults:
         return None
     note = ""
     if penalised:
         note = "Mistakes are marked −; heedful view shows all."
-    elif count > len(rows):
-        note = f"The first {len(rows)} of {count:,}; heedful view shows all."
+    elif count > len(faults):
+        note = f"The first {len(faults)} of {count:,}; heedful view shows all."
     return Table(
         "Unmet, and mistakes made" if penalised else "Unmet",
         ("sample", "constraint", "why"),
-        rows,
+        faults,
         note,
         words=3,
     )
 
 
-def _found(evaluation: Evaluation) -> Iterator[tuple[str, ...]]:
-    for row in islice(evaluation, ROWS_LOOKED_AT):
+def _found(rows: Iterable[Scored]) -> Iterator[tuple[str, ...]]:
+    for row in islice(rows, ROWS_LOOKED_AT):
         if row.sample is None or row.critique is None:
             continue
         for constraint, judgment in zip(row.sample.checklist, row.critique.judgments, strict=False):
@@ -452,11 +452,11 @@ class UnreadReply(NamedTuple):
     hint: str  # what to change, where that is known
 
 
-def example(evaluation: Evaluation) -> UnreadReply | None:
+def example(summary: Mapping[str, Any], rows: Iterable[Scored]) -> UnreadReply | None:
     """Return one unreadable reply of a model, if there is one."""
-    if not evaluation.summary["verdicts"]["unparsed"]:
+    if not summary["verdicts"]["unparsed"]:
         return None
-    return next(filter(None, map(_unread, islice(evaluation, ROWS_LOOKED_AT))), None)
+    return next(filter(None, map(_unread, islice(rows, ROWS_LOOKED_AT))), None)
 
 
 def _unread(row: Scored) -> UnreadReply | None:

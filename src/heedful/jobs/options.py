@@ -11,8 +11,6 @@ from heedful.models.options import CallOptions
 if TYPE_CHECKING:
     import os
 
-    from heedful.jobs.checklists.prompt import ChecklistPrompt
-
 
 class EvaluationOptions(DataOptions, JudgeOptions, total=False):
     """Options of an evaluation: how data is read, who judges, and how the job is run.
@@ -46,19 +44,4 @@ class RespondOptions(GenerationOptions, total=False):
     samples: int
     models_per_sample: int | None
     seed: int
-    overwrite: bool
-
-
-class ChecklistOptions(GenerationOptions, total=False):
-    """Options of making checklists.
-
-    Attributes:
-        prompt: plain (with types and priorities), rubric (questions in the model's words) or
-            if_critic (IF-Critic's published format). Default: plain.
-        prompt_file: A file whose text replaces that of the prompt, with {{conversation}} in it.
-        overwrite: Also replace a checklist that is there.
-    """
-
-    prompt: str | ChecklistPrompt
-    prompt_file: str | os.PathLike[str] | None
     overwrite: bool

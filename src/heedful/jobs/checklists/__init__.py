@@ -22,8 +22,8 @@ __getattr__ = exports(
     __name__,
     {
         "NAMES": "prompt",
-        "Decomposer": "decomposer",
-        "Decomposition": "decomposer",
+        "Decomposer": "making",
+        "Decomposition": "making",
         "checklist": "making",
         "make": "prompt",
     },

@@ -11,9 +11,8 @@ from heedful.core.nouns import Constraint, Message
 from heedful.engine.call_cache import attempt, attempts
 from heedful.engine.options import refuse_unknown, split_options
 from heedful.engine.purpose import CHECKLIST_TOKENS, Purpose
-from heedful.jobs.checklists.prompt import make
+from heedful.jobs.checklists.prompt import ChecklistOptions, make
 from heedful.jobs.checklists.spans import Instruction, Place, invents
-from heedful.jobs.options import ChecklistOptions
 from heedful.jobs.rows import Addition, Recipe, RowsJob, Task, called, keep, refuse_uninstructed
 from heedful.judges.prompts.base import CUT_OFF
 from heedful.models.base import Sampling
