@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from heedful.analysis.compare import compare as compare_runs
-from heedful.cli.files import KINDS, check_document, write_document
+from heedful.cli.files import check_document, write_document
 from heedful.cli.flags import FlagGroup, Output, Quiet, Switch, takes
 from heedful.cli.running import Outcome, print_outcome
 from heedful.core.errors import UsageError
@@ -57,20 +57,20 @@ def compare(
     """
     from heedful.analysis.compare import tables as report
 
-    if not 0 <= margin <= 100:  # noqa: PLR2004 - points
-        raise UsageError(f"--margin is {margin:g}", hint="give points from 0 to 100, such as 2")
+    _check_margin(margin)
     if no_worse_than is not None:
         runs, options["baseline"] = _with_baseline(runs, no_worse_than, options.get("baseline"))
     elif margin or require_shown:
         raise UsageError("nothing to be no worse than", hint="name a run: --no-worse-than RUN")
-    for path, kinds in ((output, KINDS), (comment, [".md"])):
-        check_document(path, _places(runs), kinds)
-    metrics = [name for words in metric or () for name in _names(words)]
-    summary = compare_runs(*runs, metrics=metrics, by=None if by is None else _names(by), **options)
+    check_document(output, _places(runs))
+    check_document(comment, _places(runs), [".md"])
+    options["by"] = None if by is None else _names(by)
+    metrics = _names(",".join(metric or ()))
+    summary = compare_runs(*runs, metrics=metrics, **options)
     results = [] if no_worse_than is None else _checked(summary, margin / 100, chosen=bool(metrics))
-    said = [result.said for result in results]
     write_document(output, summary, partial(report.document, summary))
-    write_document(comment, summary, partial(report.document, summary, brief=True, first=said))
+    brief = partial(report.document, summary, brief=True, first=[each.said for each in results])
+    write_document(comment, summary, brief)
     # A gate holds against the lower end of what undecided verdicts leave.
     failing = {"worse", "undecided"} | ({"open"} if require_shown else set())
     lacks = _lacks(summary)
@@ -78,10 +78,15 @@ def compare(
         view=partial(report.view, summary),
         written=[output, comment],
         complete=not lacks,
-        hints=[*(result.said for result in results if result.verdict not in failing), *lacks],
-        failures=[result.said for result in results if result.verdict in failing],
+        hints=[*(each.said for each in results if each.verdict not in failing), *lacks],
+        failures=[each.said for each in results if each.verdict in failing],
     )
     return print_outcome(outcome, quiet=quiet)
+
+
+def _check_margin(margin: float) -> None:
+    if not 0 <= margin <= 100:  # noqa: PLR2004 - points
+        raise UsageError(f"--margin is {margin:g}", hint="give points from 0 to 100, such as 2")
 
 
 def _places(runs: Iterable[str]) -> list[str]:
