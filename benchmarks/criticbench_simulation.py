@@ -32,7 +32,7 @@ from heedful.bench.criticbench.tables import charts
 from heedful.judges.prompts.fence import unfence
 from heedful.models import Completion, ScriptedModel, Usage
 from heedful.reporting.chart import Chart
-from heedful.reporting.xy_charts import Axis, Line, Point, line_chart
+from heedful.reporting.plots import Axis, Line, Point, line_chart
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

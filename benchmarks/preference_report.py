@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from heedful.metrics.proportions import student
 from heedful.reporting.chart import Chart
-from heedful.reporting.xy_charts import Axis, Line, Point, line_chart
+from heedful.reporting.plots import Axis, Line, Point, line_chart
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

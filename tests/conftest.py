@@ -12,6 +12,10 @@ from hypothesis import settings
 # One thread: small models gain nothing by more, and lose much on a machine with neighbours.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+# Neither the tester's proxy nor the tester's key has a part in a test.
+os.environ["NO_PROXY"] = "127.0.0.1"
+os.environ.pop("OPENAI_API_KEY", None)
+
 # The same examples at every run, so that a green suite stays green; HYPOTHESIS_PROFILE=explore
 # draws others, and more of them. No deadlines: shared machines pause.
 settings.register_profile("repeat", derandomize=True, deadline=None)
@@ -57,6 +61,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if any(map(item.get_closest_marker, LANES)):
             item.add_marker(pytest.mark.heavy)
+
+
+@pytest.fixture
+def empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Work in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
 
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"

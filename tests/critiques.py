@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 from heedful.core.nouns import Constraint, Judgment, Message, Recording, Sample, Status
 from heedful.judges import prompts
+from jsonl import write_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -52,12 +52,7 @@ def write(path: Path, samples: Iterable[Sample | dict[str, Any]]) -> Path:
         each.model_dump(mode="json", exclude_defaults=True) if isinstance(each, Sample) else each
         for each in samples
     ]
-    path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
-    return path
-
-
-def read(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    return write_rows(path, records)
 
 
 def cut(text: str, spans: Sequence[Sequence[int]]) -> str:

@@ -35,12 +35,6 @@ HALF = "a\ud800z"
 """Half a surrogate pair: JSON carries it, UTF-8 and SQLite do not."""
 
 
-@pytest.fixture(autouse=True)
-def _no_surroundings(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-
-
 def samples(count: int) -> list[Sample]:
     return [
         Sample(

@@ -20,6 +20,7 @@ from heedful.metrics.prediction_powered import (
     powered_mean,
     small_sample,
 )
+from jsonl import read_rows, write_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -118,12 +119,11 @@ def judged(tmp_path: Path) -> Path:
 
 
 def label(file: Path, change: Callable[[list[dict[str, Any]]], object] = lambda _: None) -> Path:
-    rows = [json.loads(line) for line in file.read_text().splitlines()]
+    rows = read_rows(file)
     for row in rows:
         row["labels"] = truth(int(row["id"][1:]))
     change(rows)
-    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return file
+    return write_rows(file, rows)
 
 
 @pytest.mark.parametrize("by", [None, "kind"])
@@ -132,7 +132,7 @@ def test_drawn_labelled_and_calibrated(judged: Path, by: str | None, rate: Any) 
     file = judged.parent / "drawn.jsonl"
     drawn = calibration.draw(judged, file, labels=40, by=by, seed=3)
     assert drawn["drawn"] == 40
-    rows = [json.loads(line) for line in file.read_text().splitlines()]
+    rows = read_rows(file)
     assert all(row["labels"] == [None, None] and "recording" not in row for row in rows)
     result = calibration.calibrate(judged, label(file), rate=rate)
     right = [truth(number) for number in range(ROWS)]

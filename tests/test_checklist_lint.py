@@ -13,6 +13,7 @@ from commands import run
 from heedful import meta
 from heedful.core.nouns import Constraint, Sample
 from heedful.jobs.checklists.linting import lint
+from jsonl import write_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -89,13 +90,13 @@ def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     golden = [{"response": "Sunny.", "met": False}, {"response": "Alas.", "met": True}]
     row = {"id": "1", "prompt": "Q", "checklist": [{"text": "It is sad.", "golden": golden}]}
     file, labelled, listed = (tmp_path / name for name in ("in.jsonl", "golden.jsonl", "out.jsonl"))
-    file.write_text(json.dumps(row) + "\n")
+    write_rows(file, [row])
     assert run("checklist", "lint", file, "--golden", labelled, "-o", listed) == 0
     assert "0 errors, 0 hints" in capsys.readouterr().out
     summary = meta(labelled, judge="rules")
     assert (summary["labels"]["met"], summary["labels"]["unmet"]) == (1, 1)
     row["checklist"] = ["It is sad.", "It is sad."]
-    file.write_text(json.dumps(row) + "\n")
+    write_rows(file, [row])
     assert run("checklist", "lint", file, "-o", listed) == 1
     assert "1 2: duplicate" in capsys.readouterr().out
     assert json.loads(listed.read_text())["kind"] == "duplicate"

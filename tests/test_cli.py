@@ -16,6 +16,9 @@ from typing import Any
 import pytest
 
 from commands import run
+from jsonl import read_rows, write_rows
+
+pytestmark = pytest.mark.usefixtures("empty_folder")
 
 EXAMPLE = Path(__file__).resolve().parents[1] / "examples" / "quickstart.jsonl"
 
@@ -27,15 +30,6 @@ GOOD = json.dumps(
         "response": "None here.",
     }
 )
-
-
-@pytest.fixture(autouse=True)
-def in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-
-
-def rows(path: str | Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in Path(path).read_text(encoding="utf-8").splitlines()]
 
 
 @pytest.mark.slow
@@ -121,7 +115,7 @@ def test_a_bad_row_is_named_with_its_line_and_costs_no_other(
     assert "line 2: " in said.err
     assert message in said.err
     assert "1 row could not" in said.out
-    result = rows("out.jsonl")
+    result = read_rows("out.jsonl")
     assert [row["scores"].get("isr") for row in result] == [1.0, None, 1.0]
     assert message in result[1]["problem"]
     summary = json.loads(next(Path("heedful-runs").rglob("summary.json")).read_text())
@@ -134,7 +128,7 @@ def test_byte_order_mark_windows_line_ends_and_bad_bytes() -> None:
     bad = b'{"id": "bad", "prompt": "caf\xe9", "response": "r"}'
     Path("rows.jsonl").write_bytes(b"\xef\xbb\xbf" + GOOD.encode() + b"\r\n" + bad + b"\r\n")
     assert run("evaluate", "rows.jsonl", "-o", "out.jsonl") == 1
-    good, failed = rows("out.jsonl")
+    good, failed = read_rows("out.jsonl")
     assert good["scores"]["isr"] == 1.0
     assert "invalid UTF-8" in failed["problem"]
 
@@ -149,7 +143,7 @@ def test_csv_with_a_ragged_row_and_a_cell_of_ten_megabytes() -> None:
         file.write("ragged,p\r\n")
         table.writerow(["small", "p", "a, b", check])
     assert run("evaluate", "rows.csv", "-o", "out.jsonl") == 1
-    result = {row["id"]: row for row in rows("out.jsonl")}
+    result = {row["id"]: row for row in read_rows("out.jsonl")}
     assert result["big"]["scores"]["isr"] == 1.0
     assert result["small"]["scores"]["isr"] == 0.0
     (problem,) = (row["problem"] for row in result.values() if "problem" in row)
@@ -165,7 +159,7 @@ def test_a_prompt_without_response_and_a_response_without_prompt_are_counted_and
 
     Path("p.jsonl").write_text("".join(json.dumps(prompt(k)) + "\n" for k in (1, 2, 3)))
     answers = [{"prompt": f"p{k}", "response": "fine"} for k in (1, 3, 9)]
-    Path("r.jsonl").write_text("".join(json.dumps(answer) + "\n" for answer in answers))
+    write_rows("r.jsonl", answers)
     assert run("evaluate", "p.jsonl", "--responses", "r.jsonl", "--run", "run") == 1
     said = capsys.readouterr().err
     assert "2" in said
@@ -187,9 +181,9 @@ def advancedif(**fields: Any) -> dict[str, Any]:
 
 def test_advancedif_is_written_back_in_its_own_format() -> None:
     table = [advancedif(), advancedif(benchmark_name="if_carried_context_oss", response="42")]
-    Path("in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in table))
+    write_rows("in.jsonl", table)
     assert run("evaluate", "in.jsonl", "-o", "out.jsonl", "--run", "run") == 0
-    first, second = rows("out.jsonl")
+    first, second = read_rows("out.jsonl")
     assert first["judge_result"]["satisfied_all_requirements"] == "YES"
     assert first["conversation_history"] == table[0]["conversation_history"]
     assert second["judge_result"]["rubric_level_pass_rate"] == 1.0

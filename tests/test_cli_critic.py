@@ -18,20 +18,13 @@ import pytest
 from commands import run
 from fault_server import Answer, completion, refusal, serving
 from heedful.critic.training.rows import Rows
+from jsonl import read_rows
 from planted import Population
 
-pytestmark = pytest.mark.slow  # whole commands, with servers, files and processes
+# Whole commands, with servers, files and processes.
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("empty_folder")]
 
 ROWS = 30
-
-
-@pytest.fixture(autouse=True)
-def in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-
-
-def rows(path: str) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in Path(path).read_text(encoding="utf-8").splitlines()]
 
 
 def write(population: Population, count: int = ROWS) -> None:
@@ -84,7 +77,7 @@ def test_from_responses_to_filtered_critiques(capsys: pytest.CaptureFixture[str]
         assert run(*none) == 1
         assert "no row was kept: the stage judgment dropped" in capsys.readouterr().err
         assert run(*filtering(server.url, "-q", "--run", "r")) == 0
-    kept, dropped = rows("filtered.jsonl"), rows("r/dropped.jsonl")
+    kept, dropped = read_rows("filtered.jsonl"), read_rows("r/dropped.jsonl")
     assert len(kept) + len(dropped) == ROWS
     assert f"{len(kept)} kept, {len(dropped)} dropped" in said
     assert all({"stage", "reason"} <= {*row["filtering"]["dropped"]} for row in dropped)
@@ -94,7 +87,7 @@ def test_from_responses_to_filtered_critiques(capsys: pytest.CaptureFixture[str]
     assert "| cross-model verification | 750 → " in card
     assert run("critic", "checklists", "critiques.jsonl", "-o", "generator.jsonl") == 0
     assert "30 instructions" in capsys.readouterr().out
-    assert len(rows("generator.jsonl")) == ROWS
+    assert len(read_rows("generator.jsonl")) == ROWS
     # What respond writes beside a response goes with it, and the rows can still be trained on.
     about = {"completion": {"model": "a", "finish_reason": "stop"}}
     lines = [json.dumps({**row, **about}) for row in kept]
@@ -110,7 +103,7 @@ def test_a_served_critic_is_sampled_as_it_was_trained() -> None:
     with serving(script=answering(population)) as server:
         assert run(*sampling(server.url, "--samples", "1", "--measure")) == 0
         assert "Counted by code: " in server.bodies[0]["messages"][-1]["content"]
-    assert rows("critiques.jsonl")[0]["recording"]["measure"] is True
+    assert read_rows("critiques.jsonl")[0]["recording"]["measure"] is True
 
 
 def test_a_verifier_that_never_answers_is_named(capsys: pytest.CaptureFixture[str]) -> None:
@@ -144,7 +137,7 @@ def test_rows_are_selected_and_their_models_drawn(capsys: pytest.CaptureFixture[
         words = ["-m", "a", "-m", "b", "-m", "c", "--base-url", server.url, "--overwrite"]
         drawn = ["--models-per-sample", "2", "--seed", "1", "-o", "responses.jsonl"]
         assert run("respond", "selected.jsonl", *words, *drawn) == 0
-    models = Counter(row["instruction_id"] for row in rows("responses.jsonl"))
+    models = Counter(row["instruction_id"] for row in read_rows("responses.jsonl"))
     assert {*models.values()} == {2}
     assert len(models) == 6
 

@@ -138,7 +138,6 @@ def test_without_a_key_for_openai_the_first_call_says_so_and_nothing_is_sent(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     words = ["evaluate", EXAMPLE, "--judge", "checklist", "--model", "echo"]
     line = complaint(*words)
     assert "OPENAI_API_KEY" in line

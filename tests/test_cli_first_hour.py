@@ -18,6 +18,7 @@ from heedful import RunError, StopRunError, evaluate
 from heedful.cli.help import RARE
 from heedful.engine.saved_run import SavedRun
 from heedful.pages.overview import run_lines
+from jsonl import write_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,7 +35,7 @@ SCREEN = 60
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    (tmp_path / "mine.jsonl").write_text(json.dumps(ROW) + "\n", encoding="utf-8")
+    write_rows(tmp_path / "mine.jsonl", [ROW])
     return tmp_path
 
 
@@ -250,7 +251,7 @@ def test_what_rows_lack_is_named_with_the_command_that_makes_it(
 
 def test_one_constraint_may_be_plain_text(folder: Path) -> None:
     rows = [ROW | {"checklist": "No commas."}, ROW | {"checklist": ["No commas."]}]
-    (folder / "one.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    write_rows(folder / "one.jsonl", rows)
     assert run("evaluate", "one.jsonl", "--run", "r", "--quiet") == 0
     results = (folder / "r/results.jsonl").read_text("utf-8").splitlines()
     first, second = (json.loads(line)["judgments"] for line in results)

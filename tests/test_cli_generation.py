@@ -17,19 +17,12 @@ import pytest
 
 from commands import run
 from fault_server import Answer, completion, refusal, serving
+from jsonl import read_rows
 
-pytestmark = pytest.mark.slow  # whole commands, with servers, files and processes
+# Whole commands, with servers, files and processes.
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("empty_folder")]
 
 MANY = 100
-
-
-@pytest.fixture(autouse=True)
-def in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-
-
-def rows(path: str) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in Path(path).read_text(encoding="utf-8").splitlines()]
 
 
 def write(*samples: dict[str, Any]) -> None:
@@ -74,7 +67,7 @@ def test_rows_are_made_once_and_the_same_command_goes_on(
         assert Path("out.jsonl").read_bytes() == first
         assert run(command, *asking(server.url, "--temperature", "0.5")) == 0
         assert len(server.bodies) == 2
-    made, kept = rows("out.jsonl")
+    made, kept = read_rows("out.jsonl")
     if command == "respond":
         assert made["response"].startswith("<c1>")
         assert kept["response"] == "Old."
@@ -99,7 +92,7 @@ def test_a_failed_row_is_named_costs_no_other_and_is_retried(
         assert "line 3: 3: conversation" in said.err
         assert "--retry-failed" in said.err
         assert "3 rows: 1 completed, 1 failed" in said.out
-    result = rows("out.jsonl")
+    result = read_rows("out.jsonl")
     assert [row.get("response") for row in result] == ["One.", None, None]
     assert "no twos" in result[1]["problem"]
     with serving(completion("Two.")) as server:
@@ -117,7 +110,12 @@ def test_several_models_and_samples(capsys: pytest.CaptureFixture[str]) -> None:
     write(prompt(1))
     with serving(completion("One.")) as server:
         assert run("respond", *asking(server.url, "-m", "b", "--samples", "2")) == 0
-        assert [row["id"] for row in rows("out.jsonl")] == ["1@toy#1", "1@toy#2", "1@b#1", "1@b#2"]
+        assert [row["id"] for row in read_rows("out.jsonl")] == [
+            "1@toy#1",
+            "1@toy#2",
+            "1@b#1",
+            "1@b#2",
+        ]
         assert sorted(body["model"] for body in server.bodies) == ["b", "b", "toy", "toy"]
         assert {body["temperature"] for body in server.bodies} == {1.0}
         words = asking(server.url, "--samples", "2", "--temperature", "0")
@@ -198,7 +196,7 @@ def test_a_run_that_is_killed_buys_nothing_twice(command: str) -> None:
     needed = MANY if command == "respond" else MANY + len(range(0, MANY, 3))
     # in flight, or answered and not yet committed
     assert counts.total() - needed <= 2 * len(kills) * in_flight
-    assert [row["id"] for row in rows("out.jsonl")] == [str(n) for n in range(MANY)]
+    assert [row["id"] for row in read_rows("out.jsonl")] == [str(n) for n in range(MANY)]
 
 
 def test_compiling_shows_what_each_constraint_becomes_and_writes_it_down(
@@ -218,7 +216,7 @@ def test_compiling_shows_what_each_constraint_becomes_and_writes_it_down(
     assert "(heedful:count)" in printed.out
     assert "'Be kind'" in printed.out
     assert "line 2" in printed.err
-    (row,) = rows("out.jsonl")
+    (row,) = read_rows("out.jsonl")
     check = {"id": "heedful:count", "args": {"unit": "words", "at_most": 90}}
     assert row["checklist"] == [{"text": "At most 90 words.", "check": check}, {"text": "Be kind."}]
     assert run("evaluate", "out.jsonl", "--judge", "rules", "--quiet") == 0

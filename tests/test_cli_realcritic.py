@@ -14,12 +14,8 @@ from fault_server import Answer, completion, refusal, serving
 
 pytest.importorskip("math_verify", reason="the extra 'reasoning' is not installed")
 
-pytestmark = pytest.mark.slow  # whole commands, with servers, files and processes
-
-
-@pytest.fixture(autouse=True)
-def in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+# Whole commands, with servers, files and processes.
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("empty_folder")]
 
 
 def run(command: str, *words: str) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import subprocess
@@ -13,13 +12,11 @@ from pathlib import Path
 import pytest
 
 from heedful.cli import main
+from jsonl import write_rows
+
+pytestmark = pytest.mark.usefixtures("empty_folder")
 
 EXAMPLE = Path(__file__).resolve().parents[1] / "examples" / "quickstart.jsonl"
-
-
-@pytest.fixture(autouse=True)
-def in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
 
 
 def evaluate(*words: str | Path) -> int:
@@ -51,7 +48,7 @@ def test_texts_that_look_like_markup_are_texts(capsys: pytest.CaptureFixture[str
         "checklist": [{"text": "No commas.", "type": "[/red] :smile:"}],
         "response": "none",
     }
-    Path("rows.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
+    write_rows("rows.jsonl", [row])
     assert evaluate("rows.jsonl", "--judge", "compiled", "--run", "run[/x]") == 0
     shown = capsys.readouterr().out
     assert "[/red] :smile:" in shown

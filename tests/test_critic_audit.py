@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from commands import run
-from critiques import critique, item, read, write
+from critiques import critique, item, write
 from heedful.core.errors import InputError, UsageError
 from heedful.critic.data.audit import draw, read_back
 from heedful.metrics.proportions import wilson
+from jsonl import read_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -111,7 +112,7 @@ def test_a_half_filled_audit_is_refused_and_says_what_is_missing(
 def test_lost_and_repeated_rows_are_refused(source: Path, tmp_path: Path) -> None:
     audit = tmp_path / "audit.jsonl"
     draw(source, audit, samples=2)
-    rows = [row | right({}) for row in read(audit)]
+    rows = [row | right({}) for row in read_rows(audit)]
     write(audit, rows[1:])
     with pytest.raises(InputError, match="2, 3 of 3"):
         read_back(audit)
@@ -125,7 +126,7 @@ def test_lost_and_repeated_rows_are_refused(source: Path, tmp_path: Path) -> Non
 def test_checklists_are_audited_by_constraint_and_as_a_whole(source: Path, tmp_path: Path) -> None:
     audit = tmp_path / "audit.jsonl"
     assert run("critic", "audit", source, "--of", "checklists", "--samples", "4", "-o", audit) == 0
-    rows = read(audit)
+    rows = read_rows(audit)
     assert len(rows) == 12
     for row in rows:
         row["constraint_correct"] = True
@@ -147,7 +148,11 @@ def test_a_response_is_no_formula(tmp_path: Path) -> None:
 def test_what_cannot_be_audited_is_counted(
     source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    rows = [*read(source), item(None, critique("+++"), id="x").model_dump(mode="json"), {"id": "y"}]
+    rows = [
+        *read_rows(source),
+        item(None, critique("+++"), id="x").model_dump(mode="json"),
+        {"id": "y"},
+    ]
     write(source, rows)
     assert run("critic", "audit", source, "--samples", "99", "-o", tmp_path / "all.csv") == 1
     said = capsys.readouterr().out

@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commands import run
-from critiques import read
 from heedful import Constraint, Message, Sample
 from heedful.critic.data import Expert, sample_critiques
 from heedful.critic.data.code_verdicts import CodeVerdicts
@@ -21,6 +20,7 @@ from heedful.critic.data.pairs import Pairs
 from heedful.judges import Measurement, prompts
 from heedful.judges.model import Checklist
 from heedful.models import ScriptedModel
+from jsonl import read_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -58,7 +58,7 @@ def results(tmp_path: Path) -> Path:
 def exported(results: Path, *flags: object) -> list[dict[str, Any]]:
     folder = results.parent / "sft"
     assert run("critic", "export", results, "-o", folder, *flags) == 0
-    return read(folder / "train.jsonl")
+    return read_rows(folder / "train.jsonl")
 
 
 def critique(signs: str) -> str:
@@ -207,7 +207,7 @@ def test_counts_are_in_the_samples_of_a_measured_critic_and_in_its_pairs(tmp_pat
     source = tmp_path / "pairs.jsonl"
     made = Pairs([row.sample for row in rows if row.sample])
     made.write(source)
-    (pair,) = read(source)
+    (pair,) = read_rows(source)
     assert pair["measure"] is True
     assert pair["prompt"][0]["content"] == asked[0]
     (example,) = Examples(source)

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from commands import run
-from critiques import critique, item, read, write
+from critiques import critique, item, write
 from heedful.critic.data.export import export
 from heedful.critic.data.options import ExportSettings
 from heedful.critic.data.pairs import Pairs
+from jsonl import read_rows
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -34,7 +35,7 @@ def critiques(tmp_path: Path) -> Path:
 def exported(source: Path, to: str) -> list[dict[str, Any]]:
     folder = source.parent / to
     assert run("critic", "export", source, "--to", to, "-o", folder) == 0
-    return read(folder / "train.jsonl")
+    return read_rows(folder / "train.jsonl")
 
 
 CRITIQUE = critique("+-+")
@@ -65,7 +66,7 @@ def test_critiques_for_fine_tuning(critiques: Path) -> None:
 
 
 def test_pairs_for_preference_training(pairs: Path) -> None:
-    (pair,) = read(pairs)
+    (pair,) = read_rows(pairs)
     (row,) = exported(pairs, "trl")
     assert row["prompt"] == pair["prompt"]
     assert (row["chosen"], row["rejected"]) == (said(pair["chosen"]), said(pair["rejected"]))
@@ -109,7 +110,7 @@ def test_hugging_face_datasets_loads_the_folder(
     loaded = datasets.load_dataset(str(folder), cache_dir=str(tmp_path / "cache"))
     assert list(loaded) == ["train"]
     (row,) = loaded["train"]
-    plain = exported(source, "trl") if to == "parquet" else read(folder / "train.jsonl")
+    plain = exported(source, "trl") if to == "parquet" else read_rows(folder / "train.jsonl")
     assert row == plain[0]
 
 
@@ -144,12 +145,12 @@ def test_rows_without_a_final_critique_are_named_and_left_out(
     said = capsys.readouterr()
     assert said.out.count("2 rows") == 1
     assert re.findall(r"^line (\d+): (\d+):", said.err, re.MULTILINE) == [("2", "2"), ("3", "3")]
-    assert len(read(folder / "train.jsonl")) == 1
+    assert len(read_rows(folder / "train.jsonl")) == 1
     assert "without a final critique | 2 |" in (folder / "README.md").read_text()
 
 
 def test_a_damaged_pair_is_named(pairs: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (pair,) = read(pairs)
+    (pair,) = read_rows(pairs)
     write(pairs, [pair, pair | {"id": "2", "chosen": ""}, {"id": "3", "rejected": "a"}])
     assert run("critic", "export", pairs, "-o", pairs.parent / "out") == 1
     errors = capsys.readouterr().err
@@ -189,5 +190,5 @@ def test_a_prompt_of_the_users_own(critiques: Path) -> None:
     prompt.write_text("Judge.\n{{response}}\n{{checklist}}\n{{format}}", encoding="utf-8")
     folder = critiques.parent / "out"
     export(critiques, folder, settings=ExportSettings(prompt_file=prompt))
-    (row,) = read(folder / "train.jsonl")
+    (row,) = read_rows(folder / "train.jsonl")
     assert row["prompt"][0]["content"].startswith("Judge.\n")

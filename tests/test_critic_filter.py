@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections import Counter
 from dataclasses import replace
 from itertools import pairwise
@@ -25,6 +24,7 @@ from heedful.data.formats import open_source
 from heedful.judges import prompts
 from heedful.judges.prompts import plain, unfence
 from heedful.models import Sampling
+from jsonl import read_rows
 from planted import Named, Population, catches
 
 if TYPE_CHECKING:
@@ -340,7 +340,7 @@ def test_a_verifier_that_never_answers_fails_the_rows_and_is_named(tmp_path: Pat
     result = filter_critiques(given, verifiers=[dead], **options)
     assert result.summary["funnel"]["rows"] == {"kept": 0, "dropped": 0, "failed": 3}
     assert not list(result)
-    problems = [line["problem"] for line in _lines(tmp_path / "run" / "dropped.jsonl")]
+    problems = [line["problem"] for line in read_rows(tmp_path / "run" / "dropped.jsonl")]
     assert problems == [problems[0]] * 3
     assert problems[0].startswith("cross: ")
     assert problems[0].endswith("model v: no route")
@@ -784,10 +784,6 @@ def test_a_part_may_have_several_lines_and_words_of_the_form() -> None:
 
 
 # --- helpers ------------------------------------------------------------------------------------
-
-
-def _lines(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
 def read(sample: Sample) -> list[Judgment]:

@@ -10,11 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commands import run
-from critiques import critique, cut, item, read, write
+from critiques import critique, cut, item, write
 from heedful.core.errors import InputError, UsageError
 from heedful.critic.data.pairs import METHODS, Pairs
 from heedful.critic.data.segments import read_published, write_published
 from heedful.judges.prompts import make
+from jsonl import read_rows
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -36,7 +37,7 @@ def test_the_published_pairs_come_out_text_for_text(
     options += ["--seed", "42", "--reading", reading]
     assert run("critic", "pairs", source, *options, "-o", output) == 0
     expected = json.loads((source.parent / "dpo_pairs_expected.json").read_text("utf-8"))
-    made = read(output)
+    made = read_rows(output)
     assert [{key: pair[key] for key in ("chosen", "rejected")} for pair in made] == expected
     summary = json.loads((tmp_path / "pairs.summary.json").read_text("utf-8"))
     assert summary["critiques"] == {
@@ -222,7 +223,7 @@ def test_a_native_file_gives_the_pairs_of_the_samples_in_it(tmp_path: Path) -> N
     output = tmp_path / "out.jsonl"
     assert run("critic", "pairs", source, "-o", output) == 1
     (pair,) = Pairs([sample])
-    assert read(output) == [json.loads(json.dumps(pair.record()))]
+    assert read_rows(output) == [json.loads(json.dumps(pair.record()))]
     assert pair.prompt[0].role == "user"
     assert "Use no commas." in pair.prompt[0].content
 

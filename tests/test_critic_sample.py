@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +12,7 @@ from heedful.core.errors import ModelError
 from heedful.critic.data import Expert, sample_critiques
 from heedful.judges.prompts import read
 from heedful.models import Completion, Sampling, ScriptedModel
+from jsonl import read_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,10 +36,6 @@ def critique(draw: int, verdicts: Sequence[str] = ("MET", "UNMET")) -> str:
 
 def drawn(_: Sequence[Message], draw: int) -> str:
     return critique(draw)
-
-
-def lines(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
 def test_each_response_gets_its_critiques_word_for_word() -> None:
@@ -96,14 +92,14 @@ def test_a_row_with_fewer_critiques_than_asked_says_so_and_gets_the_rest(tmp_pat
     broken = ScriptedModel(drawn, fail={1: ModelError("busy", where="expert")}.get)
     first = sample_critiques([sample()], expert=broken, **options)
     assert first.summary["rows"]["failed"] == 1
-    (row,) = lines(out)
+    (row,) = read_rows(out)
     assert re.search("2 of 3 .*expert: busy", row["problem"])
     assert len(row["recording"]["others"]) == 2
     assert row["recording"]["requested"] == 3
     model = ScriptedModel(drawn)
     sample_critiques([sample()], expert=model, retry_failed=True, **options)
     assert [call.sample for call in model.calls] == [1]
-    (row,) = lines(out)
+    (row,) = read_rows(out)
     assert row["recording"]["others"] == [critique(draw) for draw in range(3)]
     assert "problem" not in row
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +15,7 @@ from heedful.critic.data import checklist_data, select
 from heedful.critic.data.selection import CATEGORIES, balanced
 from heedful.jobs.checklists import make
 from heedful.models import ScriptedModel
+from jsonl import read_rows
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -69,7 +69,7 @@ def test_a_model_says_what_has_no_tags(tmp_path: Path) -> None:
         sample("4", tags={"category": "mine", "complexity": "5"}),
     ]
     selection = select(samples, model=model, output=out)
-    rows = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
+    rows = read_rows(out)
     assert [row["tags"] for row in rows] == [
         {"split": "hard", "category": "role play", "complexity": 4},
         {"category": "translation", "complexity": 2},
@@ -118,10 +118,6 @@ CHECKLIST = (
 )
 
 
-def rows(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-
-
 @pytest.mark.parametrize("prompt", ["plain", "if_critic"])
 def test_each_instruction_is_written_once_as_the_generator_is_to_answer(
     prompt: str, tmp_path: Path
@@ -139,7 +135,7 @@ def test_each_instruction_is_written_once_as_the_generator_is_to_answer(
     assert summary["rows"] == {"written": 2, "repeated": 1, "conflicting": 1, "failed": 2}
     assert [problem["id"] for problem in summary["problems"]] == ["4", "5"]
     contract = make(prompt)
-    for row, given_ in zip(rows(out), (samples[0], samples[2]), strict=True):
+    for row, given_ in zip(read_rows(out), (samples[0], samples[2]), strict=True):
         assert row["prompt"] == [
             message.model_dump(exclude_defaults=True) for message in contract.render(given_)
         ]
@@ -149,7 +145,7 @@ def test_each_instruction_is_written_once_as_the_generator_is_to_answer(
             assert read == list(given_.checklist)
         else:
             assert [item.text for item in read] == [item.text for item in given_.checklist]
-    assert rows(out)[0]["id"] == "1"
+    assert read_rows(out)[0]["id"] == "1"
 
 
 def test_released_checklists_are_written(data: Path) -> None:

@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commands import run
-from critiques import critique, item, read, write
+from critiques import critique, item, write
 from heedful.core.errors import InputError, UsageError
 from heedful.critic.data.split import InstructionSplit
+from jsonl import read_rows
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,7 +34,7 @@ def samples(instructions: int, responses: int = 2) -> list[Sample]:
 def test_no_instruction_is_on_both_sides(tmp_path: Path, seed: int) -> None:
     source = write(tmp_path / "in.jsonl", samples(10))
     assert run("critic", "split", source, "--seed", str(seed), "-o", tmp_path / "parts") == 0
-    sft, preference = (read(tmp_path / "parts" / f"{p}.jsonl") for p in ("sft", "preference"))
+    sft, preference = (read_rows(tmp_path / "parts" / f"{p}.jsonl") for p in ("sft", "preference"))
     assert (len(sft), len(preference)) == (12, 8)
     assert {row["tags"]["part"] for row in sft} == {"sft"}
     instructions = [
@@ -73,7 +74,7 @@ def test_both_parts_have_instructions_and_their_share(
 def test_one_file_with_a_tag(tmp_path: Path) -> None:
     source, output = write(tmp_path / "in.jsonl", samples(5)), tmp_path / "out.jsonl"
     assert run("critic", "split", source, "-o", output) == 0
-    rows = read(output)
+    rows = read_rows(output)
     assert [row["id"] for row in rows] == [sample.id for sample in samples(5)]
     assert [row["tags"]["part"] for row in rows].count("sft") == 6
     assert (tmp_path / "out.summary.json").is_file()

@@ -25,13 +25,15 @@ from heedful.bench.grading.problems import posed
 from heedful.bench.grading.sandbox import Sandbox, open_sandbox
 from heedful.core.errors import UsageError
 from heedful.core.problems import Problem
+from jsonl import write_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 pytest.importorskip("math_verify", reason="the extra 'reasoning' is not installed")
 
-pytestmark = pytest.mark.slow  # whole commands, with servers, files and processes
+# Whole commands, with servers, files and processes.
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("empty_folder")]
 
 GENERATORS = {"small": answers("small", 0.4), "large": answers("large", 0.8)}
 CRITICS = {"small": judgments("small", 0.6), "large": judgments("large", 0.9)}
@@ -40,19 +42,12 @@ BUILD = ("build", "sums.jsonl", "-m", "small", "-m", "large", "--samples", str(S
 RUN = ("run", "bench", "-m", "small", "-m", "large", "--repeats", "2")
 
 
-@pytest.fixture(autouse=True)
-def in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-
-
 def run(*words: str | Path) -> int:
     return commands.run("bench", "criticbench", *words)
 
 
 def write(rows: list[dict[str, Any]], name: str = "sums.jsonl") -> Path:
-    path = Path(name)
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return path
+    return write_rows(name, rows)
 
 
 def population(delay_s: float = 0.0) -> Callable[[int, dict[str, Any]], Answer]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import importlib
 import importlib.util
-import json
 import os
 import re
 import runpy
@@ -26,6 +25,7 @@ from doc_blocks import OTHER_KINDS, PAGES, ROOT, RUN_KINDS, Block, Reader, block
 from heedful import Message
 from heedful.cli import application
 from heedful.models import OpenAIModel
+from jsonl import write_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -108,7 +108,7 @@ def stage(mock: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     ):
         shutil.copy(ROOT / "examples" / f"{source}.jsonl", folder / f"{name}.jsonl")
     for name, record in IFEVAL.items():
-        (folder / name).write_text(json.dumps(record) + "\n", encoding="utf-8")
+        write_rows(folder / name, [record])
     (folder / "prices.json").write_text('{"critic": {"prompt": 1, "completion": 2}}')
     before = Path.cwd()
     os.chdir(folder)

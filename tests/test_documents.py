@@ -18,15 +18,19 @@ from heedful.reporting.chart import LIGHT, Chart
 from heedful.reporting.document import Document
 from heedful.reporting.html.environment import asset
 from heedful.reporting.notation import percent
-from heedful.reporting.row_charts import (
+from heedful.reporting.plots import (
+    Axis,
     Counts,
     Estimate,
+    Line,
+    Point,
     estimates_chart,
     flows_chart,
+    heat_map,
+    line_chart,
     verdicts_chart,
 )
 from heedful.reporting.table import INDENT, Table, markdown_text
-from heedful.reporting.xy_charts import Axis, Line, Point, heat_map, line_chart
 from properties import of_a_hundred
 
 if TYPE_CHECKING:

@@ -28,13 +28,10 @@ from heedful import (
     evaluate,
     evaluate_async,
 )
+from jsonl import read_rows
 from properties import of_a_hundred
 
 EXAMPLE = Path(__file__).resolve().parents[1] / "examples" / "quickstart.jsonl"
-
-
-def lines(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
 def sample(key: str = "1", response: str | None = "One, two.", **fields: Any) -> Sample:
@@ -53,7 +50,7 @@ def test_code_and_recorded_judgments_decide_the_example(tmp_path: Path) -> None:
         "failed": 0,
         "unsupported": 0,
     }
-    first = lines(tmp_path / "run" / "results.jsonl")[0]
+    first = read_rows(tmp_path / "run" / "results.jsonl")[0]
     assert [judgment["judge"] for judgment in first["judgments"]] == [
         "example-judge",
         "rules",
@@ -64,9 +61,9 @@ def test_code_and_recorded_judgments_decide_the_example(tmp_path: Path) -> None:
 
 def test_results_are_in_input_order_and_can_be_scored_again(tmp_path: Path) -> None:
     once = evaluate(EXAMPLE, run=tmp_path / "one", output=tmp_path / "results.jsonl")
-    rows = lines(tmp_path / "results.jsonl")
-    assert [row["id"] for row in rows] == [row["id"] for row in lines(EXAMPLE)]
-    assert rows == lines(tmp_path / "one" / "results.jsonl")
+    rows = read_rows(tmp_path / "results.jsonl")
+    assert [row["id"] for row in rows] == [row["id"] for row in read_rows(EXAMPLE)]
+    assert rows == read_rows(tmp_path / "one" / "results.jsonl")
     again = evaluate(tmp_path / "results.jsonl", judge="recorded", run=tmp_path / "two")
     for key in ("verdicts", "metrics", "coverage"):
         assert again.summary[key] == once.summary[key]
@@ -219,10 +216,10 @@ def test_cfbench_faithful_is_every_shipped_metric_and_strict_reads_every_legible
         run = tmp_path / path.stem
         evaluate(path, scoring="faithful", run=run / "faithful")
         rates[path.stem] = evaluate(path, run=run / "strict").summary
-        for row in lines(run / "faithful" / "results.jsonl"):
+        for row in read_rows(run / "faithful" / "results.jsonl"):
             scores = {name.upper(): value for name, value in row["scores"].items()}
             assert scores == shipped[row["id"]]["judge_metric"]
-        for row in lines(run / "strict" / "results.jsonl"):
+        for row in read_rows(run / "strict" / "results.jsonl"):
             parsed = shipped[row["id"]]["judge_parsing"] == "1"
             metric = shipped[row["id"]]["judge_metric"]
             assert (row["scores"]["isr"] == metric["ISR"]) is parsed

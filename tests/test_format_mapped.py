@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +12,7 @@ from hypothesis import strategies as st
 from heedful import evaluate
 from heedful.core.errors import HeedfulError, RowError
 from heedful.data.formats import named, open_source
+from jsonl import write_rows
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,7 +28,7 @@ def record(rubric: Any, **more: Any) -> dict[str, Any]:
 
 def read(path: Path, *records: dict[str, Any], mapping: str = MAP) -> list[Sample]:
     file = path / "in.jsonl"
-    file.write_text("".join(json.dumps(each) + "\n" for each in records))
+    write_rows(file, records)
     rows = list(open_source(file, format=mapping))
     assert all(row.problem is None for row in rows), rows
     return [row.sample for row in rows if row.sample is not None]
@@ -85,7 +85,7 @@ def test_a_mapping_that_makes_no_sense_is_refused(
 def test_a_row_without_a_mapped_column_is_a_failed_row(tmp_path: Path) -> None:
     file = tmp_path / "in.jsonl"
     rows = [record(["a"]), {"question": "Q", "rubric": ["a"], "lang": "en", "meta": {}}]
-    file.write_text("".join(json.dumps(each) + "\n" for each in rows))
+    write_rows(file, rows)
     summary = evaluate(file, format=MAP, judge="rules").summary
     assert summary["rows"] == {"read": 1, "failed": 1}
     assert "meta.answer is missing" in summary["problems"][0]["problem"]

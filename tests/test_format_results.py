@@ -22,6 +22,7 @@ from heedful.judges import prompts
 from heedful.judges.model import Checklist
 from heedful.judges.prompts.advancedif import AdvancedIF
 from heedful.models import ScriptedModel
+from jsonl import read_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -95,7 +96,7 @@ def test_json_lines_hold_every_row_in_order(tmp_path: Path) -> None:
     writer = advancedif.FORMAT.writer(path)
     assert writer
     writer(path, rows)
-    written = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    written = read_rows(path)
     assert [record["judge_result"]["success"] for record in written] == [True, False, True, False]
     assert written[1] == {
         "id": "bad",

@@ -132,7 +132,7 @@ def test_elements_that_are_no_text_or_no_object_cost_their_own_row(put: Any) -> 
     result = rows(put(b"[" + good + b',\n{"prompt": "\xff"},\n7,\n' + good + b"]"))
     assert [line for line, _ in result] == [1, 2, 3, 4]
     assert [bool(said) for _, said in result] == [False, True, True, False]
-    assert "byte 13 of" in (result[1][1] or "")
+    assert "invalid UTF-8" in (result[1][1] or "")
 
 
 # --- CSV ------------------------------------------------------------------------------------
@@ -184,7 +184,6 @@ def test_csv_rows_that_cannot_be_read_say_so_and_the_others_are_read(put: Any) -
         ("[]", "no rows"),
         ("prompt,checklist\n", "no rows"),
         ("prompt,prompt\nx,y\n", "more than once"),
-        ("prompt|checklist\na|b\n", "separated by bars"),
         ("just words\nand more\n", "not in a known format"),
         ('{\n "prompt": "p",\n "checklist": ["a"]\n}\n', "over several lines"),
         ('{"data": [{"prompt": "p"}]}', "jq '.data'"),

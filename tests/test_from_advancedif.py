@@ -13,6 +13,7 @@ import pytest
 
 from commands import run
 from fault_server import FaultServer, serving, verdicts
+from jsonl import read_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,7 +37,6 @@ def row(task: str, *history: tuple[str, str]) -> str:
 @pytest.fixture
 def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FaultServer]:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     user = ("user", "Name two rivers, in capitals.")
     Path("data.jsonl").write_text(
@@ -60,7 +60,7 @@ def test_the_command_line_of_the_page(server: FaultServer) -> None:
     assert body["model"] == "o3-mini-2025-01-31"
     assert body["response_format"] == {"type": "json_object"}
     assert 32768 in (body.get("max_tokens"), body.get("max_completion_tokens"))
-    results = [json.loads(line) for line in Path("results.jsonl").read_text().splitlines()]
+    results = read_rows("results.jsonl")
     for result in results:
         judged = result["judge_result"]
         assert judged["success"] is True

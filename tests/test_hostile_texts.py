@@ -16,18 +16,14 @@ from commands import run
 from fault_server import refusal, serving
 from heedful.core.text import printable, spreadsheet_cell
 
+pytestmark = pytest.mark.usefixtures("empty_folder")
+
 ESCAPES = "\x1b]0;owned\x07\x1b[2J\x9b31m\x00\x08\u202e\r\n"
 MARKUP = "<script>alert(1)</script><img src=x onerror=alert(1)>|[a](javascript:b)`\x1b[31m"
 
 OBEYED = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 FORMULAS = ("=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "\uff1d1", "=cmd|' /C calc'!A0")
-
-
-@pytest.fixture(autouse=True)
-def in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
 
 
 def write(hostile: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import re
 from pathlib import Path
@@ -13,6 +12,7 @@ import pytest
 import commands
 from fault_server import Answer, FaultServer, refusal, serving, verdicts
 from heedful import Sample, evaluate
+from jsonl import write_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,9 +38,8 @@ def troubled(number: int, body: dict[str, Any]) -> Answer:
 @pytest.fixture
 def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FaultServer]:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     rows = [{**ROW, "id": "good"}, {**ROW, "id": "bad", "prompt": "Say no."}, {"id": "broken"}]
-    Path("rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_rows("rows.jsonl", rows)
     with serving(script=troubled) as served:
         yield served
 

@@ -37,13 +37,10 @@ from heedful.models import Price, ScriptedModel
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+pytestmark = pytest.mark.usefixtures("empty_folder")
+
 NAMES = {"m": Status.MET, "u": Status.UNMET, "p": Status.UNPARSED, "f": Status.FAILED}
 LABELS = {"m": True, "u": False, "-": None}
-
-
-@pytest.fixture(autouse=True)
-def in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
 
 
 def row(key: str, labels: str, verdicts: str | None = None, **fields: Any) -> Sample:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import math
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +16,7 @@ from heedful.cli.judging import Gate, below
 from heedful.core.nouns import Check, Constraint, Critique, Judgment, Sample, Status
 from heedful.metrics import Summary
 from heedful.metrics.rates import Share, known_value, macro_measure, mean_measure, measure
+from jsonl import write_rows
 from properties import of_a_hundred
 
 if TYPE_CHECKING:
@@ -204,7 +204,7 @@ def test_seven_known_failures_of_twenty(tmp_path: Path, capsys: pytest.CaptureFi
         {"prompt": f"p{n}", "response": "a, b" if n < 7 else "a b", "checklist": [taste, commas]}
         for n in range(20)
     ]
-    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    write_rows(file, lines)
     code = run("evaluate", file, "--judge", "rules,compiled", "--run", tmp_path / "run",
                "--fail-under", "fully_met=0.4", "--min-coverage", "0")  # fmt: skip
     captured = capsys.readouterr()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,6 +12,7 @@ from hypothesis import strategies as st
 from heedful import evaluate
 from heedful.core.nouns import Constraint, Critique, Judgment, Sample, Status
 from heedful.metrics import Summary
+from jsonl import write_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -112,7 +112,7 @@ def test_ifeval_variants_belong_together(tmp_path: Path) -> None:
         for place, kind in enumerate(kinds)
     ]
     file = tmp_path / "in.jsonl"
-    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_rows(file, rows)
     summary = evaluate(file).summary
     assert summary["rows"] == {"read": 8, "failed": 0}
     assert summary["metrics"]["reliability"]["reliable_4"]["value"] == 0.5

@@ -43,13 +43,6 @@ FILTER = "content_filter"
 ASK = [Message(role="user", content="Say fine.")]
 
 
-@pytest.fixture(autouse=True)
-def _no_surroundings(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither the tester's key nor the tester's proxy has a part in these tests."""
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-
-
 def ask(server: FaultServer, sampling: Sampling | None = None, **options: Any) -> Completion:
     return asyncio.run(ask_async(server, sampling, **options))
 

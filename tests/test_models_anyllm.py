@@ -40,7 +40,6 @@ ASK = [Message(role="user", content="Say fine.")]
 def _surroundings(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
 
 
 def ask(server: FaultServer, sampling: Sampling | None = None, **options: Any) -> Completion:

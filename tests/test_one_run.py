@@ -25,17 +25,12 @@ from heedful.engine.store import Store
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-pytestmark = pytest.mark.slow  # whole commands, with servers, files and processes
+# Whole commands, with servers, files and processes.
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("empty_folder")]
 
 ROWS = 300
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="kill -9 is a POSIX signal")
-
-
-@pytest.fixture(autouse=True)
-def in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
 
 
 def lines(count: int = ROWS, word: str = "word") -> list[str]:

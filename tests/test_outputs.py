@@ -19,13 +19,15 @@ from heedful import evaluate
 from heedful.cli.commands import COMMANDS, Command
 from heedful.core.errors import UsageError
 from heedful.core.outputs import atomically, replacing
+from jsonl import write_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from heedful.cli.commands import Group
 
-pytestmark = pytest.mark.slow  # whole commands, with servers, files and processes
+# Whole commands, with servers, files and processes.
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("empty_folder")]
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="links, pipes and devices of POSIX")
 
@@ -107,16 +109,6 @@ def with_output(named: Mapping[str, Command | Group], words: str = "") -> Iterat
             yield from with_output(each.commands, f"{words}{name} ")
 
 
-def write(path: Path) -> Path:
-    path.write_text("".join(json.dumps(row) + "\n" for row in ROWS), encoding="utf-8")
-    return path
-
-
-@pytest.fixture(autouse=True)
-def in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-
-
 def link(place: Path, target: Path, how: str) -> None:
     place.unlink(missing_ok=True)
     place.symlink_to(target.resolve()) if how == "symbolic" else os.link(target, place)
@@ -138,8 +130,8 @@ def test_every_command_with_an_output_is_tested_here() -> None:
 def test_an_output_never_takes_the_place_of_its_input(
     words: str, how: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    read = write(Path("in.jsonl"))
-    other = write(Path("other.jsonl"))
+    read = write_rows(Path("in.jsonl"), ROWS)
+    other = write_rows(Path("other.jsonl"), ROWS)
     target = other if "{other}" in words else read
     output = Path("out" + Path(words.rsplit(maxsplit=1)[-1]).suffix)
     link(output, target, how)
@@ -155,7 +147,7 @@ def test_an_output_never_takes_the_place_of_its_input(
 def test_an_output_never_takes_the_place_of_a_run_s_files(
     words: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    read = write(Path("in.jsonl"))
+    read = write_rows(Path("in.jsonl"), ROWS)
     assert commands.run("evaluate", read, "--judge", "compiled", "--run", "run", "-q") == 0
     output = Path("out" + Path(words.rsplit(maxsplit=1)[-1]).suffix)
     for name in ("run.sqlite", "summary.json"):
@@ -167,7 +159,7 @@ def test_an_output_never_takes_the_place_of_a_run_s_files(
 
 def test_a_run_s_own_files_never_take_the_place_of_its_input() -> None:
     Path("mine").mkdir()
-    read = write(Path("mine", "results.jsonl"))
+    read = write_rows(Path("mine", "results.jsonl"), ROWS)
     before = read.read_bytes()
     assert commands.run("evaluate", read, "--judge", "compiled", "--run", "mine", "-q") == 2
     assert read.read_bytes() == before
@@ -175,7 +167,7 @@ def test_a_run_s_own_files_never_take_the_place_of_its_input() -> None:
 
 @posix
 def test_a_symbolic_link_is_written_through_and_stays() -> None:
-    read = write(Path("in.jsonl"))
+    read = write_rows(Path("in.jsonl"), ROWS)
     Path("elsewhere").mkdir()
     target = Path("elsewhere", "results.jsonl")
     for known in (False, True):  # a link may lead to what is not there yet
@@ -192,7 +184,7 @@ def test_a_symbolic_link_is_written_through_and_stays() -> None:
 
 @posix
 def test_a_pipe_is_written_into_and_stays() -> None:
-    read = write(Path("in.jsonl"))
+    read = write_rows(Path("in.jsonl"), ROWS)
     os.mkfifo("pipe")
     got: list[str] = []
 
@@ -239,14 +231,14 @@ def test_what_goes_wrong_leaves_the_old_output_and_no_part() -> None:
 def test_no_output_takes_the_place_of_another_run(
     tmp_path: Path, name: str, *, linked: bool
 ) -> None:
-    evaluate(_rows(tmp_path), run=tmp_path / "finished")
+    evaluate(write_rows(tmp_path / "rows.jsonl", ROWS), run=tmp_path / "finished")
     place = tmp_path / "finished" / name
     if linked:
         place = tmp_path / "named otherwise"
         place.symlink_to(tmp_path / "finished" / name)
     before = _contents(tmp_path / "finished")
     with pytest.raises(UsageError):
-        evaluate(_rows(tmp_path), run=tmp_path / "other", output=place)
+        evaluate(write_rows(tmp_path / "rows.jsonl", ROWS), run=tmp_path / "other", output=place)
     assert _contents(tmp_path / "finished") == before
 
 
@@ -259,14 +251,10 @@ def test_an_open_file_is_written_on_where_it_stands(tmp_path: Path) -> None:
     file = tmp_path / "shared"
     file.write_text("precious\n")
     with file.open("a") as shared:
-        evaluate(_rows(tmp_path), output=Path(f"/dev/fd/{shared.fileno()}"))
+        evaluate(
+            write_rows(tmp_path / "rows.jsonl", ROWS), output=Path(f"/dev/fd/{shared.fileno()}")
+        )
     lines = file.read_text().splitlines()
     assert lines[0] == "precious"
     assert len(lines) == 1 + len(ROWS)
     assert all(json.loads(line) for line in lines[1:])
-
-
-def _rows(folder: Path) -> Path:
-    file = folder / "rows.jsonl"
-    file.write_text("".join(json.dumps(row) + "\n" for row in ROWS))
-    return file

@@ -29,6 +29,7 @@ from heedful.core.errors import RunError
 from heedful.core.noun import to_text, trusted, updated
 from heedful.core.nouns import Critique, Expense, Judgment, Status
 from heedful.models import Completion, Sampling, ScriptedModel, Usage
+from jsonl import write_rows
 from properties import of_a_hundred
 
 if TYPE_CHECKING:
@@ -104,7 +105,7 @@ def test_rows_in_any_container_are_judged_as_in_a_file(
     container: Callable[[], Any], tmp_path: Path
 ) -> None:
     file = tmp_path / "rows.jsonl"
-    file.write_text("".join(json.dumps(row) + "\n" for row in ROWS), encoding="utf-8")
+    write_rows(file, ROWS)
     expected = [["met", "unsupported"], ["unmet"], ["met"]]
     assert verdicts(file) == expected
     assert verdicts(container()) == expected

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from heedful import meta
 from heedful.analysis.meta.tables import document
 from heedful.metrics.ranking import Choice, Edges, choices, ranking
+from jsonl import write_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -157,7 +158,7 @@ def test_checklists_become_scores_with_their_weights(tmp_path: Path) -> None:
         )
     ]
     file = tmp_path / "rows.jsonl"
-    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_rows(file, rows)
     (judge,) = meta(file)["judges"]
     assert judge["ranking"]["pairs"]["concordant"] == 3
     assert judge["ranking"]["pooled"]["value"] == 1

@@ -16,6 +16,7 @@ from heedful.bench.realcritic.report import write_report
 from heedful.bench.realcritic.run import RealCriticPlan, Results, run_realcritic
 from heedful.core.errors import ModelError, RunError, UsageError
 from heedful.models import Completion, Sampling, ScriptedModel
+from jsonl import read_rows, write_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,12 +50,7 @@ def row(number: int, *, right: bool, **fields: Any) -> dict[str, Any]:
 
 
 def written(path: Path, *rows: dict[str, Any]) -> Path:
-    path.write_text("".join(json.dumps(item) + "\n" for item in rows), encoding="utf-8")
-    return path
-
-
-def read(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    return write_rows(path, rows)
 
 
 def critique(verdict: bool, answer: object) -> str:  # noqa: FBT001 - what it says
@@ -115,7 +111,7 @@ def test_a_critic_end_to_end(data_file: Path, tmp_path: Path) -> None:
     assert len(model.calls) == 6 + 2 * 12
     history = max(model.calls, key=lambda call: len(call.messages)).messages
     assert [turn.role for turn in history] == ["user", "assistant", "user"]
-    lines = read(tmp_path / "run" / "results.jsonl")
+    lines = read_rows(tmp_path / "run" / "results.jsonl")
     assert lines[1]["id"] == "sums/1@toy"
     assert lines[1]["cross_rounds"][0]["first_error"] == 1
     summary = json.loads((tmp_path / "run/summary.json").read_text(encoding="utf-8"))
@@ -262,7 +258,7 @@ def test_shipped_solutions_keep_their_correctness_where_the_critic_repeats_them(
     data: Path, tmp_path: Path
 ) -> None:
     path = data / "realcritic" / "gsm8k.jsonl"
-    shipped = {each["question"]: each for each in read(path)}
+    shipped = {each["question"]: each for each in read_rows(path)}
 
     def repeat(messages: Sequence[Message], _: int) -> str:
         asked = messages[0].content

@@ -22,6 +22,7 @@ from heedful.bench.realcritic.build import (
 from heedful.bench.realcritic.critic import GradedAnswer, SolutionVerdict
 from heedful.core.errors import InputError, UsageError
 from heedful.models import Completion, ScriptedModel
+from jsonl import write_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -111,8 +112,7 @@ def test_sets_are_balanced_and_as_large_as_can_be(grades: list[str], seed: int) 
 
 def gsm8k(path: Path, count: int) -> Path:
     rows = [{"question": f"What is {n} + 1?", "answer": f"#### {n + 1}"} for n in range(count)]
-    path.write_text("".join(json.dumps(item) + "\n" for item in rows), encoding="utf-8")
-    return path
+    return write_rows(path, rows)
 
 
 def solver(limit: int) -> Any:

@@ -15,6 +15,7 @@ from heedful.bench.realcritic.metrics import numbers
 from heedful.bench.realcritic.run import RealCriticPlan, run_realcritic
 from heedful.core.nouns import Scoring
 from heedful.models import ScriptedModel
+from jsonl import write_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -154,7 +155,7 @@ def test_a_mended_answer_still_counts(tmp_path: Path) -> None:
         for number in range(1, 4)
     ]
     path = tmp_path / "sums.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    write_rows(path, rows)
 
     def hint(messages: Sequence[Message], _: int) -> str:
         row = next(row for row in rows if str(row["question"]) in messages[0].content)

@@ -23,6 +23,7 @@ from heedful.models import ScriptedModel
 from heedful.models.replies import read_completion, without_reasoning
 from heedful.rewards import Reward
 from heedful.rewards.rows import labelled
+from jsonl import write_rows
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -261,7 +262,7 @@ def test_the_command_strips_or_keeps(tmp_path: Path, capsys: pytest.CaptureFixtu
     data.write_text(json.dumps(row("<think>a, b</think>One")) + "\n", encoding="utf-8")
     responses = tmp_path / "responses.jsonl"
     said = {"id": "1", "response": "<think>a, b</think>One"}
-    responses.write_text(json.dumps(said) + "\n", encoding="utf-8")
+    write_rows(responses, [said])
     for words, met in (([], 2), (["--reasoning", "keep"], 0), (["--responses", responses], 2)):
         run = tmp_path / f"run{len(words)}{met}"
         commands.run("evaluate", data, "--run", run, *words)

@@ -15,6 +15,7 @@ from heedful.bench.grading.math_pool import MathPool
 from heedful.bench.grading.problems import Attempt, read_problems
 from heedful.core.errors import InputError, UsageError
 from heedful.core.problems import Problem, Solution
+from jsonl import read_rows
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -211,7 +212,7 @@ def test_the_command_writes_a_line_an_item_in_order(
     path = written(tmp_path / "sums.jsonl", ROW, wrong, unclear)
     out = tmp_path / "graded.jsonl"
     assert run(path, written(tmp_path / "metals.jsonl", CHOICE), "-o", out) == 0
-    graded = [json.loads(line) for line in out.read_text().splitlines()]
+    graded = read_rows(out)
     assert [row["correct"] for row in graded] == [True, False, None, True]
     assert graded[0] == {
         "set": "sums",
@@ -269,10 +270,10 @@ def test_realcritic_multiple_choice_as_labelled(data: Path, tmp_path: Path) -> N
     out = tmp_path / "graded.jsonl"
     path = data / "realcritic" / "arc-challenge.jsonl"
     assert run(path, "--from", "pred", "-o", out, "-q") == 0
-    rows = [json.loads(line) for line in out.read_text().splitlines()]
+    rows = read_rows(out)
     assert all(row["correct"] is row["label"] for row in rows)
     assert run(path, "-o", out, "-q") == 0
-    rows = [json.loads(line) for line in out.read_text().splitlines()]
+    rows = read_rows(out)
     decided = [row for row in rows if row["correct"] is not None]
     assert len(decided) >= 0.99 * len(rows)
     assert sum(row["correct"] is row["label"] for row in decided) >= 0.985 * len(decided)
@@ -284,5 +285,5 @@ def test_realcritic_word_problems_as_labelled(reading: str, data: Path, tmp_path
     out = tmp_path / "graded.jsonl"
     path = data / "realcritic" / "gsm8k.jsonl"
     assert run(path, "--from", reading, "-o", out, "-q") == 0
-    rows = [json.loads(line) for line in out.read_text().splitlines()]
+    rows = read_rows(out)
     assert all(row["correct"] is row["label"] for row in rows)

@@ -10,11 +10,12 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 from heedful.rewards import rows
+from jsonl import read_rows
 from tiny_model import save_tiny_model
 
 if TYPE_CHECKING:
@@ -40,19 +41,15 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def lines(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-
-
 @pytest.mark.slow
 def test_each_trainer_gets_the_same_checklists(prepared: Path) -> None:
     import pyarrow.parquet as pq
 
-    trl = lines(prepared / "trl.jsonl")
-    openrlhf = lines(prepared / "openrlhf.jsonl")
+    trl = read_rows(prepared / "trl.jsonl")
+    openrlhf = read_rows(prepared / "openrlhf.jsonl")
     verl = pq.read_table(prepared / "verl.parquet").to_pylist()
     assert len(trl) == len(openrlhf) == len(verl) == 6
-    assert len(lines(prepared / "held-out.jsonl")) == 2
+    assert len(read_rows(prepared / "held-out.jsonl")) == 2
     for first, second, third in zip(trl, openrlhf, verl, strict=True):
         read = [
             rows.labelled(first, "Hello.", {}),

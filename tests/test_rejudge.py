@@ -18,9 +18,12 @@ from heedful.jobs.evaluate import EvaluationJob
 from heedful.judges import prompts
 from heedful.judges.model import Checklist
 from heedful.models import ScriptedModel
+from jsonl import write_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+pytestmark = pytest.mark.usefixtures("empty_folder")
 
 ROWS = [
     {
@@ -32,12 +35,6 @@ ROWS = [
     },
     {"conversation_history": "[]", "response": "x", "prompt_metadata": "broken"},
 ]
-
-
-@pytest.fixture(autouse=True)
-def in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
 
 
 @pytest.fixture
@@ -54,7 +51,7 @@ def summary(directory: str | Path) -> dict[str, Any]:
 @pytest.mark.slow
 def test_a_run_is_judged_again_without_its_file(server: FaultServer) -> None:
     source = Path("rows.jsonl")
-    source.write_text("".join(json.dumps(row) + "\n" for row in ROWS))
+    write_rows(source, ROWS)
     asked = ["--model", "m", "--base-url", server.url, "--api-key", "none"]
     assert run("evaluate", source, "--judge", "rules", "--run", "old") == 1
     source.unlink()
@@ -79,7 +76,7 @@ def test_a_run_is_judged_again_without_its_file(server: FaultServer) -> None:
 
 
 def test_an_unnamed_rejudging_is_found_again(server: FaultServer) -> None:
-    Path("rows.jsonl").write_text(json.dumps(ROWS[0]) + "\n")
+    write_rows("rows.jsonl", [ROWS[0]])
     asked = ["--model", "m", "--base-url", server.url, "--api-key", "none", "-q"]
     assert run("evaluate", "rows.jsonl", "--judge", "rules", "--run", "old", "-q") == 1
     for _ in range(2):
@@ -118,7 +115,7 @@ def test_what_is_no_finished_run_is_refused(capsys: pytest.CaptureFixture[str]) 
     assert not Path("nowhere").exists()
     assert run("rejudge", ".", *asked) == 2
     assert "holds no run" in capsys.readouterr().err
-    Path("rows.jsonl").write_text(json.dumps(ROWS[0]) + "\n")
+    write_rows("rows.jsonl", [ROWS[0]])
     assert run("evaluate", "rows.jsonl", "--judge", "rules", "--run", "old", "-q") == 1
     assert run("rejudge", "old", *asked, "--run", "./old") == 2
     assert "--run" in capsys.readouterr().err

@@ -11,6 +11,7 @@ import pytest
 from heedful import Constraint, Message, Sample, UsageError, evaluate, respond
 from heedful.core.errors import ModelError, RunError
 from heedful.models import Completion, Sampling, ScriptedModel
+from jsonl import read_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,10 +36,6 @@ def sample(key: str, **fields: Any) -> Sample:
 
 def echo(messages: Sequence[Message], number: int) -> str:
     return f"{messages[-1].content} Draw {number}."
-
-
-def lines(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
 def test_each_sample_gets_its_response_in_input_order() -> None:
@@ -114,16 +111,16 @@ def test_a_failure_is_a_row_with_its_problem_and_is_tried_again(tmp_path: Path) 
 
     first = respond(samples, models=ScriptedModel(echo, fail=second), **options)
     assert first.summary["rows"] == {"completed": 2, "unchanged": 0, "failed": 1, "unread": 0}
-    assert [row.get("problem") for row in lines(out)] == ["a field of the user's", "busy", None]
-    assert lines(out)[1]["id"] == "2"
-    assert "response" not in lines(out)[1]
+    assert [row.get("problem") for row in read_rows(out)] == ["a field of the user's", "busy", None]
+    assert read_rows(out)[1]["id"] == "2"
+    assert "response" not in read_rows(out)[1]
 
     same = ScriptedModel(echo)
     respond(samples, models=same, **options)
     assert not same.calls
     respond(samples, models=same, retry_failed=True, **options)
     assert len(same.calls) == 1
-    assert [row["response"][:11] for row in lines(out)] == [f"Question {n}." for n in "123"]
+    assert [row["response"][:11] for row in read_rows(out)] == [f"Question {n}." for n in "123"]
 
 
 def test_an_output_with_failures_is_an_input_that_fills_them(tmp_path: Path) -> None:
@@ -133,11 +130,11 @@ def test_an_output_with_failures_is_an_input_that_fills_them(tmp_path: Path) -> 
     model = ScriptedModel(echo)
     respond(out, models=model, output=again)
     assert len(model.calls) == 1
-    assert [row["response"] for row in lines(again)] == [
+    assert [row["response"] for row in read_rows(again)] == [
         "Question 1. Draw 0.",
         "Question 2. Draw 0.",
     ]
-    assert not any("problem" in row for row in lines(again))
+    assert not any("problem" in row for row in read_rows(again))
 
 
 @pytest.mark.parametrize(
@@ -191,7 +188,7 @@ def test_gpt_4_s_released_responses_make_the_round_and_score_as_before(
     data: Path, tmp_path: Path
 ) -> None:
     prompts = data / "ifeval" / "input_data.jsonl"
-    released = lines(data / "ifeval" / "input_response_data_gpt4_20231107_145030.jsonl")
+    released = read_rows(data / "ifeval" / "input_response_data_gpt4_20231107_145030.jsonl")
     said = {row["prompt"]: row["response"] for row in released}
     model = ScriptedModel(lambda messages, _: said[messages[-1].content])
     out = tmp_path / "out.jsonl"

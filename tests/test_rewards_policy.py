@@ -19,18 +19,12 @@ from heedful import evaluate
 from heedful.rewards.groups import ScoredResponse
 from heedful.rewards.policy_pairs import pair_up
 from heedful.rewards.stats import best_of, concordance
+from jsonl import read_rows, write_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-
-@pytest.fixture(autouse=True)
-def in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-
-
-def lines(path: str) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in Path(path).read_text(encoding="utf-8").splitlines()]
+pytestmark = pytest.mark.usefixtures("empty_folder")
 
 
 def row(
@@ -52,12 +46,12 @@ def row(
 
 
 def write(*rows: dict[str, Any], path: str = "judged.jsonl") -> None:
-    Path(path).write_text("".join(json.dumps(item) + "\n" for item in rows), encoding="utf-8")
+    write_rows(path, rows)
 
 
 def make_pairs(*flags: str) -> tuple[list[tuple[str, str]], int]:
     code = run("reward", "pairs", "judged.jsonl", "-o", "pairs.jsonl", *flags)
-    return [(pair["id"], pair["rejected_id"]) for pair in lines("pairs.jsonl")], code
+    return [(pair["id"], pair["rejected_id"]) for pair in read_rows("pairs.jsonl")], code
 
 
 # --- pairs --------------------------------------------------------------------------------------
@@ -66,7 +60,7 @@ def make_pairs(*flags: str) -> tuple[list[tuple[str, str]], int]:
 def test_the_best_and_the_worst_make_a_pair_in_trls_format() -> None:
     write(row("a#1", "+-"), row("b#1", "++"), row("a#2", "++"), row("a#3", "--"), row("b#2", "-+"))
     assert make_pairs() == ([("a#2", "a#3"), ("b#1", "b#2")], 0)
-    assert lines("pairs.jsonl")[0] == {
+    assert read_rows("pairs.jsonl")[0] == {
         "id": "a#2",
         "prompt": [{"role": "user", "content": "Say it."}],
         "chosen": [{"role": "assistant", "content": "a#2"}],
@@ -156,7 +150,7 @@ def test_a_run_and_its_results_file_give_the_same_pairs() -> None:
     expected, _ = make_pairs()
     for judged in ("run", "run/results.jsonl"):
         assert run("reward", "pairs", judged, "-o", "again.jsonl", "-q") == 0
-        assert [(line["id"], line["rejected_id"]) for line in lines("again.jsonl")] == expected
+        assert [(line["id"], line["rejected_id"]) for line in read_rows("again.jsonl")] == expected
 
 
 @given(
@@ -194,7 +188,7 @@ def test_pairs_differ_by_the_margin_and_never_in_nothing(
 def test_the_best_is_kept_as_a_sample_that_can_be_judged_again() -> None:
     write(row("a#1", "+-"), row("a#2", "++"), row("b#1", "??"), row("b#2", "?+"), row("c#1", "--"))
     assert run("reward", "best", "judged.jsonl", "-o", "best.jsonl") == 0
-    kept = lines("best.jsonl")
+    kept = read_rows("best.jsonl")
     assert [(item["id"], item["reward"]) for item in kept] == [("a#2", 1), ("c#1", 0)]
     assert "recording" not in kept[0]
     assert run("evaluate", "best.jsonl", "--judge", "rules", "--run", "again", "-q") in (0, 1)
@@ -207,7 +201,7 @@ def test_guards_take_the_reward_of_a_response_that_praises_itself() -> None:
     )
     for flags, expected in ((("--gates", "none"), "a#1"), ((), "a#2"), (("--guards",), "a#2")):
         run("reward", "best", "judged.jsonl", "-o", "best.jsonl", *flags)
-        assert lines("best.jsonl")[0]["id"] == expected
+        assert read_rows("best.jsonl")[0]["id"] == expected
 
 
 @given(st.lists(st.lists(st.floats(0, 1), min_size=1, max_size=6), min_size=1, max_size=4))
@@ -228,7 +222,7 @@ def test_best_of_k_is_the_mean_over_all_choices(groups: list[list[float]]) -> No
 
 def data_set(command: str, to: str, *flags: str) -> list[dict[str, Any]]:
     assert run("reward", command, "judged.jsonl", "--to", to, "-o", to, "-q", *flags) == 0
-    return lines(f"{to}/train.jsonl")
+    return read_rows(f"{to}/train.jsonl")
 
 
 USER = {"role": "user", "content": "Say it."}
@@ -242,7 +236,7 @@ def test_pairs_are_laid_out_for_each_tool() -> None:
     write(row("a#1", "+-"), row("a#2", "++"), row("a#3", "--"))
     (pair,) = data_set("pairs", "trl")
     run("reward", "pairs", "judged.jsonl", "-o", "pairs.jsonl", "-q")
-    assert [pair] == lines("pairs.jsonl")
+    assert [pair] == read_rows("pairs.jsonl")
     (pair,) = data_set("pairs", "alpaca")
     assert pair == {
         "instruction": "Say it.", "input": "", "system": "", "chosen": "a#2", "rejected": "a#3"
@@ -372,7 +366,7 @@ def test_three_models_on_ifeval_make_pairs_and_leave_groups_without_signal(data:
     assert run("reward", "stats", *models, "-o", "stats.json", "-q") == 0
     result = json.loads(Path("stats.json").read_text(encoding="utf-8"))
     assert (result["responses"], result["instructions"], result["coverage"]) == (1623, 541, 1)
-    assert result["signal"]["groups"] - result["signal"]["without"] == len(lines("pairs.jsonl"))
+    assert result["signal"]["groups"] - result["signal"]["without"] == len(read_rows("pairs.jsonl"))
     best_of_one, *_, best_of_three = (row["mean"] for row in result["best_of"])
     assert best_of_one == pytest.approx(result["mean"])
     assert best_of_three > best_of_one

@@ -21,6 +21,7 @@ from heedful.judges.dependencies import judge_in_order
 from heedful.judges.model import Checklist
 from heedful.metrics import Summary, scores
 from heedful.models import ScriptedModel
+from jsonl import write_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -211,7 +212,7 @@ def test_a_senseless_rubric_is_refused_before_a_judge_sees_it(
         {"id": "bad", "prompt": "Q", "response": "A", "checklist": checklist},
         {"id": "good", "prompt": "Q", "response": "A", "checklist": ["a"]},
     ]
-    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_rows(file, rows)
     judge = Counting()
     result = evaluate(file, judge=judge)
     assert judge.seen == ["good"]

@@ -23,6 +23,7 @@ from heedful import (
     respond,
 )
 from heedful.models import ScriptedModel
+from jsonl import write_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -73,7 +74,7 @@ def make_realcritic(folder: Path) -> None:
 
     row = {"idx": 1, "question": "1 + 1?", "gt": "2", "pred": "3", "reasoning": "\\boxed{3}"}
     row |= {"model": "weak", "previous_score": [False]}
-    (folder / "sums.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
+    write_rows(folder / "sums.jsonl", [row])
     critic = ScriptedModel("## Correction\n\\boxed{2}")
     plan = RealCriticPlan([folder / "sums.jsonl"], [critic], modes=["direct"])
     run_realcritic(plan, run=folder / "realcritic")

@@ -93,7 +93,7 @@ def test_arguments_beside_args_and_a_system_prompt_beside_the_turns_are_refused(
     [("prompt", "conversation"), ("instruction", "conversation"), ("constraints", "checklist")],
 )
 def test_a_copy_names_the_field_that_another_spelling_stands_for(name: str, field: str) -> None:
-    with pytest.raises(UsageError, match=f"update={{'{field}'"):
+    with pytest.raises(UsageError, match=f"did you mean '{field}'"):
         Sample(id="1").model_copy(update={name: "x"})
 
 

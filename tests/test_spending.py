@@ -351,7 +351,6 @@ def command(server: FaultServer, *words: str | Path) -> int:
 @pytest.fixture
 def rows_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     path = tmp_path / "rows.jsonl"
     path.write_text("".join(row.model_dump_json() + "\n" for row in samples(4)), encoding="utf-8")
     return path

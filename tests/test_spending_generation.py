@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
     from heedful.engine.runner import Progress
 
-pytestmark = pytest.mark.slow  # whole commands, with servers, files and processes
+# Whole commands, with servers, files and processes.
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("empty_folder")]
 
 PRICES = {"scripted": Price(prompt=10.0, completion=100.0)}
 USAGE = Usage(prompt_tokens=1000, completion_tokens=400)
@@ -134,12 +135,6 @@ def test_what_published_answers_take(data: Path) -> None:
 def command(server: FaultServer, *words: str) -> int:
     address = ["--base-url", server.url, "--api-key", "sk-secret-0123456789"]
     return commands.run(*words, *address)
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
 
 
 def write(count: int) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,6 +12,7 @@ from adversarial import excess, repeated
 from heedful.verify.custom.counting import CountRange, count_units
 from heedful.verify.text.layout import Layout
 from heedful.verify.text.stops import readings
+from jsonl import read_rows
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -163,7 +163,7 @@ def test_hostile_texts_take_time_linear_in_their_length(piece: str, more: str) -
 def test_the_counts_of_a_published_segmenter_are_in_the_range(data: Path) -> None:
     """The golden rules and other cases of a sentence segmenter, in eight languages."""
     path = data / "peer_suites" / "sentences_pragmatic.jsonl"
-    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    rows = read_rows(path)
     counts = [(row["sentences"], count(row["text"])) for row in rows]
     outside = [number for number, (low, high) in counts if not low <= number <= high]
     assert len(rows) > 250

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 import re
 from typing import TYPE_CHECKING
 
@@ -12,6 +11,7 @@ import pytest
 from heedful.cli import main
 from heedful.core.errors import InputError
 from heedful.critic.data.audit import draw, read_back
+from jsonl import write_rows
 
 pytest.importorskip("starlette", reason="the extra 'view' is not installed")
 pytest.importorskip("httpx2", reason="Starlette's client needs httpx2")
@@ -145,7 +145,7 @@ def test_audits_of_json_lines_and_of_checklists_are_filled_in_too(tmp_path: Path
     source = tmp_path / "in.jsonl"
     checklist = ["Use “no” commas.", "=1+1"]
     rows = [{"id": f"s{n}", "prompt": "Write.", "checklist": checklist} for n in range(3)]
-    source.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    write_rows(source, rows)
     path = tmp_path / "runs" / "lists.jsonl"
     path.parent.mkdir()
     draw(source, path, subject="checklists", samples=2)

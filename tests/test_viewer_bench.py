@@ -14,6 +14,7 @@ from heedful.bench.realcritic.run import RealCriticPlan, run_realcritic
 from heedful.cli import main
 from heedful.critic.data import filter_critiques, sample_critiques
 from heedful.models import ScriptedModel
+from jsonl import write_rows
 from planted import Population
 
 pytest.importorskip("starlette", reason="the extra 'view' is not installed")
@@ -81,7 +82,7 @@ def test_realcritics_rounds_and_transitions(tmp_path: Path) -> None:
         for n in range(2)
     ]
     data = tmp_path / "sums.jsonl"
-    data.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    write_rows(data, rows)
     plan = RealCriticPlan(files=[data], critics=[ScriptedModel(reply)], rounds=2)
     run_realcritic(plan, run=tmp_path / "runs" / "real").summary()
     browser = client(tmp_path / "runs")

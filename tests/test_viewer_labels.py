@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
+
+from jsonl import read_rows
 
 pytest.importorskip("starlette", reason="the extra 'view' is not installed")
 pytest.importorskip("httpx2", reason="Starlette's client needs httpx2")
@@ -37,10 +38,6 @@ def post(browser: TestClient, row: int, fields: dict[str, str], **more: Any) -> 
     return browser.post(address, data=fields, follow_redirects=False, **more)
 
 
-def rows(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-
-
 def pressed(browser: TestClient, row: int) -> list[str]:
     page = browser.get(f"{keys_of(browser)['mine']}/samples/{row}").text
     return re.findall(r'aria-pressed="true" aria-describedby="label-\d+">(\w+)<', page)
@@ -52,14 +49,14 @@ def test_a_label_is_saved_beside_the_run_and_taken_back(run: Path, browser: Test
     assert answer.status_code == 303
     assert answer.headers["location"].endswith("/samples/2?status=met#constraint-2")
     path = run.with_name("mine.labels.jsonl")
-    assert [(row["id"], row["labels"]) for row in rows(path)] == [("note-1", [None, False])]
+    assert [(row["id"], row["labels"]) for row in read_rows(path)] == [("note-1", [None, False])]
     assert pressed(browser, 2) == ["unmet"]
     post(browser, 2, {"constraint": "1", "label": "met"})
     assert pressed(browser, 2) == ["met", "unmet"]
     for number in ("1", "2"):
         post(browser, 2, {"constraint": number, "label": ""})
     assert not pressed(browser, 2)
-    assert not rows(path)
+    assert not read_rows(path)
     assert before == {path.name: path.read_bytes() for path in run.iterdir() if path.is_file()}
 
 
@@ -77,12 +74,12 @@ def test_drawn_rows_are_labelled_for_calibrate_and_no_others(
 ) -> None:
     path = run.with_name("mine.labels.jsonl")
     calibration.draw(run, path, labels=4)
-    drawn = {row["id"] for row in rows(path)}
+    drawn = {row["id"] for row in read_rows(path)}
     for row in range(1, 13):
         for number in ("1", "2"):
             answer = post(browser, row, {"constraint": number, "label": "met"})
             assert answer.status_code == (303 if f"note-{row - 1}" in drawn else 400)
-    assert {row["id"] for row in rows(path)} == drawn
+    assert {row["id"] for row in read_rows(path)} == drawn
     assert calibration.calibrate(run, path)["draw"]["labels"] == 4
 
 

@@ -49,7 +49,7 @@ FOLDERS = {
     "metrics": ("", "families"),
     "verify": ("text", "", "custom", "ifbench", "ifeval", "compiler"),
     "models": ("", "batches"),
-    "data": ("", "formats", "training_sets"),
+    "data": ("", "formats"),
     "reporting": ("html", ""),
     "judges": ("prompts", ""),
     "jobs": ("", "checklists"),

@@ -1,35 +1,42 @@
 """Plant faults in the code, one at a time, and see whether the tests notice.
 
-python tools/mutants.py --map               # run README's tests, note which test runs which line
+python tools/mutants.py --map               # run the tests, note which of them runs which line
 python tools/mutants.py                     # 200 faults; the same seed and source give the same
 python tools/mutants.py --only "rewards/*"  # faults of some files
 
 A fault is one change of one expression: a comparison turned, a sign or a bound moved, `and` for
-`or`, a condition negated, a statement left out. It is planted in a copy of the package. The tests
-that run its line are run, those that cover least first, until one fails. A fault that none notices
-survives, and is printed with its place. Results are appended as they come, so a run that was
-stopped goes on where it was.
+`or`, a condition negated, a statement left out. The tests are collected once. For each fault a
+child of that process puts the changed code into its function and runs the tests that ran its line,
+those that run least of the code first, until one fails. A fault that none notices survives, and is
+printed with its place. Give ``--tests "not heavy"`` to both commands for README's tests instead of
+the unit suite.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
+import contextlib
 import copy
-import json
+import gc
+import importlib
+import inspect
 import os
 import random
-import shutil
+import resource
+import signal
 import sqlite3
 import subprocess
 import sys
-import tempfile
+import time
 from collections import defaultdict
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
+from types import CodeType, FunctionType
 from typing import TYPE_CHECKING
+
+import pytest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -37,6 +44,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src" / "heedful"
 STATE = ROOT / ".mutants"
+UNIT = "not heavy and not slow"
 
 PLACES = (
     "metrics/*.py",
@@ -46,14 +54,20 @@ PLACES = (
     "engine/cost.py",
     "engine/call_cache.py",
     "rewards/*.py",
+    "cli/gates.py",
 )
 """Where a fault costs a verdict, a number, a row or money."""
 
 MOST_TESTS = 400
 """Tests tried on a fault, those with the narrowest coverage first."""
 
-SECONDS = 240
+CPU_SECONDS, SECONDS = 60, 240
 """Time for the tests of one fault; one that hangs is noticed."""
+
+MEMORY = 2**33
+
+PLANTED_NOWHERE = 99
+"""Exit code of a child that found no function to put the fault into."""
 
 
 @dataclass(frozen=True)
@@ -164,16 +178,18 @@ def _offset(lines: Sequence[str], node: ast.expr | ast.stmt, *, end: bool = Fals
     return start + len(lines[line - 1].encode()[:column].decode())
 
 
-def write_map() -> None:
-    """Run README's tests once and note which tests run which line."""
+def write_map(tests: str) -> None:
+    """Run the tests once and note which of them run which line of the places."""
     STATE.mkdir(exist_ok=True)
-    for old in STATE.glob("coverage*"):
-        old.unlink()
-    command = [sys.executable, "-m", "pytest", "-m", "not heavy", "-n", "auto"]
-    command += ["--dist", "worksteal", "--durations=60"]
-    command += ["--cov=heedful", "--cov-context=test", "--cov-report="]
+    settings = STATE / "measured.ini"
+    places = "".join(f"\n    {SOURCE / place}" for place in PLACES)
+    settings.write_text(f"[run]\nparallel = true\ninclude = {places}\n", encoding="utf-8")
+    command = [sys.executable, "-m", "pytest", "-m", tests]
+    command += ["--cov", f"--cov-config={settings}", "--cov-context=test", "--cov-report="]
     environment = os.environ | {"COVERAGE_FILE": str(STATE / "coverage")}
-    subprocess.run(command, cwd=ROOT, env=environment, check=True)
+    done = subprocess.run(command, cwd=ROOT, env=environment, check=False)
+    if done.returncode > 1:  # 1: a test failed, the others were noted
+        raise SystemExit(done.returncode)
 
 
 class Coverage:
@@ -185,23 +201,16 @@ class Coverage:
         tests: dict[tuple[str, int], set[str]] = defaultdict(set)
         reach: dict[str, int] = defaultdict(int)
         with sqlite3.connect(STATE / "coverage") as connection:
-            arcs = connection.execute("SELECT count(*) FROM arc").fetchone()[0]
             rows = connection.execute(
-                "SELECT path, context, fromno, tono FROM arc JOIN file ON file.id = file_id"
+                "SELECT path, context, numbits FROM line_bits JOIN file ON file.id = file_id"
                 " JOIN context ON context.id = context_id WHERE context != ''"
-                if arcs
-                else "SELECT path, context, numbits, 0 FROM line_bits"
-                " JOIN file ON file.id = file_id JOIN context ON context.id = context_id"
-                " WHERE context != ''"
             )
-            for path, context, first, second in rows:
+            for path, context, bits in rows:
                 file = path.rpartition("/heedful/")[2]
-                test = context.rpartition("|")[0] or context
-                numbers = (first, second) if arcs else numbits_to_nums(first)
-                for number in numbers:
-                    if number > 0:
-                        tests[file, number].add(test)
-                        reach[test] += 1
+                test = context.rpartition("|")[0]
+                for number in numbits_to_nums(bits):
+                    tests[file, number].add(test)
+                    reach[test] += 1
         self.tests, self.reach = tests, reach
 
     def of(self, mutant: Mutant) -> list[str]:
@@ -210,71 +219,117 @@ class Coverage:
         return sorted(found, key=lambda test: (self.reach[test], test))[:MOST_TESTS]
 
 
-def try_one(mutant: Mutant, tests: Sequence[str]) -> str:
-    """Return what became of a fault: ``caught``, ``survived`` or ``not run``."""
-    if not tests:
-        return "not run"
-    with tempfile.TemporaryDirectory(prefix="mutant-") as folder:
-        package = Path(folder) / "heedful"
-        shutil.copytree(SOURCE, package, ignore=shutil.ignore_patterns("__pycache__"))
-        (package / mutant.file).write_text(mutant.text, encoding="utf-8")
-        chosen = Path(folder) / "tests.txt"
-        chosen.write_text("\n".join(tests), encoding="utf-8")
-        command = [sys.executable, "-m", "pytest", "-x", "-q", "-m", "not heavy", f"@{chosen}"]
-        command += ["-p", "no:cacheprovider"]
-        environment = os.environ | {"PYTHONPATH": folder, "PYTHONDONTWRITEBYTECODE": "1"}
-        try:
-            done = subprocess.run(
-                command,
-                cwd=ROOT,
-                env=environment,
-                capture_output=True,
-                timeout=SECONDS,
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
-            return "caught"
-    return "survived" if done.returncode == 0 else "caught"
+class Planting:
+    """Runs no test but those of the faults: a plugin of pytest."""
+
+    def __init__(self, chosen: Sequence[Mutant]) -> None:
+        self.chosen = chosen
+        self.coverage = Coverage()
+        self.outcomes: list[str] = []
+        self._functions: dict[tuple[str, int, str], list[FunctionType]] = defaultdict(list)
+        self._failed = False
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        """Try each fault in a child of this process."""
+        for file in {mutant.file for mutant in self.chosen}:
+            with contextlib.suppress(ImportError):  # of an extra that is not installed
+                importlib.import_module(f"heedful.{file.removesuffix('.py').replace('/', '.')}")
+        gc.unfreeze()
+        for each in gc.get_objects():
+            if isinstance(each, FunctionType):
+                self._functions[_place(each.__code__)].append(each)
+        gc.freeze()
+        items = {item.nodeid: item for item in session.items}
+        for mutant in self.chosen:
+            names = [name for name in self.coverage.of(mutant) if name in items]
+            found = self._try(mutant, [items[name] for name in names])
+            self.outcomes.append(found)
+            print(f"{found:>9}  {mutant.name}", file=sys.__stderr__)
+        return True
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Remember that a test has failed."""
+        self._failed = self._failed or report.failed
+
+    def _try(self, mutant: Mutant, items: Sequence[pytest.Item]) -> str:
+        if not items:
+            return "not run"
+        child = os.fork()
+        if child == 0:
+            try:
+                os._exit(self._notice(mutant, items))
+            except BaseException as error:  # noqa: BLE001 - nothing of the child may go on
+                print(f"{mutant.name}: {error!r}", file=sys.__stderr__)
+                os._exit(1)
+        ends = time.monotonic() + SECONDS
+        while time.monotonic() < ends:
+            done, status = os.waitpid(child, os.WNOHANG)
+            if done:
+                codes = {0: "survived", PLANTED_NOWHERE: "unplanted"}
+                return codes.get(os.waitstatus_to_exitcode(status), "caught")
+            time.sleep(0.01)
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        return "caught"
+
+    def _notice(self, mutant: Mutant, items: Sequence[pytest.Item]) -> int:
+        """Plant the fault in this process and run the tests; return whether one has failed."""
+        planted = 0
+        for code in _functions_of(compile(mutant.text, str(SOURCE / mutant.file), "exec")):
+            for function in self._functions[_place(code)]:
+                if function.__code__ != code:
+                    try:
+                        function.__code__ = code
+                    except ValueError:  # it uses other names of the function around it
+                        continue
+                    planted += 1
+        if not planted:
+            return PLANTED_NOWHERE
+        resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+        for item, after in zip(items, [*items[1:], None], strict=True):
+            item.ihook.pytest_runtest_protocol(item=item, nextitem=after)
+            if self._failed:
+                return 1
+        return 0
+
+
+def _place(code: CodeType) -> tuple[str, int, str]:
+    return code.co_filename, code.co_firstlineno, code.co_qualname
+
+
+def _functions_of(code: CodeType) -> Iterator[CodeType]:
+    """Walk through the functions of a module and of its classes; those within come with them."""
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            is_class = not constant.co_flags & inspect.CO_NEWLOCALS
+            yield from _functions_of(constant) if is_class else (constant,)
 
 
 def main() -> None:
     """Plant the faults and print what survived."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--map", action="store_true", help="run the tests and note what they run")
+    parser.add_argument("--tests", default=UNIT, metavar="MARKERS")
     parser.add_argument("--count", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--only", nargs="*", default=PLACES, metavar="PATTERN")
     options = parser.parse_args()
     if options.map:
-        write_map()
+        write_map(options.tests)
         return
     every = mutants(options.only)
     chosen = random.Random(options.seed).sample(every, min(options.count, len(every)))
-    results = STATE / "results.jsonl"
-    known = {}
-    if results.exists():
-        lines = map(json.loads, results.read_text(encoding="utf-8").splitlines())
-        known = {(line["name"], line["tests"]): line["outcome"] for line in lines}
-    coverage = Coverage()
-
-    def outcome(mutant: Mutant) -> tuple[Mutant, str]:
-        tests = coverage.of(mutant)
-        key = mutant.name, len(tests)
-        if key not in known:
-            known[key] = try_one(mutant, tests)
-            line = {"name": mutant.name, "tests": len(tests), "outcome": known[key]}
-            with results.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(line) + "\n")
-        return mutant, known[key]
-
-    with ThreadPoolExecutor(options.jobs) as pool:
-        outcomes = list(pool.map(outcome, chosen))
-    caught = sum(what == "caught" for _, what in outcomes)
-    for mutant, what in outcomes:
+    os.chdir(ROOT)
+    planting = Planting(chosen)
+    words = ["-q", "-m", options.tests, "-p", "no:cacheprovider"]
+    pytest.main([*words, f"--basetemp={STATE / 'temporary'}"], plugins=[planting])
+    caught = planting.outcomes.count("caught")
+    for mutant, what in zip(chosen, planting.outcomes, strict=True):
         if what != "caught":
             print(f"{what:>9}  {mutant.name}")
-    print(f"{caught} of {len(outcomes)} caught, of {len(every)} possible faults")
+    print(f"{caught} of {len(chosen)} caught, of {len(every)} possible faults")
 
 
 if __name__ == "__main__":

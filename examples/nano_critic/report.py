@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from heedful.reporting.chart import Chart
 from heedful.reporting.document import Document
 from heedful.reporting.notation import estimate, signed
+from heedful.reporting.plots import Axis, Line, Point, heat_map, line_chart
 from heedful.reporting.table import Table
-from heedful.reporting.xy_charts import Axis, Line, Point, heat_map, line_chart
 from policy import AGGREGATES
 
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from heedful.analysis.compare import compare as compare_runs
+from heedful.analysis.compare import tables as report
 from heedful.cli.files import check_document, write_document
 from heedful.cli.flags import FlagGroup, Output, Quiet, Switch, takes
 from heedful.cli.running import Outcome, print_outcome
@@ -55,8 +56,6 @@ def compare(
         comment: Write the headline and the first tables to a .md file, for a pull request.
         quiet: Print nothing.
     """
-    from heedful.analysis.compare import tables as report
-
     _check_margin(margin)
     if no_worse_than is not None:
         runs, options["baseline"] = _with_baseline(runs, no_worse_than, options.get("baseline"))

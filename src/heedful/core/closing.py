@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Protocol, Self
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Closing", "closed_on_error"]
-
 
 class _Closable(Protocol):
     def close(self) -> object: ...

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-__all__ = ["delimited"]
-
 
 class Ahead:
     """The next match of a pattern, from places in a text that only go forward.

@@ -2,19 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = [
-    "HeedfulError",
-    "HeedfulWarning",
-    "InputError",
-    "ModelError",
-    "RowError",
-    "RunError",
-    "StopRunError",
-    "UndecidedError",
-    "UsageError",
-    "VerifierError",
-]
-
 
 class HeedfulError(Exception):
     """Base of all errors that heedful raises on purpose.

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     import os
     from pathlib import Path
 
-__all__ = ["contents", "digest", "is_endless", "opened_input"]
-
 PROMPT_TEXT = "heedful.prompt.txt"
 """File beside data or a model that holds the text of the user's own prompt it was made with."""
 

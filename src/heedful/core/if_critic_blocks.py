@@ -15,8 +15,6 @@ from heedful.core.text import unix_lines
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["CONSTRAINT", "MARKER", "blocks", "parse_checklist", "write_checklist"]
-
 MARKER = re.compile(r"^[ \t]*\[要求(\d+)-(开始|结束)\][ \t]*$", re.MULTILINE)
 CONSTRAINT = re.compile(r"\s*要求：")
 

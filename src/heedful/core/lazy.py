@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-__all__ = ["exports"]
-
 
 def exports(package: str, homes: Mapping[str, str]) -> Callable[[str], object]:
     """Make a package's ``__getattr__``."""

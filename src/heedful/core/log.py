@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import logging
 
-__all__ = ["logger"]
-
 logger = logging.getLogger("heedful")
 # Without a handler of ours, Python would print warnings on standard error by itself.
 logger.addHandler(logging.NullHandler())

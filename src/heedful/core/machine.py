@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 
-__all__ = ["available_cores"]
-
 
 def available_cores(fewest: int = 1) -> int:
     """Return how many cores this process may use: a container may have fewer than the machine."""

@@ -7,8 +7,6 @@ import socket
 
 from heedful.core.errors import UsageError
 
-__all__ = ["is_loopback", "listen"]
-
 BACKLOG = 2048
 """Connections that wait to be accepted: a burst of a trainer's workers comes at once."""
 

@@ -81,7 +81,7 @@ class Noun(BaseModel):
     """Other words for a field, which are refused as keywords with the field as the hint."""
 
     accepted_names: ClassVar[Mapping[str, str]] = {}
-    """Keywords that stand for a field."""
+    """Keywords that stand for a field when a noun is made."""
 
     if not TYPE_CHECKING:  # type checkers read the signature off the fields
 
@@ -105,7 +105,6 @@ class Noun(BaseModel):
         def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Any:
             """Copy the noun with other fields; misspelled ones are an error."""
             if update is None or deep or not update.keys() <= self.__pydantic_fields__.keys():
-                self._refuse_spellings(update or {})
                 refuse_misspelled(type(self), update or {})
                 return super().model_copy(update=update, deep=deep)
             return updated(self, update)
@@ -119,10 +118,6 @@ class Noun(BaseModel):
     def _lenient(cls, fields: dict[str, Any]) -> dict[str, Any]:
         """Take the values that a noun accepts in addition to those of its fields' types."""
         return fields
-
-    @classmethod
-    def _refuse_spellings(cls, update: Mapping[str, Any]) -> None:
-        """Refuse keywords that a noun accepts only when it is made."""
 
 
 _ALIKE = 0.82
@@ -152,18 +147,14 @@ def meant(noun: type[Noun], name: str) -> str | None:
     """Name the field that a keyword was probably meant for."""
     from difflib import get_close_matches
 
-    if name in noun.other_names:
-        return noun.other_names[name]
+    others = {**noun.accepted_names, **noun.other_names}
+    if name in others:
+        return others[name]
+    if any(char.isdigit() for char in name):
+        return None
     known = [*noun.__pydantic_fields__, *noun.accepted_names]
-    folded = name.casefold()
-    likely = [
-        field
-        for field in known
-        if (field[0] == folded[:1] or folded in (field[1:], field[1] + field[0] + field[2:]))
-        and len(folded) - len(field) <= _LONGER
-        and not any(char.isdigit() for char in folded)
-    ]
-    return next(iter(get_close_matches(folded, likely, 1, _ALIKE)), None)
+    likely = [field for field in known if len(name) - len(field) <= _LONGER]
+    return next(iter(get_close_matches(name.casefold(), likely, 1, _ALIKE)), None)
 
 
 def _problem(noun: type[Noun], error: ValidationError) -> UsageError:

@@ -288,14 +288,6 @@ class Sample(Noun):
             fields = fields | {"id": str(fields["id"])}
         return fields
 
-    @classmethod
-    def _refuse_spellings(cls, update: Mapping[str, Any]) -> None:
-        for name, field in _SPELLINGS.items():
-            if name in update:
-                turn = "(Message(role='user', content=…),)" if field == "conversation" else "(…,)"
-                what = f"{name!r} is not a field of a sample that a copy could change"
-                raise UsageError(what, hint=f"give update={{{field!r}: {turn}}}")
-
 
 class Judgment(Noun):
     """A verdict on one constraint, and why.

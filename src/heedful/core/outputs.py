@@ -29,12 +29,9 @@ RUN_STORE = ("run.sqlite", "run.sqlite-wal", "run.sqlite-shm", "run.lock")
 RUN_RESULTS = ("results.jsonl", "summary.json", "samples.jsonl", "triplets.jsonl")
 """No output where they lie beside a store."""
 
-_OPEN_FILES = re.compile(r"/proc/(self|\d+)/fd|/dev/fd")
-_LINKS = 8
-"""Links followed on the way to an open file; there are two in practice."""
-
-_DEVICES = (("dev",), ("proc",))
-"""Folders whose symbolic links are names of open files, not of places."""
+_STREAMS = {"/dev/stdout": 1, "/dev/stderr": 2}
+_OPEN_FILE = re.compile(r"/(?:dev|proc/self)/fd/(\d+)")
+"""Names of files that this process has open."""
 
 
 @contextmanager
@@ -52,13 +49,8 @@ def atomically(path: Path) -> Iterator[TextIO]:
 
 def _descriptor(path: Path) -> int | None:
     """Return the open file that a name such as ``/dev/stdout`` or ``/dev/fd/3`` stands for."""
-    for _ in range(_LINKS):
-        if path.name.isdecimal() and _OPEN_FILES.fullmatch(os.path.realpath(path.parent)):
-            return int(path.name)
-        if not path.is_symlink():
-            return None
-        path = path.parent / path.readlink()
-    return None
+    match = _OPEN_FILE.fullmatch(str(path))
+    return int(match[1]) if match else _STREAMS.get(str(path))
 
 
 def write_json(path: Path, value: Any) -> None:
@@ -100,9 +92,7 @@ def _replaceable(path: Path) -> Path | None:
     with suppress(FileNotFoundError):
         if not stat.S_ISREG(path.stat().st_mode):
             return None
-    if not path.is_symlink():
-        return path
-    return None if path.parent.resolve().parts[1:2] in _DEVICES else Path(os.path.realpath(path))
+    return Path(os.path.realpath(path)) if path.is_symlink() else path
 
 
 def refuse_run_files(output: Path) -> None:

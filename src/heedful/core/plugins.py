@@ -22,17 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
     from importlib.metadata import EntryPoint
 
-__all__ = [
-    "GROUPS",
-    "broken",
-    "listing",
-    "load",
-    "make",
-    "names",
-    "unknown",
-    "warn",
-]
-
 GROUPS = {
     "heedful.formats": "a heedful.data.formats.Format",
     "heedful.families": "a heedful.metrics.family.Family, named as the tag benchmark of its rows",
@@ -46,14 +35,10 @@ GROUPS = {
 """The entry-point groups, and what each holds."""
 
 
-class PluginWarning(HeedfulWarning):
-    """A plugin that is passed over, and why."""
-
-
 @cache
 def warn(message: str) -> None:
-    """Warn of a plugin, once."""
-    warnings.warn(message, PluginWarning, stacklevel=2)
+    """Warn of a plugin that is passed over, once."""
+    warnings.warn(message, HeedfulWarning, stacklevel=2)
 
 
 @cache

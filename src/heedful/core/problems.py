@@ -8,8 +8,6 @@ from pydantic import Field
 
 from heedful.core.noun import Noun
 
-__all__ = ["Problem", "Solution"]
-
 
 class Problem(Noun):
     """A question whose answer can be checked."""

@@ -13,16 +13,6 @@ if TYPE_CHECKING:
     from heedful.core.nouns import Sample
     from heedful.core.turns import Message
 
-__all__ = [
-    "NO_ANSWER",
-    "THOUGHTS",
-    "ReasoningMode",
-    "answered",
-    "beside",
-    "has_no_answer",
-    "separate",
-]
-
 ReasoningMode = Literal["strip", "keep"]
 """``strip``: reasoning is set apart from the answer. ``keep``: it is judged as a part of it."""
 

@@ -14,17 +14,10 @@ if TYPE_CHECKING:
     from heedful.core.nouns import Constraint
     from heedful.core.scale import Scale
 
-__all__ = ["constraint_tags", "is_fault", "is_scored", "judgment_at", "named_tags", "value"]
-
 _SCORED = frozenset({"weight", "gate", "scale"})
 _FIELDS = _SCORED | {"depends_on"}
 _MOST = 1e9
 """Points that a criterion may have: sums of more lose digits."""
-
-
-def is_rubric(checklist: Sequence[Constraint]) -> bool:
-    """Tell whether any constraint is more than one of equal yes/no items."""
-    return _any_has(_FIELDS, checklist)
 
 
 def is_scored(checklist: Sequence[Constraint]) -> bool:
@@ -62,9 +55,7 @@ def named_tags(given: Any) -> Iterator[tuple[str, str]]:
 
 def problem(checklist: Sequence[Constraint]) -> str | None:
     """Say why a rubric makes no sense; ``None`` where it does, or is a plain checklist."""
-    if not is_rubric(checklist):
-        return None
-    return next(_problems(checklist), None)
+    return next(_problems(checklist), None) if _any_has(_FIELDS, checklist) else None
 
 
 def _problems(checklist: Sequence[Constraint]) -> Iterator[str]:

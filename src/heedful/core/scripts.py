@@ -11,25 +11,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = [
-    "ARABIC",
-    "BURMESE",
-    "DEVANAGARI_TO_GURMUKHI",
-    "HALFWIDTH_KANA",
-    "HAN",
-    "HANGUL",
-    "HAN_CHARACTER",
-    "INDIC",
-    "KANA",
-    "KANA_LETTERS",
-    "KHMER",
-    "LAO",
-    "LATIN_ACCENTED",
-    "PICTOGRAPHS",
-    "THAI",
-    "UNSPACED",
-]
-
 HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 """Chinese characters, with extensions and compatibility forms; without 々, 〆 and 〇."""
 
@@ -55,12 +36,6 @@ UNSPACED = THAI + LAO + BURMESE + KHMER + KANA + HAN
 
 DEVANAGARI_TO_GURMUKHI = "\u0900-\u0a7f"
 """Devanagari, Bengali, Gurmukhi: a danda ends their sentences."""
-
-INDIC = "\u0900-\u0dff"
-"""The scripts of India and Sri Lanka, from Devanagari to Sinhala."""
-
-ARABIC = "\u0600-\u06ff\u0750-\u077f"
-"""Arabic letters, with those of Persian and Urdu."""
 
 LATIN_ACCENTED = "\u00c0-\u024f"
 

@@ -6,17 +6,6 @@ import math
 import re
 import unicodedata
 
-__all__ = [
-    "amount",
-    "common_prefix",
-    "dollars",
-    "is_blank",
-    "one_line",
-    "printable",
-    "spreadsheet_cell",
-    "unix_lines",
-]
-
 SMALL = 0.001
 
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 from pydantic import Field, model_validator
@@ -12,7 +13,12 @@ from heedful.core.noun import Noun
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["Message", "ToolCall", "calls_by_turn", "has_parts", "pieces"]
+LARGEST_IMAGE = 20 << 20
+"""Bytes of an image; servers take no more."""
+
+_DATA = re.compile(r"data:image/(?:png|jpeg|gif|webp);base64,([A-Za-z0-9+/]+={0,2})")
+_WEB = re.compile(r"https?://[^\s/]+", re.IGNORECASE)
+_SCHEME = re.compile(r"[a-z][a-z0-9+.-]+:", re.IGNORECASE)
 
 _ELSEWHERE = ("input", "args", "parameters")
 """What other APIs call the arguments."""
@@ -111,6 +117,27 @@ def calls_by_turn(
         calls[-1] += turn.tool_calls
     calls[-1] += response
     return tuple(map(tuple, calls))
+
+
+def has_scheme(url: str) -> bool:
+    """Tell an address from a path."""
+    return _SCHEME.match(url) is not None
+
+
+def image_problem(url: str) -> str | None:
+    """Say why an image can't be passed on, never what it holds; ``None`` where it can."""
+    if _WEB.match(url):
+        return None
+    if url[:5].lower() == "data:":
+        match = _DATA.fullmatch(url)
+        if match is None or len(match[1]) % 4:
+            return "an image is data of another kind than base64 of PNG, JPEG, GIF or WebP"
+        return (
+            "an image is larger than 20 MiB" if len(match[1]) > LARGEST_IMAGE * 4 // 3 + 4 else None
+        )
+    if has_scheme(url):
+        return f"an image has the address {url[:40]!r}, which isn't one of the web"
+    return f"the image {url[:80]!r} is a file, and files are read only with --images FOLDER"
 
 
 def _named(url: str) -> str:

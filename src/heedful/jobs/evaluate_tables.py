@@ -390,7 +390,7 @@ def _saved(saved: Mapping[str, Any]) -> str:
 
 def rates_chart(summary: Mapping[str, Any], by: str | None = None) -> Chart:
     """Draw rates with their intervals and counts."""
-    from heedful.reporting.row_charts import Estimate, estimates_chart
+    from heedful.reporting.plots import Estimate, estimates_chart
 
     if by is None:
         title, named = "Metrics", [*_every_rate(summary["metrics"])]

@@ -11,9 +11,8 @@ from base64 import b64encode
 from typing import TYPE_CHECKING, Any
 
 from heedful.core.errors import RowError
-from heedful.core.images import LARGEST, has_scheme, image_problem
 from heedful.core.nouns import Critique, Status
-from heedful.core.turns import has_parts
+from heedful.core.turns import LARGEST_IMAGE, has_parts, has_scheme, image_problem
 from heedful.judges.prompts.template import asks_for
 
 if TYPE_CHECKING:
@@ -94,7 +93,7 @@ def _opened(url: str, folder: Path) -> str:
         path = (home / url).resolve(strict=True)
         if not path.is_relative_to(home):
             raise RowError("the image isn't in the folder of --images", where=where)
-        if not path.is_file() or path.stat().st_size > LARGEST:
+        if not path.is_file() or path.stat().st_size > LARGEST_IMAGE:
             raise RowError("the image isn't a file of at most 20 MiB", where=where)
         data = path.read_bytes()
     except (OSError, ValueError) as error:

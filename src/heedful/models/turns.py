@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from heedful.core.errors import ModelError, UsageError
-from heedful.core.images import image_problem
 from heedful.core.text import common_prefix
-from heedful.core.turns import Message, has_parts
+from heedful.core.turns import Message, has_parts, image_problem
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

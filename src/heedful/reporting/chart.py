@@ -23,8 +23,6 @@ from heedful.core.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-__all__ = ["Chart", "Format", "Spec", "shorten"]
-
 Format = Literal["svg", "png", "pdf"]
 """Formats of a chart's file."""
 
@@ -34,20 +32,8 @@ INSTALL = "pip install 'heedful[charts]'"
 Spec = dict[str, Any]
 """A Vega-Lite specification."""
 
-STEP = 24
-"""Pixels from one row of a chart to the next."""
-
-TWO_LINE_STEP = 38
-"""The same, where names have two lines."""
-
-LEGEND_LETTERS = 48
-"""Letters of a name that a legend shows."""
-
 TITLE_LETTERS = 80
 """Letters of a line of an image's title."""
-
-LETTER_WIDTH, SYMBOL_WIDTH = 7, 30
-"""Pixels of a letter in a legend, and of a symbol with the space around it."""
 
 AXIS_LETTERS = 28
 """Letters of a name that an axis shows."""
@@ -82,8 +68,6 @@ LIGHT = {
 """The light theme of ``theme.css``, for images; a test holds them equal."""
 
 COLOURS = tuple(f"var(--series-{number})" for number in range(1, 7))
-SHAPES = ("circle", "square", "diamond", "triangle-up", "cross", "triangle-down", "triangle-left")
-DASHES: tuple[tuple[int, ...], ...] = ((1, 0), (6, 3), (2, 3), (8, 3, 2, 3))
 
 CONFIG: Spec = {
     "background": "transparent",
@@ -111,16 +95,6 @@ CONFIG: Spec = {
     },
     "range": {"category": list(COLOURS)},
 }
-
-NAMES_AXIS: Spec = {
-    "title": None,
-    "grid": True,
-    "ticks": False,
-    "domain": False,
-    "labelPadding": 8,
-    "labelExpr": "split(datum.label, '\\n')",
-}
-"""The axis of names at the left."""
 
 _CUSTOM_PROPERTY = re.compile(r"var\(--([\w-]+)\)")
 
@@ -215,45 +189,3 @@ def _alike(names: Sequence[str]) -> int:
     prefix = commonprefix(names)  # noqa: RUF071 - names, not paths
     alike = len(re.sub(r"[^\W_]+$", "", prefix))
     return alike if alike >= ALIKE_LETTERS else 0
-
-
-def colour_channel(order: Sequence[str]) -> Spec:
-    """Tell series apart by colour, with a legend in as many columns as have room."""
-    return {
-        "field": "series",
-        "type": "nominal",
-        "scale": _cycled(order, COLOURS),
-        "legend": legend_columns(order),
-    }
-
-
-def legend_columns(names: Sequence[str]) -> Spec:
-    """Lay out a legend in as many columns as the chart's width has room for."""
-    wide = LETTER_WIDTH * min(max(map(len, names), default=0), LEGEND_LETTERS) + SYMBOL_WIDTH
-    return {
-        "columns": {"expr": f"clamp(floor(width / {wide}), 1, {max(1, len(names))})"},
-        "labelLimit": {
-            "expr": f"clamp(width - {SYMBOL_WIDTH}, 120, {LEGEND_LETTERS * LETTER_WIDTH})"
-        },
-    }
-
-
-def shape_channel(order: Sequence[str]) -> Spec:
-    """Tell series apart by shape; seven shapes over six colours repeat together after 42."""
-    scale = _cycled(order, SHAPES)
-    legend = legend_columns(order) if len(order) > 1 else None
-    return {"field": "series", "type": "nominal", "scale": scale, "legend": legend}
-
-
-def dash_channel(order: Sequence[str]) -> Spec:
-    """Tell lines apart by dashes too, once colours begin again."""
-    dashes = [list(DASHES[(at // len(COLOURS)) % len(DASHES)]) for at in range(len(order))]
-    scale = {"domain": list(order), "range": dashes}
-    return {"field": "series", "type": "nominal", "scale": scale, "legend": None}
-
-
-def _cycled(order: Sequence[str], range_: Sequence[str]) -> Spec:
-    return {
-        "domain": list(order),
-        "range": [range_[at % len(range_)] for at in range(len(order))],
-    }

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from heedful.reporting.chart import Format
 
-__all__ = ["Document"]
-
 
 @dataclass(frozen=True, slots=True)
 class Document:

@@ -10,8 +10,6 @@ from heedful.metrics.general import BY_PRIORITY, CONSTRAINTS_MET, FULLY_MET, POO
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["EXTRA", "KEYS", "WORDS", "in_words", "label", "ranked", "title"]
-
 EXTRA = {"reliability": "Reliability", "labels": "Known labels:"}
 """What summaries and comparisons name beside families; shown last."""
 

@@ -11,31 +11,6 @@ if TYPE_CHECKING:
 
     Measure = Mapping[str, Any]
 
-__all__ = [
-    "COVERAGE",
-    "INTERVAL",
-    "MEASURED",
-    "NOTHING",
-    "bounded",
-    "bounds",
-    "cells",
-    "cost_line",
-    "counted",
-    "counts",
-    "decimal",
-    "estimate",
-    "interval",
-    "least",
-    "p_value",
-    "percent",
-    "price",
-    "rate",
-    "share_decided",
-    "signed",
-    "undecided",
-    "without_interval",
-]
-
 LEVEL = 0.05
 """A smaller p-value shows a difference."""
 

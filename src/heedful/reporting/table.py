@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType
     from rich.table import Table as RichTable
 
-__all__ = ["INDENT", "Table"]
-
 INDENT = "\N{EN SPACE}\N{EN SPACE}"
 """Set before the name of a row that belongs to the group row above it."""
 

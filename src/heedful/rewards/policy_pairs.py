@@ -20,8 +20,7 @@ from heedful.core.errors import UsageError
 from heedful.core.outputs import atomically
 from heedful.data import training_sets as dataset
 from heedful.data.formats import native
-from heedful.data.training_sets import Example
-from heedful.data.training_sets.folder import table
+from heedful.data.training_sets import Example, table
 from heedful.engine.saved_run import SavedRun
 from heedful.jobs.results import check_folder
 from heedful.rewards.aggregates import AGGREGATES

@@ -28,8 +28,8 @@ from heedful.models.options import CONNECTION
 from heedful.reporting.chart import Chart
 from heedful.reporting.document import Document
 from heedful.reporting.notation import COVERAGE, INTERVAL, interval, percent, signed
+from heedful.reporting.plots import Axis, Line, Point, bounds_of, line_chart
 from heedful.reporting.table import Table
-from heedful.reporting.xy_charts import Axis, Line, Point, bounds_of, line_chart
 
 if TYPE_CHECKING:
     import os

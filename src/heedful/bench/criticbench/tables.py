@@ -18,9 +18,17 @@ from heedful.reporting.notation import (
     rate,
     signed,
 )
-from heedful.reporting.row_charts import Estimate, estimates_chart
+from heedful.reporting.plots import (
+    Axis,
+    Estimate,
+    Line,
+    Point,
+    bounds_of,
+    estimates_chart,
+    heat_map,
+    line_chart,
+)
 from heedful.reporting.table import Table
-from heedful.reporting.xy_charts import Axis, Line, Point, bounds_of, heat_map, line_chart
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

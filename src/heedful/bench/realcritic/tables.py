@@ -22,9 +22,8 @@ from heedful.reporting.notation import (
     rate,
     signed,
 )
-from heedful.reporting.row_charts import FLOWS, flows_chart
+from heedful.reporting.plots import FLOWS, Axis, Line, Point, bounds_of, flows_chart, line_chart
 from heedful.reporting.table import INDENT, Table
-from heedful.reporting.xy_charts import Axis, Line, Point, bounds_of, line_chart
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -13,8 +13,8 @@ from heedful.critic.training.watch import EVALUATION
 from heedful.reporting.chart import Chart
 from heedful.reporting.document import Document
 from heedful.reporting.notation import percent
+from heedful.reporting.plots import Axis, Line, Point, line_chart
 from heedful.reporting.table import Table
-from heedful.reporting.xy_charts import Axis, Line, Point, line_chart
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -15,7 +15,7 @@ from heedful.critic.data.left_out import LeftOut
 from heedful.critic.data.options import ExportSettings
 from heedful.data.formats.fields import explain
 from heedful.data.formats.files import records
-from heedful.data.training_sets.layouts import Example
+from heedful.data.training_sets import Example
 from heedful.judges import prompts
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from heedful.critic.data.segments import Span
     from heedful.critic.training.rows import Rows
     from heedful.critic.training.settings import Settings
-    from heedful.data.training_sets.layouts import Example
+    from heedful.data.training_sets import Example
     from heedful.models.folder import ModelFolder
 
 PLAIN = (

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from heedful.critic.training.settings import DpoSettings, Settings, SftSettings
     from heedful.critic.training.tokens import Chat, Encoded
-    from heedful.data.training_sets.layouts import Example
+    from heedful.data.training_sets import Example
 
 
 def collator(pad_token_id: int) -> Any:

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
     from heedful.core.nouns import Sample
 
-__all__ = ["explain", "optional_text", "row_id", "text"]
-
 T = TypeVar("T")
 
 _YES_NO = {"是": True, "否": False}

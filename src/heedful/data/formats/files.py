@@ -22,7 +22,7 @@ from pydantic_core import from_json
 
 from heedful.core.errors import InputError
 from heedful.core.text import amount
-from heedful.data.formats import parquet, xlsx
+from heedful.data.formats import packed
 from heedful.data.formats.raw import (
     CELL_LIMIT,
     Record,
@@ -37,15 +37,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-__all__ = ["FileKind", "kind", "records", "shown"]
-
 CHUNK = 1 << 16
 """Bytes that are read at a time."""
 
 FileKind = Literal["array", "lines", "csv", "parquet", "xlsx"]
 
 _COMPRESSED = {
-    "gzip twice": b"\x1f\x8b",
     "bzip2": b"BZh",
     "xz": b"\xfd7zXZ",
     "zstd": b"(\xb5/\xfd",
@@ -53,10 +50,6 @@ _COMPRESSED = {
 }
 """How files begin that are to be unpacked first."""
 
-_HALF_PAIR = re.compile(
-    r"\\u[dD][89abAB]..(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB]..)\\u[dD][c-fC-F]"
-)
-"""May be half a surrogate pair; a backslash before it can make it plain text."""
 _SMUGGLED = re.compile("[\udc80-\udcff]")
 """A byte that isn't UTF-8, in text that was decoded with surrogates."""
 
@@ -69,12 +62,9 @@ def kind(path: Path) -> FileKind:
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         raise InputError("the file is UTF-16", where=str(path), hint="save it as UTF-8")
     text = head.removeprefix(codecs.BOM_UTF8).lstrip()
-    if text.startswith(parquet.MAGIC):
-        if is_compressed(path):
-            hint = "Parquet is compressed already: gunzip FILE"
-            raise InputError("this is Parquet inside gzip", where=str(path), hint=hint)
+    if text.startswith(packed.PARQUET):
         return "parquet"
-    if head.startswith(xlsx.MAGIC) and xlsx.is_workbook(path):
+    if head.startswith(packed.ZIP) and packed.is_workbook(path):
         return "xlsx"
     for name, signature in _COMPRESSED.items():
         if head.startswith(signature):
@@ -98,8 +88,8 @@ def records(path: Path) -> Iterator[Record]:
         "array": _array,
         "lines": _lines,
         "csv": csv_rows,
-        "parquet": parquet.rows,
-        "xlsx": xlsx.rows,
+        "parquet": packed.parquet_rows,
+        "xlsx": packed.workbook_rows,
     }
     rows = readers[kind(path)](path)
     return _until_damaged(rows) if is_compressed(path) else rows
@@ -143,9 +133,7 @@ def _head(path: Path) -> bytes:
     """Return the first chunk that is more than white space."""
     where = str(path)
     if not path.exists():
-        remote = re.match(r"\w+:/", where) is not None
-        hint = "heedful reads local files: download it first" if remote else "check the path"
-        raise InputError("no such file", where=where, hint=hint)
+        raise InputError("no such file", where=where, hint="check the path")
     if (path / "run.sqlite").is_file():
         raise InputError("this is a run", where=where, hint="heedful rejudge judges it again")
     if path.is_dir():
@@ -219,7 +207,9 @@ def _checked(line: int, text: str, value: Any) -> Record:
     """Make a record of a JSON value; a problem if it isn't an object or valid UTF-8."""
     if not isinstance(value, dict):
         return Record(line, {}, f"the row is {shown(value)}, not an object with named fields")
-    if "\\u" in text and _HALF_PAIR.search(text):
+    if not text.isascii() and _SMUGGLED.search(text):
+        return Record(line, {}, "invalid UTF-8 in this array element")
+    if "\\ud" in text or "\\uD" in text:
         try:
             json.dumps(value, ensure_ascii=False).encode()
         except UnicodeEncodeError as error:
@@ -244,115 +234,98 @@ class Window:
         # surrogate and found again when the element is complete.
         self._decoder = codecs.getincrementaldecoder("utf-8-sig")(errors="surrogateescape")
         self._ended = False
-        self.text = ""
-        self.at = 0
+        self._text = ""
+        self._at = 0
         self.line = 1
-
-    def more(self) -> bool:
-        """Read on, forgetting what lies behind; false at the end of the file."""
-        if self._ended:
-            return False
-        if len(self.text) - self.at > CELL_LIMIT:
-            what = f"a row is longer than {CELL_LIMIT:,} characters"
-            raise json.JSONDecodeError(what, "", 0)
-        self.text = self.text[self.at :]
-        self.at = 0
-        # As much again as is held: an element of n characters is tried log(n) times, not n.
-        raw = self._file.read(max(CHUNK, len(self.text)))
-        self._ended = not raw
-        self.text += self._decoder.decode(raw, final=self._ended)
-        return True
-
-    def advance(self, to: int) -> str:
-        """Go on to a place in the text; return what was passed."""
-        passed = self.text[self.at : to]
-        self.line += passed.count("\n")
-        self.at = to
-        return passed
 
     def peek(self) -> str:
         """Skip white space; return the next character, ``""`` at the end of the file."""
-        while True:
-            rest = _NO_SPACE.search(self.text, self.at)
-            self.advance(rest.start() if rest else len(self.text))
-            if self.at < len(self.text):
-                return self.text[self.at]
-            if not self.more():
+        while (rest := _NO_SPACE.search(self._text, self._at)) is None:
+            self._advance(len(self._text))
+            if not self._more():
                 return ""
+        self._advance(rest.start())
+        return rest[0]
 
-    def element(self) -> tuple[Any, str]:
-        """Read the value that starts here; return it and its text."""
+    def take(self) -> str:
+        """Pass and return the next character, as :meth:`peek`."""
+        self.peek()
+        return self._advance(self._at + 1)
+
+    def element(self) -> Record:
+        """Read the value that comes next."""
+        self.peek()
+        line = self.line
         while True:
             try:
-                value, end = _DECODER.raw_decode(self.text, self.at)
+                value, end = _DECODER.raw_decode(self._text, self._at)
             except json.JSONDecodeError as error:
                 cut = error.msg.startswith("Unterminated")
-                cut = cut or error.pos > len(self.text) - _TOKEN
-                if not (cut and self.more()):
+                cut = cut or error.pos > len(self._text) - _TOKEN
+                if not (cut and self._more()):
                     raise
                 continue
-            if end == len(self.text) and self.more():  # a number may go on behind the window
+            if end == len(self._text) and self._more():  # a number may go on behind the window
                 continue
-            return value, self.advance(end)
+            return _checked(line, self._advance(end), value)
+
+    def flaw(self, what: str) -> json.JSONDecodeError:
+        """Make the error of an array that cannot be read on from here."""
+        return json.JSONDecodeError(what, self._text, self._at)
+
+    def problem(self, error: Exception) -> Record:
+        """Report what is wrong with the element that starts here, or with the array."""
+        line = self.line
+        if isinstance(error, json.JSONDecodeError):
+            line += self._text.count("\n", self._at, error.pos)
+        what = f"broken JSON on line {line}: {_reason(error)}{lost(self.line)}"
+        return Record(self.line, {}, what)
+
+    def _advance(self, to: int) -> str:
+        """Go on to a place in the text; return what was passed."""
+        passed = self._text[self._at : to]
+        self.line += passed.count("\n")
+        self._at += len(passed)
+        return passed
+
+    def _more(self) -> bool:
+        """Read on, forgetting what lies behind; false at the end of the file."""
+        if self._ended:
+            return False
+        if len(self._text) - self._at > CELL_LIMIT:
+            raise self.flaw(f"a row is longer than {CELL_LIMIT:,} characters")
+        self._text = self._text[self._at :]
+        self._at = 0
+        # As much again as is held: an element of n characters is tried log(n) times, not n.
+        raw = self._file.read(max(CHUNK, len(self._text)))
+        self._ended = not raw
+        self._text += self._decoder.decode(raw, final=self._ended)
+        return True
 
 
 def _array(path: Path) -> Iterator[Record]:
     """Read a JSON array element by element."""
     with opened(path) as file:
         window = Window(file)
-        window.peek()
-        window.advance(window.at + 1)
-        if window.peek() == "]":
-            window.advance(window.at + 1)
-            yield from _after_array(window)
-            return
-        while True:
-            window.peek()
-            line = window.line
-            try:
-                value, text = window.element()
-            except (ValueError, RecursionError) as error:
-                yield _broken_element(window, error)
-                return
-            yield _element(line, value, text)
-            mark = window.peek()
-            if mark == ",":
-                window.advance(window.at + 1)
-                continue
-            if mark == "]":
-                window.advance(window.at + 1)
-                yield from _after_array(window)
-            else:
-                what = "no comma after a row" if mark else "the array is not closed, as if cut off"
-                yield Record(window.line, {}, f"broken JSON: {what}{lost(window.line)}")
-            return
+        try:
+            yield from _elements(window)
+        except (ValueError, RecursionError) as error:
+            yield window.problem(error)
 
 
-def _broken_element(window: Window, error: Exception) -> Record:
-    line = window.line
-    if isinstance(error, json.JSONDecodeError):
-        line += window.text.count("\n", window.at, error.pos)
-    return Record(
-        window.line, {}, f"broken JSON on line {line}: {_reason(error)}{lost(window.line)}"
-    )
-
-
-def _element(line: int, value: Any, text: str) -> Record:
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        byte = len(text[: error.start].encode()) + 1
-        return Record(line, {}, f"invalid UTF-8 at byte {byte} of this array element")
-    return _checked(line, text, value)
-
-
-def _after_array(window: Window) -> Iterator[Record]:
+def _elements(window: Window) -> Iterator[Record]:
+    window.take()
+    if window.peek() != "]":
+        yield window.element()
+        while window.peek() == ",":
+            window.take()
+            yield window.element()
+    if window.peek() != "]":
+        between = "no comma after a row" if window.peek() else "the array is not closed"
+        raise window.flaw(between)
+    window.take()
     if window.peek():
-        yield Record(
-            window.line,
-            {},
-            f"broken JSON: text after the array's closing bracket{lost(window.line)}",
-        )
+        raise window.flaw("text after the array's closing bracket")
 
 
 def csv_rows(path: Path) -> Iterator[Record]:
@@ -417,11 +390,8 @@ def _header(path: Path, rows: Iterator[list[str]]) -> list[str]:
 def _csv_problem(error: csv.Error, start: int, end: int) -> str:
     message = str(error)
     if "unexpected end" in message or "field limit" in message:
-        return (
-            f"a quote opened in the row that starts on line {start} is never closed; "
-            f"the file cannot be read from there on (to line {end})"
-        )
+        return f"a quote opened in the row that starts on line {start} is never closed{lost(start)}"
+    lines = f"line {start}" if start == end else f"lines {start} to {end}"
     if "expected after" in message:
-        lines = f"line {start}" if start == end else f"lines {start} to {end}"
-        return f"broken CSV on {lines}: text after a closing quote; double the quotes in a cell"
-    return f"broken CSV: {message}"
+        message = "text after a closing quote; double the quotes in a cell"
+    return f"broken CSV on {lines}: {message}"

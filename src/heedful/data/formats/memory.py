@@ -18,8 +18,6 @@ from heedful.data.formats import native, source
 from heedful.data.formats.base import Format, Row
 from heedful.data.formats.raw import Record
 
-__all__ = ["InMemory", "check_rows", "rows"]
-
 
 class Tabular(Protocol):
     """A table: pandas', polars' or Arrow's."""

@@ -40,18 +40,6 @@ from heedful.data.formats.files import shown
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
-__all__ = [
-    "CHECKLIST_KEYS",
-    "CONVERSATION_KEYS",
-    "FORMAT",
-    "PRIORITIES",
-    "RESULT_FIELDS",
-    "judgments",
-    "sample",
-    "write",
-    "write_beside_results",
-]
-
 CONVERSATION_KEYS = ("conversation", "messages", "prompt", "instruction")
 """Keys of the conversation; the first that is there counts."""
 CHECKLIST_KEYS = ("checklist", "constraints")

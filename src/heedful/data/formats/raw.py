@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-__all__ = ["Record"]
-
 GZIP = b"\x1f\x8b"
 
 CELL_LIMIT = 1 << 28

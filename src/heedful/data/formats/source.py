@@ -46,8 +46,8 @@ FORMATS: dict[str, Format] = {
 COUNTED_BYTES = 1 << 28
 """Larger files aren't read just to say how far a run is."""
 
-_PEEKED = 10
-"""Readable records that are looked at before a file is said not to be in a format."""
+_PEEKED = 20
+"""Records that are looked at before a file is said not to be in a format."""
 
 
 @dataclass
@@ -200,23 +200,18 @@ def named(name: str) -> Format:
     return plugin
 
 
-def read(
-    path: str | Path,
-    *,
-    format: str | None = None,  # noqa: A002 - the option's name everywhere
-    responses: str | os.PathLike[str] | None = None,
-    task: str | None = None,
-) -> Iterator[Row]:
-    """Read a file's rows once; arguments and errors as :func:`open_source`."""
-    return iter(open_source(path, format=format, responses=responses, task=task))
+def read(path: str | Path, **options: Any) -> Iterator[Row]:
+    """Read a file's rows once; options and errors as :func:`open_source`."""
+    return iter(open_source(path, **options))
 
 
 def detect(path: str | Path) -> Format:
     """Detect a file's format by the keys of its first readable records."""
     path = Path(path)
+    cells = kind(path) in table.KINDS
     first = _first(path)
     for record in first:
-        detected = format_of(record.data, cells=kind(path) in table.KINDS)
+        detected = format_of(record.data, cells=cells)
         if detected is not None:
             return _check(path, detected)
     raise InputError(
@@ -247,39 +242,30 @@ def format_of(record: Mapping[str, Any], *, cells: bool) -> Format | None:
 
 
 def _first(path: Path) -> list[Record]:
-    """Return the first records that can be read."""
-    problem: Record | None = None
-
-    def readable() -> Iterator[Record]:
-        nonlocal problem
-        for record in records(path):
-            if record.problem is None:
-                yield record
-            else:
-                problem = problem or record
-
-    first = list(islice(readable(), _PEEKED))
-    if not first and problem is not None:
-        raise InputError(
-            f"no row can be read; the first: {problem.problem}", where=f"{path}:{problem.line}"
-        )
-    if not first:
-        one_line = "its only line is read as the header of CSV" if kind(path) == "csv" else ""
-        hint = one_line or "it needs at least one"
-        raise InputError("the file holds no rows", where=str(path), hint=hint)
-    return first
+    """Return the readable ones of a file's first records."""
+    first = list(islice(records(path), _PEEKED))
+    readable = [record for record in first if record.problem is None]
+    if readable:
+        return readable
+    if first:
+        what = f"no row can be read; the first: {first[0].problem}"
+        raise InputError(what, where=f"{path}:{first[0].line}")
+    one_line = "its only line is read as the header of CSV" if kind(path) == "csv" else ""
+    hint = one_line or "it needs at least one"
+    raise InputError("the file holds no rows", where=str(path), hint=hint)
 
 
 def _check(path: Path, wanted: Format) -> Format:
     """Return the requested format, if one of the first records has what it needs."""
-    if wanted is native.FORMAT and kind(path) in table.KINDS:
+    cells = kind(path) in table.KINDS
+    if wanted is native.FORMAT and cells:
         wanted = table.FORMAT
     first = _first(path)
-    if wanted is table.FORMAT and kind(path) not in table.KINDS:
+    if wanted is table.FORMAT and not cells:
         raise InputError("this is JSON, not CSV", where=str(path), hint="use --format native")
     if not all(wanted.missing(record.data) for record in first):
         return wanted
-    fits = format_of(first[0].data, cells=kind(path) in table.KINDS)
+    fits = format_of(first[0].data, cells=cells)
     hint = f"it looks like --format {fits.name}" if fits else "no other format fits either"
     if fits is wanted:
         hint = "is this the right file? one of responses goes with --responses"
@@ -297,14 +283,12 @@ def hint(path: Path, record: Record) -> str:
     rows = [key for key, value in data.items() if isinstance(value, list) and value]
     if len(data) == 1 and rows and isinstance(data[rows[0]][0], dict):
         return f"the rows lie under {rows[0]!r}: jq '.{rows[0]}' FILE takes them out"
-    if kind(path) in table.KINDS and len(data) == 1 and "|" in next(iter(data)):
-        return "the cells are separated by bars: save the table with commas"
-    spelled = {
-        name: field for name in data for field in [meant(Sample, name)] if field and field != name
-    }
+    fields = {name: meant(Sample, name) for name in data}
+    spelled = ",".join(
+        f"{name}={field}" for name, field in fields.items() if field not in (None, name)
+    )
     if spelled:
-        pairs = ",".join(f"{name}={field}" for name, field in spelled.items())
-        return f"say what they are: --map {pairs}"
+        return f"say what they are: --map {spelled}"
     if kind(path) in table.KINDS:
         return (
             "CSV needs a header row with prompt, checklist and response, and commas between cells"
@@ -395,7 +379,7 @@ def _named(name: str, part: Source, rows: Iterable[Row]) -> Iterator[Row]:
 
 def file_names(paths: Sequence[Path]) -> list[str]:
     """Name each of several files: by its stem, or by its path where others have the same stem."""
-    stems = [_stem(path) for path in paths]
+    stems = [Path(path.name.removesuffix(".gz")).stem for path in paths]
     counts = Counter(stems)
     return [
         stem if counts[stem] == 1 else path.as_posix()
@@ -409,22 +393,12 @@ def id_in_file(name: str, ident: str | None) -> str | None:
 
 
 def in_file(name: str, sample: Sample) -> Sample:
-    """Return a sample as one of a file among several."""
-    tags = {FILE_TAG: name, **sample.tags}
-    ident = id_in_file(name, sample.id) or sample.id
-    update = {"id": ident, "tags": tags, **_renamed(name, sample)}
-    return sample.model_copy(update=update)
-
-
-def _renamed(name: str, sample: Sample) -> dict[str, list[str]]:
-    """Rename the rows that a row is preferred to, as they are renamed themselves."""
+    """Return a sample as one of a file among several, with the rows that it is preferred to."""
+    update: dict[str, Any] = {
+        "id": id_in_file(name, sample.id) or sample.id,
+        "tags": {FILE_TAG: name, **sample.tags},
+    }
     worse = (sample.model_extra or {}).get("preferred_to")
-    if not isinstance(worse, list):
-        return {}
-    return {"preferred_to": [f"{name}:{other}" for other in worse]}
-
-
-def _stem(path: Path) -> str:
-    """Name a file without its folder and the ends that say how it is written."""
-    stem = path.name.removesuffix(".gz")
-    return stem.rpartition(".")[0] or stem
+    if isinstance(worse, list):
+        update["preferred_to"] = [f"{name}:{other}" for other in worse]
+    return sample.model_copy(update=update)

@@ -44,7 +44,7 @@ from heedful.reporting.notation import (
     rate,
     signed,
 )
-from heedful.reporting.row_charts import Estimate, estimates_chart
+from heedful.reporting.plots import Estimate, estimates_chart
 from heedful.reporting.table import Table
 
 if TYPE_CHECKING:

@@ -31,7 +31,7 @@ from heedful.reporting.notation import (
     rate,
     without_interval,
 )
-from heedful.reporting.row_charts import Counts, Estimate, estimates_chart, verdicts_chart
+from heedful.reporting.plots import Counts, Estimate, estimates_chart, verdicts_chart
 from heedful.reporting.table import Table
 
 if TYPE_CHECKING:

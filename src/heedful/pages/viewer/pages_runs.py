@@ -20,7 +20,7 @@ from heedful.pages.viewer.pages_samples import known_kind, table_response
 from heedful.reporting.chart import Chart
 from heedful.reporting.metric_names import in_words, ranked
 from heedful.reporting.notation import cells, cost_line, percent, undecided
-from heedful.reporting.row_charts import Estimate, estimates_chart
+from heedful.reporting.plots import Estimate, estimates_chart
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

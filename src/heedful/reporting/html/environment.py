@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from jinja2 import Environment
     from markupsafe import Markup
 
-__all__ = ["ASSETS", "CHART_SCRIPTS", "environment", "said", "self_contained"]
-
 ASSETS = Path(__file__).parent / "assets"
 """The folder of scripts and styles; where the first come from stands in its README."""
 
