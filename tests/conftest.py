@@ -49,7 +49,17 @@ def pytest_collection_finish() -> None:
 
 
 LANES = (
-    *("browser", "docs", "exhaustive", "interrupted", "ray", "real", "sandbox", "served"),
+    *(
+        "browser",
+        "docs",
+        "exhaustive",
+        "integrations",
+        "interrupted",
+        "ray",
+        "real",
+        "sandbox",
+        "served",
+    ),
     "training",
 )
 """Markers of the tests that need more than pip can install, or minutes: each is run on its own."""

@@ -26,8 +26,6 @@ ENGLISH = "The rain falls on the old town and people walk home because they want
 CHINESE = "今天下雨了，大家都在家里看书，外面的风很大，天黑得很早。"
 TABLE = "| Name | Age | City |\n|---|---|---|\n| Ann | 30 | Rome |\n| Bob | 41 | Oslo |"
 TABLE_2 = "| Name | Age |\n|---|---|\n| Ann | 30 |"
-TABLE_ZH = "| 姓名 | 年龄 | 城市 |\n|---|---|---|\n| 王芳 | 30 | 北京 |\n| 李明 | 41 | 上海 |"
-TABLE_ZH_2 = "| 姓名 | 年龄 |\n|---|---|\n| 王芳 | 30 |"
 CODE = "```python\nprint('rain')\n```"
 RAIN = "Rain fell on the town."
 

@@ -7,12 +7,6 @@ from __future__ import annotations
 
 from plain_responses import sentences, words
 
-ACROSTIC = "Rain falls\nOver the hills\nSlowly\nEach day"
-POEM = "春风吹过小河边，\n夏日蝉鸣到窗前，\n秋叶飘落随流水，\n冬雪无声盖旧田。"
-POEM_OTHER = "东风吹过小河边，\n夏日蝉鸣到窗前，\n秋叶飘落随流水，\n冬雪无声盖旧田。"
-ITEMS = "\n".join(f"{n}. A long walk" for n in range(1, 8))
-ITEMS_FROM_3 = "\n".join(f"{n}. A long walk" for n in range(3, 10))
-BULLETS_7 = "\n".join("- A long walk" for _ in range(7))
 PARTED = "The rain fell.\n\nThe wind rose."
 UNPARTED = "The rain fell.\nThe wind rose."
 

@@ -19,10 +19,7 @@ GERMAN = (
 )
 TABLE = "| a | b | c |\n|---|---|---|\n| 1 | 2 | 3 |\n| 4 | 5 | 6 |"
 SMALL_TABLE = "| a | b |\n|---|---|\n| 1 | 2 |"
-THREE_KEYS = '{"a": 1, "b": 2, "c": 3}'
 TWO_KEYS = '{"a": 1, "b": 2}'
-FIVE_OBJECTS = '[{"a":1},{"a":2},{"a":3},{"a":4},{"a":5}]'
-TWO_OBJECTS = '[{"a":1},{"a":2}]'
 LINES = "Rain fell.\nWind rose.\nSnow came."
 LONG_LINES = (
     "Rain fell on the old town all night long.\nWind rose over the dark hills of the north."

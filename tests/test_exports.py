@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from commands import run as command
 from heedful import Check, Constraint, Message, RunError, Sample, UsageError, evaluate, export
 from heedful.cli import main
 
@@ -37,6 +38,26 @@ def run(tmp_path: Path) -> Path:
     ]
     evaluate(samples, run=tmp_path / "mine")
     return tmp_path / "mine"
+
+
+def test_judgments_as_a_junit_report(run: Path, tmp_path: Path) -> None:
+    from xml.etree import ElementTree as ET
+
+    assert command("export", run, "-o", tmp_path / "o.xml") == 0
+    (suite,) = ET.parse(tmp_path / "o.xml").getroot()  # noqa: S314 - written above
+    assert suite.get("name") == "mine"
+    assert suite[0].get("name") == f"1. {TEXT}"
+    outcomes = [[(element.tag, element.get("message")) for element in case] for case in suite]
+    assert [each and each[0][0] for each in outcomes] == ["error", "failure", "error", []]
+    assert outcomes[1][0][1] == "1 comma, none allowed"
+
+
+def test_summaries_as_latex(run: Path, tmp_path: Path) -> None:
+    assert command("export", run, "-o", tmp_path / "o.tex") == 0
+    text = (tmp_path / "o.tex").read_text(encoding="utf-8")
+    assert text.count(r"\begin{tabular}") == text.count(r"\bottomrule") > 0
+    assert r"\%" in text
+    assert " % " not in text
 
 
 def test_judgments_as_csv(run: Path, tmp_path: Path) -> None:
@@ -76,7 +97,7 @@ def test_judgments_as_parquet(run: Path, tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_exported(run: Path, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"\.csv, \.jsonl, \.parquet, \.eval"):
+    with pytest.raises(UsageError, match=r"\.csv, \.jsonl, \.parquet, \.xml, \.eval"):
         export(run, output=tmp_path / "o.xlsx")
     with pytest.raises(UsageError, match="no such folder"):
         export(run, output=tmp_path / "nowhere" / "o.csv")

@@ -123,7 +123,6 @@ def said(upto: int) -> list[dict[str, str]]:
 @pytest.mark.parametrize(
     ("more", "turns"),
     [
-        ({f"response_{k}": text for k, text in enumerate(ANSWERS, start=1)}, 3),
         ({f"turn_{k}_response": t for k, t in enumerate(ANSWERS, start=1)} | {"turn_index": 1}, 3),
         ({"responses": ANSWERS}, 3),
         ({"responses": json.dumps(ANSWERS)}, 3),

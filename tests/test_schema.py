@@ -72,13 +72,6 @@ def test_the_error_names_the_field_that_was_meant(
         noun(**NEEDED[noun], **{name: "x"})
 
 
-@pytest.mark.parametrize("field", ["conversation", "checklist", "response", "reference", "labels"])
-def test_a_field_without_its_first_letter_or_with_it_second_is_refused(field: str) -> None:
-    for typo in (field[1:], field[1] + field[0] + field[2:]):
-        with pytest.raises(UsageError, match=f"did you mean '{field}'"):
-            Sample(**{"id": "1", typo: "x"})  # type: ignore[arg-type]
-
-
 def test_arguments_beside_args_and_a_system_prompt_beside_the_turns_are_refused() -> None:
     arguments: Any = {"unit": "words", "at_most": 3}
     with pytest.raises(UsageError, match=r"args=\{'unit': 'words', 'at_most': 3\}"):
@@ -110,6 +103,7 @@ def test_a_copy_with_a_misspelled_field_is_refused() -> None:
         (Sample, "response_id"),
         (Sample, "response_2"),
         (Sample, "idx"),
+        (Sample, "preference"),
         (Sample, "task"),
         (Constraint, "points"),
         (Judgment, "contradiction"),

@@ -16,6 +16,7 @@ from heedful.core.errors import VerifierError
 from heedful.core.nouns import Check
 from heedful.verify import Readings, Response, check, describe
 from heedful.verify.ifbench.words import imported
+from heedful.verify.ifeval.extra import split_by_rules
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,6 +43,12 @@ CAPITALS = (
 CITIES = "ID,Country,City,Year,Count" + "\n1,A,B,2000,3" * 7
 PRODUCTS = "ProductID,Category,Brand,Price,Stock" + "\n1,A,B,2,3" * 13
 MARKS = '"StudentID"\t"Subject"\t"Grade"\t"Semester"\t"Score"' + '\n"1"\t"A"\t"B"\t"C"\t"2"' * 3
+
+PROMPT = {"prompt_to_repeat": "Write a poem."}
+SPAN = {"prompt_to_repeat": "abcdef", "n_start": 1, "n_end": 3}
+LEAST = {"relation": "at least"}
+LETTER = {"letter": "#", "let_frequency": 2, "let_relation": "at least"}
+THREE = "So it is. We go now.\n* * *\nDon't you go? Not right now!\n***\nYou said so. I said no."
 
 # Each id with arguments, a response that meets it and one that does not.
 MET: list[tuple[str, dict[str, Any], str, str]] = [
@@ -131,62 +138,79 @@ MET: list[tuple[str, dict[str, Any], str, str]] = [
     ("custom:csv_quotes", {}, MARKS, MARKS.replace('"A"', "A")),
     ("custom:date_format_list", {}, "1796-04-12, 1805-12-02", "1796-04-12 and more"),
     ("custom:date_format_list", {}, "1804-02-29", "1805-02-29"),
+    # IFEvalG.
+    ("copy:copy", PROMPT, "write a poem.\n", "Write a poem"),
+    ("copy:copying_simple", PROMPT, " Write a poem.", "Write a poem. Rain falls."),
+    ("copy:copying_multiple", PROMPT | {"N": 2}, "Write a poem. ****** write a poem.",
+     "Write a poem. ****** Write a poem. ******"),
+    ("new:copy_span_idx", SPAN, "BCD\n", "bc"),
+    ("new:copy_span_idx", SPAN | {"n_start": 0}, "abcd", "abc"),
+    ("copy:repeat_phrase", {"phrase": "we all go home", "small_n": 2},
+     "We ALL walk home, we two go home.", "We all go home, we two go home."),
+    ("copy:repeat_phrase", {"phrase": "we all go home", "small_n": 1}, "We will go home.",
+     "We will walk home."),
+    ("keywords:word_once", {"keyword": "rain"}, "Rain and rainy days", "Rain, rain"),
+    ("keywords:word_once", {"keyword": "c++"}, "I like C++.", "c"),
+    ("keywords:word_count_different_numbers", {"keyword": "a", "frequency": 2} | LEAST, "A an a",
+     "a a a"),
+    ("keywords:exclude_word_harder", {"keyword": "rain"}, "rainy", "It is Rain."),
+    ("keywords:keyword_specific_position", {"keyword": "Rain", "n": 1, "m": 2}, "So, rain it is.",
+     "Rain it is."),
+    ("first_word:first_word_sent", {"first_word": "so"}, '"So it is." So, what?', "So it is. Or?"),
+    ("first_word:first_word_answer", {"first_word": "So"}, "“so” it is. Or?", "Or so."),
+    ("last_word:last_word_sent", {"last_word": "now"}, "Go now. Why *now*?", "Go now. Why not?"),
+    ("last_word:last_word_answer", {"last_word": "don't"}, "Go? Please don't!", "Don't go."),
+    ("count:lowercase_counting", {"N": 2}, "Café CAFÉ don't café", "We don't go now"),
+    ("letters:letter_counting", {"N": 3} | LEAST, "é1a b", "a, b"),
+    ("letters:letter_counting", {"N": 3, "relation": "less than"}, "a, b", "abc"),
+    ("letters:letter_counting2", LETTER, "# and #", "#"),
+    ("count:counting_composition", {"n_sent": 2, "n_words": 3}, THREE,
+     THREE.replace("said no", "no")),
+    ("count:counting_composition", {"n_sent": 1, "n_words": 1}, "***\na\n***\nb\n* * *\nc",
+     "a***b"),
+    ("count:count_increment_word", {"keyword1": "sun", "keyword2": "rain"},
+     "Sun: rain, rain. Sunny", "Sun: rain"),
+    ("count:count_unique", {}, "No. Word, twice.", "The word, the"),
+    ("detectable_format:sentence_hyphens", {}, "It is well-known.-So it is!-Why?",
+     "It is.-So it is. Why?"),
+    ("detectable_format:sentence_hyphens", {}, "It is so", "It is. -So it is."),
+    ("detectable_format:square_brackets", {}, "[So], [it] — [is]!", "[So] it [is]"),
+    ("detectable_format:square_brackets", {}, "[So][it]", "[So it]"),
+    ("detectable_format:bigram_wrapping", {}, "<<I am>>, <<at home>> <<now>>",
+     "<<I am at>> <<home>>"),
+    ("detectable_format:bigram_wrapping", {}, "<<I am>> now", "<<I>>"),
+    ("keywords:no_adjacent_consecutive", {}, "Cats – eat (to) end", "A (big) cat"),
+    ("keywords:palindrome", {}, "Look: Radar!", "I saw a 121"),
+    ("keywords:start_end", {}, "“Now” it is now", "Now it is now."),
+    ("keywords:start_end", {}, "so So", "so"),
+    ("paragraphs:paragraphs", {}, "a\n***\nb", "a\n\nb"),
+    ("paragraphs:paragraphs", {}, "***a***b***", "a *** *** b"),
+    ("paragraphs:paragraphs2", {}, "a\n\n\n\nb\n", "a\n\nb\n\nc"),
+    ("punctuation:punctuation_dot", {}, "So it is!", "3.5"),
+    ("punctuation:punctuation_exclamation", {}, "So it is.", "So!"),
 ]  # fmt: skip
 
-# Responses on which the published code decides otherwise, each with its verdict.
+# Responses on which the published code decides otherwise, each with its verdict. Those of the page
+# on verdicts are tested beside it.
 FAITHFUL: list[tuple[str, dict[str, Any], str, bool]] = [
-    ("count:unique_word_count", {"N": 2}, "The — the!", True),
     ("count:conjunctions", {"small_n": 2}, "and, And", True),
-    ("count:numbers", {"N": 1}, "10-20", True),
-    ("count:words_japanese", {"N": 2}, "I 3", True),
-    ("count:keywords_multiple", WORDS, "ab bc ccd ddddeeeeeee", True),
-    ("ratio:overlap", {"reference_text": "abcd", "percentage": 100}, "abc", True),
-    ("ratio:sentence_type", {}, "So", True),
-    ("ratio:sentence_type", {}, "“So.” So. So?", False),
-    ("ratio:sentence_balance", {}, "So", True),
-    ("ratio:sentence_words", {}, "A cat. A cat. A cat.", True),
     ("words:alphabet", {}, "Yes — zebras", False),
-    ("words:no_consecutive", {}, "1 10", False),
-    ("words:vowel", {}, "a\nb", False),
-    ("words:consonants", {}, "Three – nymphs", False),
-    ("words:palindrome", {}, "12321 " * 10, True),
-    ("words:prime_lengths", {}, "“is”", False),
-    ("words:prime_lengths", {}, "a" * 101, False),
-    ("words:repeats", {"small_n": 1}, "A – b – c", False),
     ("sentence:increment", {"small_n": 2}, "One. Two three —.", True),
     ("sentence:alliteration_increment", {}, "Big bad bee. Big bad, do dare.", True),
-    ("words:keywords_specific_position", {"keyword": "rain", "n": 1, "m": 3}, "So, rain", True),
-    ("words:words_position", {"keyword": "so"}, "And so.", True),
     ("words:last_first", {}, "We “go”. Go far.", False),
-    ("words:paragraph_last_first", {}, "Go, now go.", False),
     ("format:options", {"options": "a), b), c), d)"}, "b)\n", False),
     ("format:options", {"options": "for, against"}, "f", True),
-    ("format:output_template", {}, "Future Outlook: My Conclusion: My Answer:", True),
-    ("format:list", {"sep": "-"}, "well-known, half-done", True),
-    ("format:sub-bullets", {}, "a", True),
-    ("format:sub-bullets", {}, "* **a**\n- b", False),
-    ("format:no_bullets_bullets", {}, "One! Two.\n* a\n* b", True),
-    ("format:no_bullets_bullets", {}, "One.\n\nTwo.\n* a\n* b", False),
     ("format:newline", {}, "One two\n \nthree", True),
-    ("format:line_indent", {}, "a\n\n\n b", False),
-    ("format:line_indent", {}, "a", True),
-    ("format:parentheses", {}, "({[({a}b", True),
-    ("format:quotes", {}, "“a ‘b “c” d’ e”", False),
-    ("format:quote_unquote", {}, "He said: “Go!”", True),
     ("format:emoji", {}, "One 🇩🇪", False),
     ("format:emoji", {}, "One 😀. ***", False),
-    ("format:thesis", {}, "It is <i>so</i> here.", True),
-    ("format:title_case", {}, "The Art of War", False),
-    ("format:title_case", {}, "Don't Go", False),
-    ("format:title_case", {}, "The iPhone", True),
-    ("repeat:repeat_change", {"prompt_to_repeat": "Write a poem."}, "Write a  poem.", True),
-    ("repeat:repeat_span", {"prompt_to_repeat": "a b c d", "n_start": 1, "n_end": 3}, "b c", True),
     ("custom:mcq_count_length", {}, QUIZ.replace(" 1", ""), False),
-    ("custom:reverse_newline", {}, AFRICA.lower().replace("z", "Z", 1), False),
     ("custom:sentence_alphabet", {}, STORY.replace("Bbc", '"Bbc"'), False),
     ("custom:european_capitals_sort", {}, CAPITALS.replace("Kyiv, ", ""), True),
     ("custom:csv_city", {}, CITIES.replace("ID,", "ID, "), False),
-    ("custom:date_format_list", {}, "1805-02-29, 1800-00-00", True),
+    ("last_word:last_word_sent", {"last_word": "don't"}, "Please don't.", False),
+    ("last_word:last_word_sent", {"last_word": "rain"}, "So... rain.", False),
+    ("detectable_format:bigram_wrapping", {}, "<<I>>", True),
+    ("keywords:start_end", {}, '"Now" is now', False),
 ]  # fmt: skip
 
 IDS = list(dict.fromkeys(id_ for id_, *_ in MET))
@@ -205,8 +229,8 @@ def met(id_: str, args: dict[str, Any], text: str, *, faithful: bool = False) ->
     return check(Check(id=id_, args=args), Response(text, faithful=rng)).met
 
 
-def test_all_58_ids_are_there() -> None:
-    assert len(IDS) == 58
+def test_all_58_ids_and_the_29_of_ifevalg_are_there() -> None:
+    assert len(IDS) == 58 + 29
 
 
 @pytest.mark.parametrize("id_", IDS)
@@ -214,7 +238,10 @@ def test_each_id_is_described_in_a_sentence_with_its_arguments(id_: str) -> None
     words = describe(Check(id=id_, args=USUAL[id_]))
     assert words[0].isupper()
     assert "{" not in words
-    assert all(str(value) in words for value in USUAL[id_].values())
+    said = USUAL[id_]
+    if id_ == "keywords:word_count_different_numbers":  # the constraint's text hides its relation
+        said = said | {"relation": "exactly"}
+    assert all(str(value) in words for value in said.values())
 
 
 @pytest.mark.parametrize(("id_", "args", "good", "bad"), MET)
@@ -255,6 +282,12 @@ def test_nulls_beside_the_arguments_and_whole_numbers_as_floats_are_fine() -> No
             {"prompt_to_repeat": "a b", "n_start": 0, "n_end": 2},
             r"a span of a request of 2 places \(0 <= n_start <= n_end <= 1\)",
         ),
+        ("copy:copying_multiple", PROMPT | {"N": 0}, "N is 0.*greater than 0"),
+        ("new:copy_span_idx", SPAN | {"n_end": 2.5}, "n_end is 2.5"),
+        ("letters:letter_counting", {"N": 3, "relation": "at most"}, "relation is 'at most'"),
+        ("keywords:palindrome", {"keyword": "a"}, "takes no arguments"),
+        ("new:copy_span_idx", SPAN | {"n_end": 6}, "a span of a request of 6 places"),
+        ("copy:repeat_phrase", {"phrase": "go home", "small_n": 1}, "no word in its middle"),
     ],
 )
 def test_wrong_arguments_are_refused(id_: str, args: dict[str, Any], complaint: str) -> None:
@@ -388,6 +421,41 @@ def test_stairs_lose_blank_lines_as_in_the_published_code(text: str) -> None:
     indents = [len(line) - len(line.lstrip(" ")) for line in lines]
     expected = all(before < line for before, line in pairwise(indents)) and bool(text.strip())
     assert met("format:line_indent", {}, text, faithful=True) is expected
+
+
+@given(st.integers(1, 3), st.integers(1, 6))
+def test_paragraphs_sentences_and_words_are_composed(sentences: int, words: int) -> None:
+    paragraph = " ".join(["Go" + " now" * (words - 1) + "!"] * sentences)
+    args = {"n_sent": sentences, "n_words": words}
+    text = "\n* * *\n".join([paragraph] * 3)
+    assert met("count:counting_composition", args, text)
+    assert not met("count:counting_composition", args, f"{text} Go.")
+    joined = "-".join([paragraph.replace(" Go", "-Go")] * 2)
+    assert met("detectable_format:sentence_hyphens", {}, joined)
+    assert not met("detectable_format:sentence_hyphens", {}, f"{joined} Go!")
+
+
+@given(st.lists(st.sampled_from(
+    ["Mr. ", "a", "B. ", "U.S. ", " Inc. ", "He ", "3.5", "...", ". ", '."', '!"', ".com", "\n"]
+), max_size=12).map("".join))  # fmt: skip
+def test_the_published_rules_lose_no_letter(text: str) -> None:
+    letters = [sign for piece in split_by_rules(text) for sign in piece if sign.isalnum()]
+    assert letters == [sign for sign in text if sign.isalnum()]
+
+
+@pytest.mark.parametrize(
+    ("text", "sentences"),
+    [
+        ("Mr. Fox came. He left!", ["Mr. Fox came.", "He left!"]),
+        ("I know J. Bach of Acme Inc. He left.", ["I know J. Bach of Acme Inc", "He left."]),
+        ("So... it is 3.5 m. at a.com?", ["So...", "it is 3.5 m. at a.com?"]),
+        ('She said "Go." Then left.', ['She said "Go".', "Then left."]),
+        ("The U.S. He left", ["The U.S.", "He left"]),
+        ("A Ph.D. is long. So", ["A Ph.D. is long.", "So"]),
+    ],
+)
+def test_sentences_are_split_by_the_published_rules(text: str, sentences: list[str]) -> None:
+    assert split_by_rules(text) == sentences
 
 
 @given(st.text(), st.booleans())

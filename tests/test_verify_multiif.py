@@ -15,7 +15,8 @@ from heedful.core.errors import VerifierError
 from heedful.core.nouns import Check
 from heedful.verify import Readings, Response, count_words, describe
 from heedful.verify.ifeval import multiif as counted
-from heedful.verify.text.words import CJK, EMOJI
+from heedful.verify.ifeval.multiif import EMOJI
+from heedful.verify.text.words import CJK
 
 THAI_INSTALLED = find_spec("pythainlp") and find_spec("pycrfsuite")
 needs_thai = pytest.mark.skipif(not THAI_INSTALLED, reason="heedful[thai] is not installed")

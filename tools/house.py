@@ -41,6 +41,7 @@ ROOMS = (
     "bench",
     "rewards",
     "pages",
+    "integrations",
     "cli",
 )
 """The rooms from the first floor up; a room uses rooms named before it, never one after."""

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from heedful.engine.job import Job
     from heedful.engine.options import RunOptions
     from heedful.engine.saved_run import SavedRun
+    from heedful.integrations.testing import assert_follows
     from heedful.jobs.checklists import checklist
     from heedful.jobs.evaluate import Evaluation, evaluate, evaluate_async
     from heedful.jobs.merge import merge
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from heedful.verify import Finding, Response, verifier
 
 _HOMES = {
+    "heedful.integrations.testing": ("assert_follows",),
     "heedful.jobs.checklists": ("checklist",),
     "heedful.analysis.compare": ("compare",),
     "heedful.core.errors": (
@@ -119,6 +121,7 @@ __all__ = [
     "UsageError",
     "VerifierError",
     "__version__",
+    "assert_follows",
     "checklist",
     "compare",
     "dry_run",

@@ -98,6 +98,7 @@ KINDS = {
     ".json": "a .json file for the numbers",
     ".md": "a .md file for the tables",
     ".html": "an .html file for the tables",
+    ".tex": "a .tex file for the tables",
 }
 
 
@@ -121,8 +122,9 @@ def check_document(
 def write_document(
     path: Path | None, numbers: Mapping[str, Any], document: Callable[[], Document]
 ) -> None:
-    """Write numbers as JSON, or their tables as Markdown or HTML; nothing without a path."""
+    """Write numbers as JSON, or their tables as a document; nothing without a path."""
     from heedful.core.outputs import atomically
+    from heedful.reporting.document import Document
 
     if path is None:
         return
@@ -130,6 +132,7 @@ def write_document(
     if kind == ".json":
         text = json.dumps(numbers, ensure_ascii=False, indent=2) + "\n"
     else:
-        text = document().markdown() if kind == ".md" else document().html()
+        writers = {".md": Document.markdown, ".html": Document.html, ".tex": Document.latex}
+        text = writers[kind](document())
     with atomically(path) as file:
         file.write(text)

@@ -285,16 +285,18 @@ def export(
 ) -> int:
     """Write finished runs for other tools.
 
-    A .csv, .jsonl or .parquet file has the judgments, a row each; a .eval file
-    is a log of Inspect AI with one run; a .md file has the summary, as for a pull request.
+    A .csv, .jsonl or .parquet file has the judgments, a row each; a .xml file is a
+    JUnit report; a .eval file is a log of Inspect AI with one run; a .md or .tex file
+    has the summary, as for a pull request or a paper.
 
     heedful export runs/gpt runs/haiku -o judgments.csv
     heedful export runs/gpt -o logs/gpt.eval
 
     Args:
         runs: Directories of finished runs.
-        output: A .csv, .jsonl or .parquet file for the judgments, a row each; a .eval file for one
-            run as a log of Inspect AI; a .md file for the summary.
+        output: A .csv, .jsonl or .parquet file for the judgments, a row each; a .xml file for a
+            JUnit report; a .eval file for one run as a log of Inspect AI; a .md or .tex file for
+            the summary.
         otel: Send the verdicts as OpenTelemetry's gen_ai.evaluation.result events, to the collector
             that OTEL_EXPORTER_OTLP_ENDPOINT names.
         salvage: Leave out rows that are damaged, instead of refusing their run.
@@ -309,14 +311,14 @@ def export(
 
     if output is None:
         return _said(emit_events(*runs, salvage=salvage), "OpenTelemetry")
-    if output.suffix.lower() == ".md":
+    if output.suffix.lower() in {".md", ".tex"}:
         return _summaries(runs, output)
     if output.suffix.lower() not in SUFFIXES:
         raise UsageError(
             "the output is of an unknown kind",
             where=str(output),
-            hint="name a .csv, .jsonl or .parquet file for the judgments, a .eval file for a log "
-            "of Inspect AI, or a .md file for the summary",
+            hint="name a .csv, .jsonl or .parquet file for the judgments, a .xml file for a JUnit "
+            "report, a .eval file for a log of Inspect AI, or a .md or .tex file for the summary",
         )
     return _said(write(*runs, output=output, salvage=salvage), str(output))
 
@@ -341,7 +343,9 @@ def _summaries(runs: tuple[Path, ...], output: Path) -> int:
         raise UsageError("no run is named", hint="name the directory of a run, or several")
     opened = [SavedRun.open(run) for run in runs]
     named = [(run.directory.resolve().name, run.summary) for run in opened]
-    pages = [document(name, summary).markdown() for name, summary in named]
+    documents = [document(name, summary) for name, summary in named]
+    latex = output.suffix.lower() == ".tex"
+    pages = [each.latex() if latex else each.markdown() for each in documents]
     with atomically(output) as file:
         file.write("\n".join(pages))
     sys.stdout.write(f"{amount(len(pages), 'summary', 'summaries')} → {output}\n")

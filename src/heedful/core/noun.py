@@ -152,15 +152,28 @@ def meant(noun: type[Noun], name: str) -> str | None:
         return others[name]
     if any(char.isdigit() for char in name):
         return None
-    known = [*noun.__pydantic_fields__, *noun.accepted_names]
-    likely = [field for field in known if len(name) - len(field) <= _LONGER]
-    return next(iter(get_close_matches(name.casefold(), likely, 1, _ALIKE)), None)
+    folded = name.casefold()
+    likely = [
+        field
+        for field in (*noun.__pydantic_fields__, *noun.accepted_names)
+        if field[0] == folded[:1] and len(folded) - len(field) <= _LONGER
+    ]  # ``preference`` is no misspelled ``reference``
+    return next(iter(get_close_matches(folded, likely, 1, _ALIKE)), None)
+
+
+def located(parts: Iterable[int | str]) -> str:
+    """Write where a field lies as code does.
+
+    >>> located(["checklist", 0, "text"])
+    '.checklist[0].text'
+    """
+    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in parts)
 
 
 def _problem(noun: type[Noun], error: ValidationError) -> UsageError:
     """Name the field that is invalid, in one line."""
     first = error.errors(include_url=False, include_context=False)[0]
-    name = "".join(f"[{at}]" if isinstance(at, int) else f".{at}" for at in first["loc"])
+    name = located(first["loc"])
     reason = f"{first['msg'][0].lower()}{first['msg'][1:]}"
     if first["type"] == "missing":
         return UsageError(f"{noun.__name__}{name} is missing")

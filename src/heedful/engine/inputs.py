@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Sequence
 
     from heedful.core.nouns import Sample
-    from heedful.data.formats import Format, Row, Source, Sources
+    from heedful.data.formats import Format, Row, Source
     from heedful.data.formats.memory import InMemory
     from heedful.engine.options import ReadingOptions
 
@@ -68,7 +68,7 @@ def open_data(
     task: str | None = None,
     responses: str | os.PathLike[str] | None = None,
     exclude_generation_failures: bool = False,
-) -> Source | Sources | None:
+) -> Source | None:
     """Open a file, or several; rows in memory have no source."""
     paths = files(data)
     if not paths:
@@ -89,17 +89,13 @@ def open_data(
             what, hint = "the file is given twice", "its rows would count twice; give it once"
             raise UsageError(what, where=str(path), hint=hint)
         seen.add(real)
-    parts = [
-        formats.open_source(
-            path,
-            format=format,
-            task=task,
-            responses=responses,
-            exclude_generation_failures=exclude_generation_failures,
-        )
-        for path in paths
-    ]
-    return parts[0] if len(parts) == 1 else formats.Sources(parts)
+    return formats.open_source(
+        *paths,
+        format=format,
+        task=task,
+        responses=responses,
+        exclude_generation_failures=exclude_generation_failures,
+    )
 
 
 def files(data: object) -> list[Path]:

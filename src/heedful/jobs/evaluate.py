@@ -13,7 +13,7 @@ from heedful.core.errors import UsageError
 from heedful.core.log import logger
 from heedful.core.nouns import Sample
 from heedful.core.version import __version__
-from heedful.data.formats import Source, Sources
+from heedful.data.formats import Source
 from heedful.engine.inputs import OpenedData
 from heedful.engine.job import Job
 from heedful.engine.options import DataOptions, refuse_unknown, split_options
@@ -180,6 +180,22 @@ class Evaluation:
                 for row in rows:
                     row[column] = None if row[column] is None else str(row[column])
         return Dataset.from_list(rows)
+
+    def rates(self) -> dict[str, dict[str, Any]]:
+        """Return the rates by the names that are printed, as in ``summary.json``.
+
+        >>> from heedful import evaluate
+        >>> rows = [{"prompt": "Greet.", "checklist": ["No commas."], "response": "Hi, you!"}]
+        >>> evaluate(rows).rates()["responses fully met"]["value"]
+        0.0
+        """
+        from heedful.reporting.metric_names import WORDS, label
+
+        return {
+            WORDS.get((family, name)) or label(family, name): rate
+            for family, rates in self.summary["metrics"].items()
+            for name, rate in rates.items()
+        }
 
     def plot(self, by: str | None = None) -> Chart:
         """Draw the rates with their intervals: a notebook shows the chart.
@@ -382,7 +398,7 @@ class EvaluationJob(Job[Sample, Evaluation]):
     ) -> Evaluation:
         """Summarise, and write the results."""
         rows = self._data.rows
-        if isinstance(rows, Source | Sources) and rows.exclude_failures:
+        if isinstance(rows, Source) and rows.exclude_failures:
             self.about["excluded"] = rows.excluded
         del prices
         summary = self._counts.finish(store, self._seed, self.about)

@@ -65,6 +65,10 @@ class Document:
         lines += [f"- {markdown_text(note)}" for note in self.notes]
         return "\n".join(lines).rstrip() + "\n"
 
+    def latex(self) -> str:
+        """Write its tables as LaTeX."""
+        return "\n".join(part.latex() for part in self.parts if isinstance(part, Table))
+
     def html(self) -> str:
         """Write it as a page of HTML that makes no request; all text in it is escaped."""
         from heedful.reporting.html.environment import environment, self_contained

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from heedful.core.text import amount, dollars
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     Measure = Mapping[str, Any]
 
@@ -37,10 +38,17 @@ def percent(value: float | None, digits: int = 2) -> str:
     """
     if value is None:
         return NOTHING
-    if value < 1:
-        more = (number for number in range(digits, digits + 4) if round(100 * value, number) < 100)  # noqa: PLR2004 - per cent
-        digits = next(more, digits)
-    return f"{100 * value:.{digits}f}"
+    return _enough(
+        lambda number: f"{100 * value:.{number}f}",
+        lambda shown: value >= 1 or float(shown) < 100,  # noqa: PLR2004 - per cent
+        digits,
+    )
+
+
+def _enough(write: Callable[[int], str], holds: Callable[[str], bool], digits: int) -> str:
+    """Write a number with as many digits, up to three more, as it takes to tell the truth."""
+    tried = [write(digits + more) for more in range(4)]
+    return next(filter(holds, tried), tried[0])
 
 
 def decimal(value: float | None, digits: int = 3) -> str:
@@ -75,18 +83,12 @@ def interval(bounds: Sequence[float] | None, write: Any = percent, digits: int =
     >>> interval([0.0002, 0.02], signed), interval([0, 0.02], signed)
     ('+0.02 to +2.0', '0.0 to +2.0')
     """
-    if not bounds:
-        return NOTHING
-    least = [digits] * len(bounds)
-    if write is signed:
-        least = [_digits(bound, digits) for bound in bounds]
-    return " to ".join(write(bound, number) for bound, number in zip(bounds, least, strict=True))
+    return " to ".join(_end(bound, write, digits) for bound in bounds) if bounds else NOTHING
 
 
-def _digits(value: float, digits: int) -> int:
-    """Count the digits that show a value, in points, to differ from 0; not more than three more."""
-    more = (number for number in range(digits, digits + 4) if round(100 * abs(value), number) > 0)
-    return next(more, digits)
+def _end(bound: float, write: Any, digits: int) -> str:
+    has_sign = write is signed and bound != 0
+    return _enough(partial(write, bound), lambda shown: not has_sign or shown[0] in "+−", digits)
 
 
 def estimate(
@@ -110,8 +112,9 @@ def p_value(value: float) -> str:
     if value < 0.001:  # noqa: PLR2004 - three digits
         return "< 0.001"
     below = value < LEVEL
-    shown = (f"{value:.{digits}f}" for digits in range(3, 9))
-    return next((number for number in shown if (float(number) < LEVEL) == below), f"{value:.3f}")
+    return _enough(
+        lambda number: f"{value:.{number}f}", lambda shown: (float(shown) < LEVEL) == below, 3
+    )
 
 
 def rate(measure: Measure, digits: int = 2) -> str:
@@ -127,11 +130,12 @@ def rate(measure: Measure, digits: int = 2) -> str:
     """
     if measure["value"] is not None or not measure["bounds"]:
         return percent(measure["value"], digits)
-    for more in range(digits, digits + 3):
-        low, high = (percent(end, more) for end in measure["bounds"])
-        if low != high:
-            break
-    return f"{low} to {high}"
+    ends = measure["bounds"]
+    return _enough(
+        lambda number: " to ".join(percent(end, number) for end in ends),
+        lambda shown: len({*shown.split(" to ")}) > 1,
+        digits,
+    )
 
 
 def least(measure: Measure) -> float:

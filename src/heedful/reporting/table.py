@@ -72,6 +72,26 @@ class Table:
         note = f"\n\n{markdown_text(self.note)}" if self.note else ""
         return f"## {markdown_text(self.title)}\n\n{table}{note}\n"
 
+    def latex(self) -> str:
+        """Write it as a LaTeX table with the rules of booktabs; its title is the caption."""
+        columns = "".join("l" if place < self.words else "r" for place in range(len(self.columns)))
+        lines = [" & ".join(map(_latex, row)) + r" \\" for row in (self.columns, *self.rows)]
+        return "\n".join(
+            [
+                r"\begin{table}",
+                rf"\caption{{{_latex(self.title)}}}",
+                rf"\begin{{tabular}}{{{columns}}}",
+                r"\toprule",
+                lines[0],
+                r"\midrule",
+                *lines[1:],
+                r"\bottomrule",
+                r"\end{tabular}",
+                r"\end{table}",
+                "",
+            ]
+        )
+
     def terminal(self) -> RenderableType:
         """Lay it out for a terminal; a narrow one gets each row as a paragraph."""
         return _Fitted(self)
@@ -169,3 +189,14 @@ def markdown_text(text: str) -> str:
 
 def _cell(text: str) -> str:
     return " ".join(_SIGNS.sub(r"\\\g<0>", printable(text)).split())
+
+
+_LATEX = str.maketrans(
+    {sign: f"\\{sign}" for sign in "&%$#_{}"}
+    | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+    | {"\N{EN SPACE}": r"\enspace{}", "\N{MINUS SIGN}": "$-$"}
+)
+
+
+def _latex(text: str) -> str:
+    return " ".join(printable(text).split("\n")).translate(_LATEX)

@@ -1,4 +1,4 @@
-"""Finished runs for other tools: judgments as a table, a run as a log of Inspect AI."""
+"""Finished runs for other tools: tables of judgments, JUnit reports, logs of Inspect AI."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SUFFIXES", "emit_events", "export"]
 
-SUFFIXES = (".csv", ".jsonl", ".parquet", ".eval")
+SUFFIXES = (".csv", ".jsonl", ".parquet", ".xml", ".eval")
 """Formats that :func:`export` writes, by the suffix of the file."""
 
 
@@ -37,8 +37,9 @@ def export(
 
     Args:
         runs: directories of runs of :func:`heedful.evaluate`.
-        output: a ``.csv``, ``.jsonl`` or ``.parquet`` file for the judgments, a row each; or an
-            ``.eval`` file for one run as a log of Inspect AI.
+        output: a ``.csv``, ``.jsonl`` or ``.parquet`` file for the judgments, a row each; an
+            ``.xml`` file for a JUnit report, a test case each; or an ``.eval`` file for one run as
+            a log of Inspect AI.
         salvage: leave out rows that are damaged, instead of refusing their run.
 
     Returns:

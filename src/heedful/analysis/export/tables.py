@@ -1,4 +1,4 @@
-"""Judgments as a table for other tools, one row each: CSV, JSON Lines, or Parquet.
+"""Judgments as a table for other tools, one row each: CSV, JSON Lines, Parquet or JUnit's XML.
 
 Parquet needs ``heedful[parquet]``.
 """
@@ -14,7 +14,7 @@ from pydantic_core import from_json
 
 from heedful.core.errors import UsageError
 from heedful.core.outputs import atomically, replacing
-from heedful.core.text import spreadsheet_cell
+from heedful.core.text import printable, spreadsheet_cell
 from heedful.jobs.results import scored_entry
 
 if TYPE_CHECKING:
@@ -149,9 +149,38 @@ def write_parquet(path: Path, table: JudgmentTable) -> None:
             writer.write_table(pa.table(columns, schema=schema))
 
 
+def write_junit(path: Path, table: JudgmentTable) -> None:
+    """Write a JUnit report: a suite for each run, a test case for each judgment."""
+    from itertools import groupby
+    from xml.sax.saxutils import quoteattr
+
+    def attribute(value: object) -> str:
+        return quoteattr(printable(str(value)))
+
+    with atomically(path) as file:
+        file.write('<?xml version="1.0" encoding="utf-8"?>\n<testsuites>\n')
+        records = (dict(zip(table.columns, row, strict=True)) for row in table)
+        for run, cases in groupby(records, lambda record: record["run"]):
+            file.write(f"<testsuite name={attribute(run)}>\n")
+            for case in cases:
+                name = attribute(f"{case['constraint']}. {case['text']}")
+                file.write(f"<testcase classname={attribute(case['id'])} name={name}>")
+                outcome = _JUNIT.get(case["status"], "error")
+                if outcome:
+                    message = attribute(case["explanation"] or case["status"])
+                    file.write(f"<{outcome} message={message}/>")
+                file.write("</testcase>\n")
+            file.write("</testsuite>\n")
+        file.write("</testsuites>\n")
+
+
+_JUNIT = {"met": "", "unmet": "failure", "not_applicable": "skipped"}
+"""Elements of JUnit's for verdicts; an undecided one is an error."""
+
 WRITERS: dict[str, Callable[[Path, JudgmentTable], None]] = {
     ".csv": write_csv,
     ".jsonl": write_lines,
     ".parquet": write_parquet,
+    ".xml": write_junit,
 }
 """Writers of the judgments, by the suffix of the file."""

@@ -7,14 +7,13 @@ cannot be read the reason why.
 from __future__ import annotations
 
 from heedful.data.formats.base import Format, Row
-from heedful.data.formats.source import FORMATS, Source, Sources, detect, named, open_source, read
+from heedful.data.formats.source import FORMATS, Source, detect, named, open_source, read
 
 __all__ = [
     "FORMATS",
     "Format",
     "Row",
     "Source",
-    "Sources",
     "detect",
     "named",
     "open_source",

@@ -37,9 +37,6 @@ TASKS = {
 }
 """The names in the published code and those in the released data, as the same three tasks."""
 
-_MAX_ENCODINGS = 5
-_MESSAGE = {"role", "content"}
-
 
 def sample(record: dict[str, Any], number: int) -> Sample:
     """Read one record; ``source`` keeps all of it, to be written back."""
@@ -68,12 +65,8 @@ def sample(record: dict[str, Any], number: int) -> Sample:
 
 
 def _decoded(value: Any, name: str) -> Any:
-    """Undo JSON encoding, however often it was done."""
-    for _ in range(_MAX_ENCODINGS):
-        if not isinstance(value, str):
-            return value
-        value = fields.from_json(value, name)
-    raise RowError(f"{name} is JSON in JSON more than {_MAX_ENCODINGS} times")
+    """Undo JSON encoding, which may have been done twice."""
+    return fields.from_json(fields.from_json(value, name), name)
 
 
 def _rubrics(record: Mapping[str, Any]) -> list[str]:
@@ -96,9 +89,6 @@ def _response(value: Any) -> str | None:
     if isinstance(value, str):
         encoded = _encoded(value)
         return value if encoded is None else encoded
-    if isinstance(value, dict) and not value.keys() >= _MESSAGE:
-        hint = json.dumps(json.dumps(value, ensure_ascii=False), ensure_ascii=False)
-        raise RowError(f"response is {shown(value)}; if that is the answer, write it as {hint}")
     if isinstance(value, list | dict):
         return _last(value)
     return fields.response_text({"response": value})
@@ -262,10 +252,8 @@ def _cells(record: dict[str, Any]) -> dict[str, str]:
     """Flatten a row to CSV: ``judge_result`` becomes columns, data becomes JSON."""
     result = record["judge_result"]
     cells = {key: value for key, value in record.items() if not _is_own(key)}
-    for key in ("success", "satisfied_all_requirements", "rubric_level_pass_rate", "error"):
-        cells[f"judge_{key}"] = result.get(key)
-    cells["judge_prompt"] = result.get("judge_prompt")
-    cells["judge_raw_output"] = result.get("raw_output")
+    for key in result.keys() - {"rubrics_check"}:
+        cells[f"judge_{key.removeprefix('judge_')}"] = result[key]
     for key, answer in _answers(record).items():
         cells[_decision(int(key.removeprefix("question_")))] = answer
     return {key: _cell(value) for key, value in cells.items()}

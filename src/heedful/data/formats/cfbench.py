@@ -78,5 +78,4 @@ FORMAT = Format(
     "cfbench",
     (("prompt",), ("criteria",)),
     sample,
-    lambda record: "criteria" in record and "prompt" in record and "system_prompt" not in record,
 )

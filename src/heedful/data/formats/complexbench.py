@@ -88,6 +88,5 @@ FORMAT = Format(
     "complexbench",
     (("scoring_questions",), ("instruction", "instruction_en")),
     sample,
-    lambda record: "scoring_questions" in record,
     keys=("main_id",),
 )

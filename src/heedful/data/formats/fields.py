@@ -16,6 +16,7 @@ from pydantic import ValidationError
 
 from heedful.core.errors import RowError
 from heedful.core.log import logger
+from heedful.core.noun import located
 from heedful.core.nouns import Constraint, Recording
 from heedful.core.text import amount
 from heedful.core.turns import Message
@@ -261,9 +262,7 @@ def without(record: Mapping[str, Any], *names: str) -> dict[str, Any]:
 def explain(error: ValidationError) -> str:
     """Turn pydantic's report into one sentence on the first field that is wrong."""
     first = error.errors(include_url=False)[0]
-    name = ""
-    for part in first["loc"]:
-        name += f"[{part}]" if isinstance(part, int) else f".{part}" if name else str(part)
+    name = located(first["loc"]).removeprefix(".")
     if first["type"] == "missing":
         return f"{name} is missing"
     try:

@@ -52,28 +52,13 @@ def _recording(record: Mapping[str, Any], critiques: list[str]) -> Recording | N
 
 
 def _checklist(record: Mapping[str, Any]) -> list[str]:
-    words = fields.optional_text(record, "checklist")
-    struct = record.get("checklist_struct")
-    if words is None and struct is None:
-        raise RowError("checklist is missing; give checklist or checklist_struct")
-    listed = None if struct is None else _from_struct(record)
-    if words is None:
-        return listed or []
+    if record.get("checklist") is None and record.get("checklist_struct") is not None:
+        items = fields.objects(record, "checklist_struct")
+        return [fields.text(item, "要求") for item in items]
     try:
-        parsed = parse_checklist(words)
+        return parse_checklist(fields.text(record, "checklist"))
     except InputError as error:
         raise RowError(f"checklist does not parse: {error.what}") from error
-    if listed is not None and [item.strip() for item in listed] != parsed:
-        raise RowError("checklist and checklist_struct disagree; correct or drop one of them")
-    return parsed
-
-
-def _from_struct(record: Mapping[str, Any]) -> list[str]:
-    struct = fields.objects(record, "checklist_struct")
-    for place, item in enumerate(struct, start=1):
-        if str(item.get("编号", place)) != str(place):
-            raise RowError(f"item {place} of checklist_struct has 编号 {item['编号']}")
-    return [fields.text(item, "要求") for item in struct]
 
 
 def _matches(record: Mapping[str, Any]) -> bool:

@@ -11,7 +11,6 @@ from __future__ import annotations
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
-from heedful.core.errors import RowError
 from heedful.core.nouns import Constraint, Sample
 from heedful.data.formats import fields
 from heedful.data.formats.base import Format
@@ -65,14 +64,11 @@ def _checklist(record: Mapping[str, Any]) -> tuple[Constraint, ...]:
 
 def _worse(record: Mapping[str, Any], name: str) -> list[str]:
     """Name the responses that this one is preferred to."""
-    try:
-        named = [
-            (str(edge["chosen"]["response_id"]), str(edge["rejected"]["response_id"]))
-            for edge in record.get("preference_graph") or []
-        ]
-    except (TypeError, KeyError) as error:
-        raise RowError("preference_graph isn't a list of chosen and rejected") from error
-    return [rejected for chosen, rejected in named if chosen == name]
+    return [
+        str(edge["rejected"]["response_id"])
+        for edge in record.get("preference_graph") or []
+        if str(edge["chosen"]["response_id"]) == name
+    ]
 
 
 FORMAT = Format(

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from heedful.core.errors import RowError
 from heedful.core.nouns import Sample
 from heedful.data.formats import fields
 from heedful.data.formats.base import Format
@@ -45,13 +44,7 @@ def sample(record: dict[str, Any], number: int) -> Sample:
 
 def _choice(results: Any) -> dict[str, int | None]:
     """Read what the judge chose in both orders."""
-    last = results[-1] if isinstance(results, list) else None
-    said = [last.get(key) if isinstance(last, dict) else None for key in _ORDERS.values()]
-    if not all(isinstance(order, dict) for order in said):
-        raise RowError(f"results does not end in {' and '.join(_ORDERS.values())}")
-    winners = [order.get("winner") for order in said if order is not None]
-    read = [_WINNERS.get(each) if isinstance(each, str | int) else None for each in winners]
-    return dict(zip(_ORDERS, read, strict=True))
+    return {order: _WINNERS.get(results[-1][name].get("winner")) for order, name in _ORDERS.items()}
 
 
 FORMAT = Format(

@@ -73,8 +73,7 @@ def rows(data: InMemory) -> Iterator[Row]:
                 if isinstance(record.get(key), float) and record[key].is_integer():
                     record[key] = int(record[key])
             reading = reading or _format(record)
-            turns = source.record_rows(reading, number, Record(number, record))
-            yield from filter(None, turns)
+            yield from source.record_rows(reading, number, Record(number, record))
         else:
             hint = "give samples, or dicts with prompt, checklist and response"
             raise UsageError(f"item {number} of the data is {item!r:.40}", hint=hint)

@@ -5,7 +5,7 @@ Records as released: ``turn_k_prompt`` (a message, as JSON), ``turn_k_instructio
 The lists accumulate: a later turn names the earlier turns' constraints too. Each turn becomes a
 sample, whose id is the key and the turn's number; a turn without prompt was never sent.
 
-Responses: a column for each turn (``turn_k_response``, ``response_k``), a list (``responses``,
+Responses: a column for each turn (``turn_k_response``), a list (``responses``,
 ``messages``), or what the published code writes after turn ``turn_index``: that turn's response in
 ``responses`` and what was said before in ``turns``. It writes ``[MAX_RETRY=0] Failed.`` for a
 response that it could not get: that is none.
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 
 _TURNS = (1, 2, 3)
 _COLUMNS = ("prompt", "instruction_id_list", "kwargs")
-_RESPONSES = ("turn_{}_response", "response_{}")
+_RESPONSE = "turn_{}_response"
 _NOT_ASKED = (None, "", "None")  # as the published code writes a turn that is not there
 _GIVEN_UP = "[MAX_RETRY"
 _TAGS = ("language", "model")
 _MAPPED = {
     *(f"turn_{turn}_{name}" for turn in _TURNS for name in _COLUMNS),
-    *(column.format(turn) for turn in _TURNS for column in _RESPONSES),
+    *map(_RESPONSE.format, _TURNS),
     *("key", "turn", "turn_index", "turns", "response", "responses", "messages", *_TAGS),
 }
 
@@ -128,11 +128,7 @@ def _message(value: Any, turn: int) -> Any:
 def _answers(record: Mapping[str, Any]) -> dict[int, str]:
     """Find the responses that a record holds, by turn, in the first form that has any."""
     for responses in (_columns(record), _single(record), _listed(record)):
-        names = {turn: f"the response of turn {turn}" for turn in responses}
-        read = {
-            turn: fields.response_text({names[turn]: responses[turn]}, names[turn])
-            for turn in names
-        }
+        read = {turn: fields.response_text({"response": responses[turn]}) for turn in responses}
         answers = {
             turn: text for turn, text in read.items() if text and not text.startswith(_GIVEN_UP)
         }
@@ -142,12 +138,8 @@ def _answers(record: Mapping[str, Any]) -> dict[int, str]:
 
 
 def _columns(record: Mapping[str, Any]) -> dict[int, Any]:
-    return {
-        turn: record[column.format(turn)]
-        for column in reversed(_RESPONSES)
-        for turn in _TURNS
-        if record.get(column.format(turn)) is not None
-    }
+    responses = {turn: record.get(_RESPONSE.format(turn)) for turn in _TURNS}
+    return {turn: response for turn, response in responses.items() if response is not None}
 
 
 def _single(record: Mapping[str, Any]) -> dict[int, Any]:
@@ -229,6 +221,5 @@ FORMAT = Format(
     "multiif",
     (("turn_1_prompt",), ("turn_1_instruction_id_list",), ("turn_1_kwargs",)),
     sample,
-    lambda record: "turn_1_instruction_id_list" in record,
     turns=turns,
 )

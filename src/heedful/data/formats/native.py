@@ -38,7 +38,7 @@ from heedful.data.formats.fields import explain, messages, response_text, row_id
 from heedful.data.formats.files import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Collection, Mapping
 
 CONVERSATION_KEYS = ("conversation", "messages", "prompt", "instruction")
 """Keys of the conversation; the first that is there counts."""
@@ -232,67 +232,33 @@ def _constraint(item: Any, place: int) -> dict[str, Any]:
         constraint["check"] = {"id": check}
     elif isinstance(check, dict) and check.get("args", {}) is None:
         constraint["check"] = check | {"args": {}}
-    return _rubric_fields(constraint, f"checklist[{place}]")
+    return _rubric_fields(constraint)
 
 
-def _rubric_fields(constraint: dict[str, Any], where: str) -> dict[str, Any]:
+def _rubric_fields(constraint: dict[str, Any]) -> dict[str, Any]:
     """Read the fields of rubrics; null is as if the field weren't there."""
-    for key, read in _RUBRIC.items():
-        if key in constraint:
-            value = constraint.pop(key)
-            if value is not None:
-                constraint[key] = read(value, f"{where}.{key}")
+    for key in ("scale", "depends_on", "weight", "gate"):
+        if key in constraint and constraint[key] is None:
+            del constraint[key]
+    if "scale" in constraint:
+        constraint["scale"] = _scale(constraint["scale"])
     return constraint
 
 
-def _scale(scale: Any, where: str) -> Any:
+def _scale(scale: Any) -> Any:
     """Read a scale; of levels that are only labels, lowest first, the steps are worth the same."""
     if scale == "partial":
         return {"kind": "partial"}
-    if isinstance(scale, dict) and isinstance(scale.get("levels"), list):
-        return {**scale, "levels": _levels(scale["levels"], f"{where}.levels")}
     if isinstance(scale, list):
-        return {"levels": _levels(scale, where)}
-    if isinstance(scale, dict):
+        scale = {"levels": scale}
+    if not isinstance(scale, dict) or not isinstance(scale.get("levels"), list):
         return scale
-    labels = '["bad", "fair", "good"]'
-    raise RowError(f"{where} is {shown(scale)}; give its labels, lowest first: {labels}")
-
-
-def _levels(levels: list[Any], where: str) -> list[Any]:
-    most = max(1, len(levels) - 1)
-    for at, level in enumerate(levels):
-        if not isinstance(level, str | dict):
-            raise RowError(f"{where}[{at}] is {shown(level)}, not a label")
-    return [
-        {"label": level, "value": step / most} if isinstance(level, str) else level
-        for step, level in enumerate(levels)
+    steps = max(1, len(scale["levels"]) - 1)
+    levels = [
+        {"label": level, "value": step / steps} if isinstance(level, str) else level
+        for step, level in enumerate(scale["levels"])
     ]
-
-
-def _depends_on(numbers: Any, where: str) -> Any:
-    if isinstance(numbers, list) and all(map(_is_whole, numbers)):
-        return numbers
-    hint = "give a list of other constraints' numbers, from 1: [1]"
-    raise RowError(f"{where} is {shown(numbers)}; {hint}")
-
-
-def _is_whole(number: Any) -> bool:
-    return isinstance(number, int | float) and not isinstance(number, bool) and number % 1 == 0
-
-
-def _weight(points: Any, where: str) -> Any:
-    if isinstance(points, bool):
-        raise RowError(f"{where} is {shown(points)}; give its points, a number")
-    return points
-
-
-_RUBRIC: dict[str, Callable[[Any, str], Any]] = {
-    "scale": _scale,
-    "depends_on": _depends_on,
-    "weight": _weight,
-    "gate": lambda gate, _: gate,
-}
+    return {**scale, "levels": levels}
 
 
 def _tags(tags: Any) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from heedful.data.formats.fields import optional_text, prompt_of, response_text,
 from heedful.data.formats.ifeval import VERDICTS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from heedful.core.nouns import Sample
@@ -62,25 +62,20 @@ class Responses:
 
     def join(self, sample: Sample) -> Sample:
         """Return the sample with its response, and the verdicts stored beside it."""
-        rowids, lines = self._find(sample)
-        query = "SELECT body, bare, used FROM response WHERE rowid = ?"
-        found = [self._database.execute(query, (rowid,)).fetchone() for rowid in rowids]
-        self._database.executemany(
-            "UPDATE response SET used = ? WHERE rowid = ?", ((self.file, rowid) for rowid in rowids)
-        )
-        if not rowids:
+        found = self._find(sample)
+        self._use(rowid for rowid, *_ in found)
+        if not found:
             raise RowError(f"no response in {self._path} for {_called(sample)}")
-        if len(rowids) > 1:
-            places = " and ".join(f"{self._path}:{line}" for line in lines)
+        places = " and ".join(f"{self._path}:{line}" for _, line, *_ in found)
+        if len(found) > 1:
             raise RowError(f"{places} both answer {_called(sample)}; keep one of them")
-        ((body, bare, used),) = found
+        _, _, body, bare, used = found[0]
         if bare is None and used not in (None, self.file):
-            place, hint = f"{self._path}:{lines[0]}", f"call it {self.file}:{sample.id}"
-            raise RowError(f"{place} answers {sample.id} of {used} already", hint=hint)
+            hint = f"call it {self.file}:{sample.id}"
+            raise RowError(f"{places} answers {sample.id} of {used} already", hint=hint)
         prompt = prompt_of(sample)
         if bare is not None and prompt is not None and bare != _digest(prompt.strip()):
-            place = f"{self._path}:{lines[0]}"
-            raise RowError(f"{place} has the key of {_called(sample)}, but another prompt")
+            raise RowError(f"{places} has the key of {_called(sample)}, but another prompt")
         stored = json.loads(body)
         update: dict[str, Any] = {"response": stored["response"], "reasoning": stored["reasoning"]}
         labels = fields.labels(stored.get(VERDICTS), len(sample.checklist), VERDICTS)
@@ -93,9 +88,7 @@ class Responses:
         name = row_id(record, 0, *keys) if any(record.get(key) is not None for key in keys) else ""
         query = "SELECT rowid, line, record FROM response WHERE id = ? AND record IS NOT NULL"
         found = self._database.execute(query, (name,)).fetchall() if name else []
-        self._database.executemany(
-            "UPDATE response SET used = ? WHERE rowid = ?", ((self.file, row[0]) for row in found)
-        )
+        self._use(row[0] for row in found)
         if len(found) > 1:
             places = " and ".join(f"{self._path}:{line}" for _, line, _ in found)
             raise RowError(f"{places} are both of {name}; keep one of them")
@@ -108,7 +101,11 @@ class Responses:
             said = f": {problem}" if problem else f" joins no prompt of {samples}"
             yield Row(line, problem=f"{self._path}:{line}{said}")
 
-    def _find(self, sample: Sample) -> tuple[list[int], list[int]]:
+    def _use(self, rowids: Iterable[int]) -> None:
+        used = ((self.file, rowid) for rowid in rowids)
+        self._database.executemany("UPDATE response SET used = ? WHERE rowid = ?", used)
+
+    def _find(self, sample: Sample) -> list[tuple[int, int, str, bytes | None, str | None]]:
         """Return the rows that answer a sample, by the first key that finds any."""
         prompt = prompt_of(sample)
         keys: list[tuple[str, str | bytes]] = [("id", sample.id)]
@@ -117,11 +114,11 @@ class Responses:
         if prompt is not None:
             keys += [("prompt", _digest(prompt)), ("bare", _digest(prompt.strip()))]
         for key, value in keys:
-            query = f"SELECT rowid, line FROM response WHERE {key} = ?"  # noqa: S608 - our own names
+            query = f"SELECT rowid, line, body, bare, used FROM response WHERE {key} = ?"  # noqa: S608 - our own names
             rows = self._database.execute(query, (value,)).fetchall()
             if rows:
-                return [row[0] for row in rows], [row[1] for row in rows]
-        return [], []
+                return rows
+        return []
 
 
 @contextmanager

@@ -52,55 +52,67 @@ _PEEKED = 20
 
 @dataclass
 class Source:
-    """An input file, ready to be read; iterate it again for each pass.
+    """Input files, each with its format, ready to be read; iterate it again for each pass.
 
     Rows of another task than the one asked for are left out, and with ``exclude_failures`` those
-    that say that no response was generated: the last pass counted them.
+    that say that no response was generated: the last pass counted them. Of several files, the ids
+    and a tag of the rows name the file.
     """
 
-    path: Path
-    format: Format
+    parts: tuple[tuple[Path, Format], ...]
     responses: Path | None = None
     task: str | None = None
     exclude_failures: bool = False
-    filtered: int = field(default=0, init=False)
     excluded: int = field(default=0, init=False)
+
+    @property
+    def path(self) -> Path:
+        """The first file."""
+        return self.parts[0][0]
+
+    @property
+    def format(self) -> Format | None:
+        """The files' format; ``None`` where they differ."""
+        first = self.parts[0][1]
+        return first if all(each.name == first.name for _, each in self.parts) else None
 
     @property
     def files(self) -> tuple[Path, ...]:
         """The files that the rows are read from."""
-        return (self.path,) if self.responses is None else (self.path, self.responses)
+        return tuple(file for path, _ in self.parts for file in (path, self.responses) if file)
 
     def count(self) -> int | None:
         """Count the rows by their lines; ``None`` where that takes long, or lines aren't rows."""
-        if self.task is not None or self.responses is not None or not self.format.one_by_one:
+        (path, reading), *others = self.parts
+        if others or self.task is not None or self.responses is not None or not reading.one_by_one:
             return None
-        if self.path.stat().st_size > COUNTED_BYTES or kind(self.path) != "lines":
+        if path.stat().st_size > COUNTED_BYTES or kind(path) != "lines":
             return None
-        return None if is_compressed(self.path) else _lines(self.path)
+        return None if is_compressed(path) else _lines(path)
 
     def __iter__(self) -> Iterator[Row]:
-        """Give the rows in file order; responses that join no row come last, as problems."""
+        """Give the rows in order; responses that join no row of any file come last, as problems."""
+        self.excluded = 0
+        several = len(self.parts) > 1
+        names = file_names([path for path, _ in self.parts]) if several else [""]
         with ExitStack() as stack:
             joined = None
-            if self.responses is not None:
+            if self.responses is not None and self.format is not None:
                 joined = stack.enter_context(opened(self.responses, self.format))
-            yield from self.rows(joined)
+            for name, (path, reading) in zip(names, self.parts, strict=True):
+                if joined is not None:
+                    joined.file = name
+                rows = self._rows(path, reading, joined)
+                yield from _named(name, path, rows) if several else rows
             if joined is not None:
-                yield from joined.left_over(self.path)
+                yield from joined.left_over("any file" if several else self.path)
 
-    def rows(self, joined: Responses | None) -> Iterator[Row]:
-        """Give the rows in file order, with responses that may be other files' too."""
-        self.filtered = self.excluded = 0
-        for number, record in enumerate(records(self.path), start=1):
+    def _rows(self, path: Path, reading: Format, joined: Responses | None) -> Iterator[Row]:
+        for number, record in enumerate(records(path), start=1):
             if self.exclude_failures and _generation_failed(record.data):
                 self.excluded += 1
-                continue
-            for row in record_rows(self.format, number, record, joined=joined, task=self.task):
-                if row is None:
-                    self.filtered += 1
-                else:
-                    yield row
+            else:
+                yield from record_rows(reading, number, record, joined=joined, task=self.task)
 
 
 def record_rows(
@@ -110,8 +122,8 @@ def record_rows(
     *,
     joined: Responses | None = None,
     task: str | None = None,
-) -> Iterator[Row | None]:
-    """Make the rows of one record, one for each turn that it holds; ``None`` for other tasks'."""
+) -> Iterator[Row]:
+    """Make the rows of one record, one for each turn that is of the task."""
     if record.problem is not None:
         yield Row(record.line, id=f"row-{number}", problem=record.problem)
         return
@@ -144,9 +156,11 @@ def record_rows(
                 before = sample.model_copy(update={"response": None})
                 before = sample = joined.join(sample)
         except RowError as error:
-            yield Row(record.line, id=ident, problem=problem(error)) if wanted else None
+            row = Row(record.line, id=ident, problem=problem(error))
         else:
-            yield Row(record.line, sample, sample.id) if wanted else None
+            row = Row(record.line, sample, sample.id)
+        if wanted:
+            yield row
 
 
 def _lines(path: Path) -> int:
@@ -166,23 +180,22 @@ def with_response(sample: Sample) -> tuple[Message, ...]:
 
 
 def open_source(
-    path: str | Path,
-    *,
+    *paths: str | Path,
     format: str | None = None,  # noqa: A002 - the option's name everywhere
     responses: str | os.PathLike[str] | None = None,
     task: str | None = None,
     exclude_generation_failures: bool = False,
 ) -> Source:
-    """Open an input file; its first rows are looked at, nothing is read further."""
-    path = Path(path)
-    named_format = detect(path) if format is None else _check(path, named(format))
+    """Open input files; their first rows are looked at, nothing is read further."""
+    files = [Path(path) for path in paths]
+    wanted = None if format is None else named(format)
+    parts = [(path, detect(path) if wanted is None else _check(path, wanted)) for path in files]
     if responses is not None:
         kind(Path(responses))
     joined = None if responses is None else Path(responses)
-    source = Source(path, named_format, joined, task, exclude_generation_failures)
     if task is not None and task not in {*advancedif.TASKS, *advancedif.TASKS.values()}:
-        _check_task(source, task)
-    return source
+        _check_task(Source(tuple(parts)), task)
+    return Source(tuple(parts), joined, task, exclude_generation_failures)
 
 
 def named(name: str) -> Format:
@@ -315,7 +328,7 @@ def _is_task(name: object, task: str | None) -> bool:
 
 def _check_task(source: Source, task: str) -> None:
     """Raise if no row has a task that isn't one of AdvancedIF's."""
-    samples = (row.sample for row in Source(source.path, source.format) if row.sample)
+    samples = (row.sample for row in source if row.sample)
     seen = {str(sample.tags["task"]) for sample in samples if "task" in sample.tags}
     if task not in seen:
         has = f"the file has {', '.join(sorted(seen))}" if seen else "its rows name no task"
@@ -326,54 +339,11 @@ FILE_TAG = "file"
 """The tag that names a row's file, where the row has no such tag of its own."""
 
 
-class Sources:
-    """Several files, ready to be read one after the other; iterate again for each pass.
-
-    The path is that of the first; the format is ``None`` where they differ.
-    """
-
-    def __init__(self, parts: Sequence[Source]) -> None:
-        self.parts = tuple(parts)
-        self.path = self.parts[0].path
-        formats = {part.format.name: part.format for part in self.parts}
-        self.format: Format | None = self.parts[0].format if len(formats) == 1 else None
-        self._names = file_names([part.path for part in self.parts])
-
-    @property
-    def files(self) -> tuple[Path, ...]:
-        """The files that the rows are read from."""
-        return tuple(file for part in self.parts for file in part.files)
-
-    @property
-    def excluded(self) -> int:
-        """Rows without a generated response that the last pass left out."""
-        return sum(part.excluded for part in self.parts)
-
-    @property
-    def exclude_failures(self) -> bool:
-        """Whether such rows are left out."""
-        return any(part.exclude_failures for part in self.parts)
-
-    def __iter__(self) -> Iterator[Row]:
-        """Give the rows of all files; responses that join no row of any come last, as problems."""
-        first = self.parts[0]
-        with ExitStack() as stack:
-            joined = None
-            if first.responses is not None and self.format is not None:
-                joined = stack.enter_context(opened(first.responses, self.format))
-            for name, part in zip(self._names, self.parts, strict=True):
-                if joined is not None:
-                    joined.file = name
-                yield from _named(name, part, part if joined is None else part.rows(joined))
-            if joined is not None:
-                yield from joined.left_over("any file")
-
-
-def _named(name: str, part: Source, rows: Iterable[Row]) -> Iterator[Row]:
+def _named(name: str, path: Path, rows: Iterable[Row]) -> Iterator[Row]:
     """Name the rows of a file."""
     for row in rows:
         sample = row.sample and in_file(name, row.sample)
-        problem = row.problem and f"{part.path}: {row.problem}"
+        problem = row.problem and f"{path}: {row.problem}"
         yield Row(row.line, sample, id_in_file(name, row.id), problem, file=name)
 
 

@@ -142,5 +142,4 @@ FORMAT = Format(
     "sysbench",
     (("system_prompt",), ("prompt",), ("criteria", "评判细则")),
     sample,
-    lambda record: ("criteria" in record or "评判细则" in record) and "system_prompt" in record,
 )

@@ -46,5 +46,4 @@ FORMAT = Format(
     "trace",
     (("messages",), ("constraints_splits",)),
     sample,
-    lambda record: "constraints_splits" in record,
 )

@@ -17,7 +17,6 @@ from heedful.verify.compiler.makers import (
     json_schema,
     plain,
 )
-from heedful.verify.text.chinese import LONGEST
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -42,7 +41,6 @@ _COUNTED_PARTS: dict[str, Part] = {
     "subheadings": "heading",
     "stanzas": "stanza",
     "points": "list_item",
-    "verses": "verse",
 }
 _OF_THE_WHOLE = ("heedful:language", "heedful:case", "heedful:json")
 _ALONE = "alone"
@@ -91,7 +89,7 @@ class Clause(NamedTuple):
 
 def together(grammar: Grammar, clauses: Iterable[Clause]) -> Check | None:
     """Join the checks of clauses."""
-    clauses = _with_verses(_with_parts(_with_open_numbers(list(clauses))))
+    clauses = _with_parts(_with_open_numbers(list(clauses)))
     if _is_open(grammar, clauses):
         return None
     checks = [check for clause in clauses if (check := build(grammar, *clause)) is not None]
@@ -108,6 +106,8 @@ def together(grammar: Grammar, clauses: Iterable[Clause]) -> Check | None:
 def _is_open(grammar: Grammar, clauses: list[Clause]) -> bool:
     """Check whether it is open what a clause speaks of, or whether it is a condition."""
     if any(dict(clause.values).get("part") == PREVIOUS for clause in clauses):
+        return True
+    if any(map(_is_of_verses, clauses)):
         return True
     if len(clauses) > 1 and any((_ALONE, 1) in clause.values for clause in clauses):
         return True
@@ -213,22 +213,19 @@ def _with_parts(clauses: list[Clause]) -> list[Clause]:
     return clauses
 
 
-def _with_verses(clauses: list[Clause]) -> list[Clause]:
-    """Take 句 for verses where each has so many 字 exactly: 四句，每句七字."""
-    if not any(map(_is_of_verses, clauses)):
-        return clauses
-    return [clause._replace(values=tuple(map(_of_verses, clause.values))) for clause in clauses]
+_LONGEST_VERSE = 10
+"""字. A 句 of more, required exactly, may be a sentence of prose."""
 
 
 def _is_of_verses(clause: Clause) -> bool:
+    """Check whether 句 may be a verse, which a comma ends: 四句，每句七字."""
     values = dict(clause.values)
-    number = values.get("plain", values.get("exactly", LONGEST + 1))
-    return _VERSE in values and values.get("unit") in {"zi", "han_characters"} and number <= LONGEST
-
-
-def _of_verses(value: tuple[str, Any]) -> tuple[str, Any]:
-    verses = {("part", "sentence"): ("part", "verse"), ("unit", "sentences"): ("unit", "verses")}
-    return verses.get(value, value) if isinstance(value[1], str) else value
+    number = values.get("plain", values.get("exactly", _LONGEST_VERSE + 1))
+    return (
+        _VERSE in values
+        and values.get("unit") in {"zi", "han_characters"}
+        and number <= _LONGEST_VERSE
+    )
 
 
 def _merged(checks: Iterable[Check]) -> list[Check]:

@@ -12,13 +12,14 @@ Markdown's marks, title and headings out; the widest counts every character that
 from __future__ import annotations
 
 import re
+from itertools import groupby
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from heedful.core import scripts
 from heedful.verify import markup
 from heedful.verify.text import characters as signs
 from heedful.verify.text.characters import numbers
-from heedful.verify.text.chinese import classical, verse_readings
+from heedful.verify.text.chinese import verses
 from heedful.verify.text.lines import FENCES
 from heedful.verify.text.words import without_marks
 
@@ -71,7 +72,6 @@ _OTHER_NUMERAL = re.compile(
     r"(?:[ivx]{1,5}[.)]|\d{1,2}[:：]|(?:step|point|item|tip|no\.?)[^\S\n]\d{1,2}\b)",
     re.MULTILINE | re.IGNORECASE,
 )
-_DASHES = re.compile(r"[\s|:]*-[\s|:-]*")
 _QUESTION = re.compile(
     r"[吗呢么嘛][。！!.…~～\s”\"]*$|什么|怎么|怎样|如何|为何|哪|谁|多少|是否|是不是|难道|岂"
     r"|^\W*(?:who|whose|what|when|where|why|which|how|is|are|was|were|do|does|did|have|has|can|could"
@@ -91,30 +91,19 @@ def _sizes(readings: Sequence[Sequence[str]]) -> list[int]:
 
 def _sentences(layout: Layout) -> list[int]:
     """Sentences; in a poem 句 may mean its verses, with commas between them."""
-    poem = classical(layout)
+    poem = verses(layout.core)
     return [*_sizes(layout.sentence_readings), *([] if poem is None else [poem])]
 
 
 def _paragraphs(layout: Layout) -> list[int]:
     # A text of lists and headings alone still is something that may be called a paragraph.
-    gaps = len(_HTML_GAP.findall(layout.text))
-    tagged = len(_HTML_PARAGRAPH.findall(layout.text)) + gaps + bool(gaps)
-    sizes = [*_sizes(layout.paragraph_readings), *([tagged] if tagged else [])]
-    return [max(size, 1) for size in sizes]
-
-
-_HTML_PARAGRAPH = re.compile(r"<p\b", re.IGNORECASE)
-_HTML_GAP = re.compile(r"<br\b[^<>]*>\s*<br\b", re.IGNORECASE)
+    return [max(size, 1) for size in _sizes(layout.paragraph_readings)]
 
 
 def _lines(layout: Layout) -> list[int]:
     """Lines; blank ones may count, and those that end in another way than with a line feed."""
     text = layout.text.strip()
-    breaks = len(_HTML_BREAK.findall(text)) if "<" in text else 0
-    return [*_sizes(layout.written_lines), text.count("\n") + 1, len(text.splitlines()) + breaks]
-
-
-_HTML_BREAK = re.compile("<br *(?:/ *)?>", re.IGNORECASE)
+    return [*_sizes(layout.written_lines), text.count("\n") + 1, len(text.splitlines())]
 
 
 def _bullets(layout: Layout) -> list[int]:
@@ -169,14 +158,12 @@ def _headings(layout: Layout) -> list[int]:
 def _tables(layout: Layout) -> list[int]:
     """Tables of Markdown and HTML; rows without a line of dashes may be one."""
     html = layout.text.lower().count("<table")
-    runs: list[list[str]] = [[]]
-    for line in layout.lines:
-        if line.kind == "table" or (line.kind != "code" and line.text.count("|") > 1):
-            runs[-1].append(line.text)
-        elif runs[-1]:
-            runs.append([])
-    sure = sum(1 for run in runs if any(_DASHES.fullmatch(line) for line in run[1:2]))
-    maybe = sum(1 for run in runs if len(run) > 1)
+    sure = sum(kind == "table" for kind, _ in groupby(line.kind for line in layout.lines))
+    rows = [
+        line.kind == "table" or (line.kind != "code" and line.text.count("|") > 1)
+        for line in layout.lines
+    ]
+    maybe = sum(is_row and len(list(run)) > 1 for is_row, run in groupby(rows))
     return [sure + html, max(maybe, sure) + html]
 
 
@@ -187,12 +174,9 @@ def _markdown_tables(layout: Layout) -> list[int]:
 
 
 def _code_blocks(layout: Layout) -> list[int]:
-    """Blocks between fences; indented lines, and those of HTML, may be some."""
+    """Blocks between fences; one that nothing closes may be some."""
     fences = sum(1 for line in layout.lines if line.text.lstrip().startswith(FENCES))
-    return [fences // 2, (fences + 1) // 2 + len(_OTHER_CODE.findall(layout.text))]
-
-
-_OTHER_CODE = re.compile(r"(?:\A|\n[^\S\n]*\n)(?: {4}|\t)[^\S\n]*\S|<pre\b", re.IGNORECASE)
+    return [fences // 2, (fences + 1) // 2]
 
 
 def _points(layout: Layout) -> list[int]:
@@ -386,13 +370,6 @@ UNITS: dict[str, CountedUnit] = {
     ),
     "letters": CountedUnit("letter", "个字母", letters),
     "sentences": CountedUnit("sentence", "个句子", _sentences),
-    "verses": CountedUnit("verse", "句", lambda layout: _sizes(verse_readings(layout))),
-    "sentences_or_verses": CountedUnit(
-        "sentence or verse",
-        "句",
-        lambda layout: [*_sentences(layout), *_sizes(verse_readings(layout))],
-        "sentences or verses",
-    ),
     "paragraphs": CountedUnit("paragraph", "个段落", _paragraphs),
     "lines": CountedUnit("line", "行", _lines),
     "bullet_points": CountedUnit("bullet point", "个项目符号", _bullets),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Literal
 
 from heedful.core.errors import VerifierError
@@ -26,28 +26,18 @@ _LONGEST_POSTSCRIPT = 4
 
 # --- tables -------------------------------------------------------------------------------------
 
-_DASHES = re.compile(r"\s*(?:\|\s*)?:?-++:?(?:\s*+\|\s*+:?-++:?)*\s*(?:\|\s*)?")
 _BAR = re.compile(r"(?<!\\)\|")
 _HTML_TABLE = re.compile(r"<table", re.IGNORECASE)
 
 _Table = list[list[str]]
 
 
-def tables(text: str) -> list[_Table]:
+def tables(layout: Layout) -> list[_Table]:
     """Find the tables of Markdown, each as its rows of cells, the header first."""
-    lines = text.split("\n")
-    parsed: list[_Table] = []
-    at = 1
-    while at < len(lines):
-        head, dashes = lines[at - 1], lines[at]
-        if "|" in dashes and "|" in head and _DASHES.fullmatch(dashes):
-            end = at + 1
-            while end < len(lines) and "|" in lines[end]:
-                end += 1
-            parsed.append([_cells(line) for line in (head, *lines[at + 1 : end])])
-            at = end
-        at += 1
-    return parsed
+    runs = [(kind, list(run)) for kind, run in groupby(layout.lines, lambda line: line.kind)]
+    return [
+        [_cells(line.text) for line in (run[0], *run[2:])] for kind, run in runs if kind == "table"
+    ]
 
 
 def _cells(line: str) -> list[str]:
@@ -85,7 +75,7 @@ def table(
         at_least = at_most = rows
     if columns is None and at_least is None and at_most is None and not headers:
         raise VerifierError("no shape is given", hint="give columns, rows or headers")
-    present = tables(response.text)
+    present = tables(response.layout)
     if not present:
         other = _HTML_TABLE.search(response.text) or "\t" in response.text
         maybe = other or response.text.count("|") > 1

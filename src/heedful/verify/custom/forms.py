@@ -15,7 +15,7 @@ from heedful.verify.markup import (
     has_tag,
     xml_fault,
 )
-from heedful.verify.text.words import word_list
+from heedful.verify.text.words import word_set
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -90,14 +90,12 @@ def _xml(layout: Layout) -> Decision:
 
 
 _DECLARATION = re.compile(r"^<\?xml[^>]*\?>")
-_HTML_TAGS = frozenset(
-    word_list(
-        """
-        a article aside b blockquote body button code dd div dl dt em figure footer form h1 h2 h3 h4
-        h5 h6 head header html i label li main nav ol option p pre script section select small span
-        strong style sub sup svg table tbody td textarea th thead title tr u ul
-        """
-    )
+_HTML_TAGS = word_set(
+    """
+    a article aside b blockquote body button code dd div dl dt em figure footer form h1 h2 h3 h4
+    h5 h6 head header html i label li main nav ol option p pre script section select small span
+    strong style sub sup svg table tbody td textarea th thead title tr u ul
+    """
 )
 # Pandoc's rule, by which prices aren't formulas: no space within the dollars, no digit after.
 _LATEX = re.compile(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from heedful.core import scripts
 from heedful.verify.base import Finding, quoted, verifier
 from heedful.verify.custom.parts import Decision, decide, of_part
-from heedful.verify.text.words import word_list
+from heedful.verify.text.words import word_set
 
 if TYPE_CHECKING:
     from heedful.verify.text.layout import Layout
@@ -101,14 +101,12 @@ def chinese_script(response: Response, *, script: ChineseScript) -> Finding:
 
 
 _SMALL_WORDS = 4
-_MINOR_WORDS = frozenset(
-    word_list(
-        """
-        about above across after against along among around before behind below beneath beside
-        between beyond despite during except inside outside since through throughout toward towards
-        under underneath until versus within without
-        """
-    )
+_MINOR_WORDS = word_set(
+    """
+    about above across after against along among around before behind below beneath beside
+    between beyond despite during except inside outside since through throughout toward towards
+    under underneath until versus within without
+    """
 )
 _TITLE_WORD = re.compile(r"(?<![\w'’])[^\W\d_][\w'’]*")
 _STRAY = 0.02

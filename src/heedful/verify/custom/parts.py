@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from heedful.core.errors import UndecidedError, VerifierError
 from heedful.verify.base import Finding, Wording, quoted, verifier
-from heedful.verify.text.chinese import verse_readings
 from heedful.verify.text.layout import Layout
 
 if TYPE_CHECKING:
@@ -30,7 +29,6 @@ NAMES = {
     "paragraph": ("paragraph", "段"),
     "stanza": ("stanza", "节"),
     "sentence": ("sentence", "句"),
-    "verse": ("verse", "句"),
     "line": ("line", "行"),
     "list_item": ("list item", "个列表项"),
     "heading": ("heading", "个标题"),
@@ -40,7 +38,7 @@ NAMES = {
     "copy": ("the response", "回复"),
 }
 """The parts, in English and Chinese. ``passage``: something inside of the response that code cannot
-find, such as "the summary"; ``verse``: a 句 of a poem; ``body``: the response without its title;
+find, such as "the summary"; ``body``: the response without its title;
 ``section``: what stands under a heading; ``copy``: the response, where it is one text of a kind of
 which it might hold several."""
 
@@ -127,7 +125,6 @@ _FINDERS: dict[str, Callable[[Layout], list[list[str]]]] = {
     "stanza": lambda layout: layout.stanza_readings,
     "sentence": lambda layout: layout.sentence_readings,
     "line": lambda layout: layout.written_lines,
-    "verse": verse_readings,
     "list_item": _list_items,
     "heading": lambda layout: layout.heading_readings,
     "title": lambda layout: [[layout.title] if layout.title else []],

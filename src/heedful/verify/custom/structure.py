@@ -6,11 +6,8 @@ disagree it raises :class:`~heedful.core.errors.UndecidedError`, and the constra
 
 from __future__ import annotations
 
-import re
-from itertools import groupby
 from typing import TYPE_CHECKING
 
-from heedful.core import scripts
 from heedful.core.errors import UndecidedError
 from heedful.core.nouns import Check  # noqa: TC001 - pydantic reads annotations at run time
 from heedful.verify import base
@@ -93,32 +90,6 @@ def _of_passage(count: CountRange, at_least: int | None, at_most: int | None) ->
         return False
     short_enough = at_least is None and at_most is not None and count.high <= at_most
     return True if short_enough else None
-
-
-# --- poems --------------------------------------------------------------------------------------
-
-_RUN_OF_HAN = re.compile(f"[{scripts.HAN}]+")
-_MOST_AROUND = 3
-"""Lines around a poem, such as its title, that may be as long as its verses."""
-
-
-@verifier(
-    "heedful:classical_poem",
-    describe=lambda verses, length: f"Write a classical poem of {verses} verses of {length} 字.",
-)
-def classical_poem(response: Response, *, verses: int, length: int) -> Finding:
-    """There is a classical Chinese poem of so many verses of so many 字."""
-    runs: list[int] = []
-    for block in re.split(r"\n\s*\n", response.text):
-        for text in (block, re.sub(r"[、“”‘’「」『』*_ \t\u3000]", "", block)):
-            of_length = [len(run) == length for run in _RUN_OF_HAN.findall(text)]
-            runs += [len(list(run)) for fits, run in groupby(of_length) if fits]
-    longest = max(runs, default=0)
-    # Its couplets may stand apart.
-    apart = sum(runs) // 2 >= verses > longest
-    fits = apart or any(verses <= run <= verses + _MOST_AROUND for run in runs)
-    found = f"{longest} verses of {length} 字, one after the other"
-    return decide(None if fits else False, found)
 
 
 # --- several checks as one ----------------------------------------------------------------------

@@ -23,7 +23,7 @@ from heedful.verify.text.words import (
     bare_words,
     unclosed,
     without_punctuation,
-    word_list,
+    word_set,
 )
 
 if TYPE_CHECKING:
@@ -388,13 +388,11 @@ def _some_italics(text: str) -> Finding:
     return Finding(met=met, found="italics" if met else "nothing in italics, or nothing after them")
 
 
-_MINOR_WORDS = frozenset(
-    word_list(
-        """
-        a an the and but or nor for so yet as if vs
-        at by in of off on per to up via with from into onto over than upon
-        """
-    )
+_MINOR_WORDS = word_set(
+    """
+    a an the and but or nor for so yet as if vs
+    at by in of off on per to up via with from into onto over than upon
+    """
 )
 
 

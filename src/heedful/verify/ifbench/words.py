@@ -32,6 +32,7 @@ from heedful.verify.text.words import (
     whole_word,
     without_punctuation,
     word_list,
+    word_set,
 )
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ def unique_word_count(response: Response, *, N: NonNegativeInt) -> Finding:
     return compare(len(set(words)), "at least", N, "different word")
 
 
-_CONJUNCTIONS = frozenset(word_list("and but for nor or so yet"))
+_CONJUNCTIONS = word_set("and but for nor or so yet")
 
 
 @verifier(
@@ -154,13 +155,11 @@ def words_japanese(response: Response, *, N: PositiveInt) -> Finding:
     return unless(wrong, "not in Japanese", f"each word in {N} is in Japanese")
 
 
-_PRONOUNS = frozenset(
-    word_list(
-        """
-        i me my mine myself we us our ours ourselves you your yours yourself yourselves
-        he him his himself she her hers herself it its itself they them their theirs themselves
-        """
-    )
+_PRONOUNS = word_set(
+    """
+    i me my mine myself we us our ours ourselves you your yours yourself yourselves
+    he him his himself she her hers herself it its itself they them their theirs themselves
+    """
 )
 
 
@@ -229,23 +228,21 @@ Percentage = Annotated[float, Ge(0), Le(100)]
 # English's function words by the classes of grammar; these are NLTK's stop words, less those with
 # an apostrophe, which the published code cannot find among runs of word characters. The last lines
 # are what it does find of contractions, such as the t of don't.
-_STOP_WORDS = frozenset(
-    word_list(
-        """
-        i me my myself we our ours ourselves you your yours yourself yourselves he him his himself
-        she her hers herself it its itself they them their theirs themselves
-        what which who whom this that these those a an the
-        am is are was were be been being have has had having do does did doing will can should
-        and but if or because as until while nor than so
-        of at by for with about against between into through during before after above below to
-        from up down in out on off over under
-        again further then once here there when where why how all any both each few more most
-        other some such no not only own same too very just now
-        don aren couldn didn doesn hadn hasn haven isn mightn mustn needn shan shouldn wasn weren
-        won wouldn ain ma
-        s t d ll m o re ve y
-        """
-    )
+_STOP_WORDS = word_set(
+    """
+    i me my myself we our ours ourselves you your yours yourself yourselves he him his himself
+    she her hers herself it its itself they them their theirs themselves
+    what which who whom this that these those a an the
+    am is are was were be been being have has had having do does did doing will can should
+    and but if or because as until while nor than so
+    of at by for with about against between into through during before after above below to
+    from up down in out on off over under
+    again further then once here there when where why how all any both each few more most
+    other some such no not only own same too very just now
+    don aren couldn didn doesn hadn hasn haven isn mightn mustn needn shan shouldn wasn weren
+    won wouldn ain ma
+    s t d ll m o re ve y
+    """
 )
 
 

@@ -13,11 +13,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Literal
 
+import regex
+
 from heedful.core import scripts
 from heedful.core.errors import VerifierError
 from heedful.verify.base import Finding, Relation, compare, none, verifier
 from heedful.verify.ifeval.content import nth_paragraph_first_word as ifeval_first_word
-from heedful.verify.text.words import CJK, EMOJI, THAI, thai_sentences, thai_words, without_marks
+from heedful.verify.text.words import CJK, THAI, thai_sentences, thai_words, without_marks
 
 if TYPE_CHECKING:
     from heedful.verify.text.prepared import Response
@@ -56,6 +58,9 @@ def _letters_of(script: re.Pattern[str], text: str) -> int:
 
 
 # --- words --------------------------------------------------------------------------------------
+
+EMOJI = regex.compile(r"(?=[\p{Emoji}--[0-9#*]]|[0-9#*]\ufe0f?\u20e3)\X", regex.V1)
+"""One emoji as a reader sees it: a family, a flag."""
 
 _CHARACTER = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]")
 _SIGNS = str.maketrans(

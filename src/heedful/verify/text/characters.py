@@ -11,8 +11,9 @@ import unicodedata
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+import regex
+
 from heedful.verify.text.lines import without_code
-from heedful.verify.text.words import EMOJI, without_marks
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,25 +22,17 @@ if TYPE_CHECKING:
 
 # --- characters as readers see them -------------------------------------------------------------
 
-_SYLLABLE = re.compile("[\u1100-\u115f\ua960-\ua97c]+[\u1160-\u11a7]*[\u11a8-\u11ff]*")
-_VIRAMAS = "\u094d\u09cd\u0a4d\u0acd\u0b4d\u0c4d\u0ccd\u0d4d"
-_CONJUNCT = re.compile(rf"[{_VIRAMAS}]\u200d?(?=\w)\w")
+_GRAPHEME = regex.compile(r"\X")
 
 
 def graphemes(text: str) -> int:
     r"""Count the characters that a reader sees: a letter with its marks, an emoji, a line end.
 
-    This is the narrowest reading: joined consonants (क्ष) are one, invisible marks don't count.
-    Source: UAX #29, section 3, with the marks of each letter whether or not they take space.
-
     >>> graphemes("cafe\u0301"), graphemes("\U0001f468\u200d\U0001f469"), graphemes("हिन्दी")
     (4, 1, 2)
     """
     text = text.replace("\r\n", "\n")
-    if text.isascii():
-        return len(text)
-    text = _SYLLABLE.sub("x", EMOJI.sub("x", text))
-    return len(without_marks(_CONJUNCT.sub("", text)))
+    return len(text) if text.isascii() else len(_GRAPHEME.findall(text))
 
 
 def unspaced(text: str) -> str:
@@ -51,50 +44,34 @@ LIST_NUMBER = re.compile(r"^[^\S\n]*\d+[.)、．]", re.MULTILINE)
 
 # --- emojis -------------------------------------------------------------------------------------
 
-# Characters that fonts show as emojis, and symbols that some show so.
-_EMOJI_BASE = (
-    "[\U0001f1e6-\U0001f1ff\U0001f300-\U0001faff\u231a\u231b\u23e9-\u23f3\u2600-\u27bf"
-    "\u2b50\u2b55\u2b1b\u2b1c]"
+_EMOJI = regex.compile(
+    r"(?=[\p{Emoji_Presentation}\U0001f300-\U0001faff❤☀☁☎☺♥✈✌✏✔]|\p{Emoji}\ufe0f|[0-9#*]\ufe0f?\u20e3)\X"
 )
-_EMOJI_SHOWN = rf"{_EMOJI_BASE}[\ufe0f\U0001f3fb-\U0001f3ff]*"
-_EMOJI = re.compile(
-    rf"[0-9#*]\ufe0f?\u20e3|[©®‼⁉™ℹ↔-↪▪-◾〰〽㊗㊙]\ufe0f|[\U0001f1e6-\U0001f1ff]{{2}}|{_EMOJI_SHOWN}(?:\u200d{_EMOJI_SHOWN})*"
-)
-_SYMBOL = re.compile("[\u2600-\u27bf](?!\ufe0f)")
-_SHOWN_AS_EMOJI = frozenset(
-    "☔☕♈♉♊♋♌♍♎♏♐♑♒♓♿⚓⚡⚪⚫⚽⚾⛄⛅⛎⛔⛪⛲⛳⛵⛺⛽✅✊✋✨❌❎❓❔❕❗➕➖➗➰➿❤☀☁☎☺♥✈✌✏✔"
-)
+_SYMBOL = re.compile("[\u2600-\u27bf]")
+"""Some fonts show these as emojis."""
+_TONE = re.compile("[\ufe0f\U0001f3fb-\U0001f3ff]")
 
 
 def emojis(layout: Layout) -> list[int]:
     """Count emojis; symbols that only some fonts show as emojis may not count."""
-    shown = _EMOJI.findall(layout.text)
-    sure = [each for each in shown if not _SYMBOL.fullmatch(each) or each in _SHOWN_AS_EMOJI]
-    return [len(sure), len(shown)]
+    sure = len(_EMOJI.findall(layout.text))
+    return [sure, sure + len(_SYMBOL.findall(_EMOJI.sub("", layout.text)))]
 
 
 def emoji_at_end(text: str) -> bool | None:
     """Say whether a text ends with an emoji; ``None`` where only some fonts show it as one."""
-    matches = list(_EMOJI.finditer(text))
-    if not matches or matches[-1].end() < len(text.rstrip()):
-        return False
-    return (
-        True if not _SYMBOL.fullmatch(matches[-1][0]) or matches[-1][0] in _SHOWN_AS_EMOJI else None
-    )
+    text = text.rstrip()
+    if text and _SYMBOL.match(text[-1]) and not _EMOJI.match(text[-1]):
+        return None
+    return any(match.end() == len(text) for match in _EMOJI.finditer(text))
 
 
 def different_emojis(layout: Layout) -> list[int]:
     """Count emojis once each; one in several tones of skin may be one or several."""
     shown = _EMOJI.findall(layout.text)
-    sure = {
-        _TONE.sub("", each)
-        for each in shown
-        if not _SYMBOL.fullmatch(each) or each in _SHOWN_AS_EMOJI
-    }
-    return [len(sure), len({each.replace("\ufe0f", "") for each in shown})]
-
-
-_TONE = re.compile("[\ufe0f\U0001f3fb-\U0001f3ff]")
+    symbols = _SYMBOL.findall(_EMOJI.sub("", layout.text))
+    sure = {_TONE.sub("", each) for each in shown}
+    return [len(sure), len({each.replace("\ufe0f", "") for each in [*shown, *symbols]})]
 
 
 # --- punctuation and digits ---------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Chinese: where a phrase surely stands as words and may not only cross them; verses of poems.
+"""Chinese: where a phrase surely stands as words and may not only cross them; verses.
 
 Chinese has no spaces: 北京 in 东北京剧 is the end of a word and the beginning of another. An
 occurrence is in doubt where a letter of it makes a common word with the letter beside it.
@@ -9,12 +9,8 @@ from __future__ import annotations
 import re
 from functools import cache
 from importlib import resources
-from typing import TYPE_CHECKING
 
 from heedful.core import scripts
-
-if TYPE_CHECKING:
-    from heedful.verify.text.layout import Layout
 
 LETTERS = f"{scripts.HAN}々〇"
 """Chinese letters, for use inside the brackets of a regular expression."""
@@ -58,46 +54,20 @@ def stands_alone(text: str, start: int, end: int) -> bool:
     return text[start:end] in words or not {first, last} & _FUNCTIONAL
 
 
-# --- verses: what 句 means in "four 句 of seven 字 each" ----------------------------------------
-
-
-LONGEST = 10
-"""字. A 句 of more, required exactly, may be a sentence of prose."""
+# --- poems: 句 may be a verse, which a comma ends ------------------------------------------------
 
 _BETWEEN = re.compile("[，。！？；、,.!?;\n]+")
-_ENDS = ("，", "。", "！", "？", "；", ",", ".", "!", "?", ";")
 _FEWEST = 4
 _LENGTHS = (5, 7)
 """字 in a verse of the classical forms, which a text shows without saying so."""
+_LONGEST_POEM = 1000
 
 
-def verses(text: str) -> list[str]:
-    """Split a text at commas, stops and line ends."""
-    return [piece.strip() for piece in _BETWEEN.split(text) if scripts.HAN_CHARACTER.search(piece)]
-
-
-def verse_readings(layout: Layout) -> list[list[str]]:
-    """Find the verses: of all but a title, and of the lines that end as verses do.
-
-    Where they differ in length the text may be prose, and its sentences are another reading.
-    """
-    pieces = verses(layout.core)
-    ended = [line for line in layout.core.split("\n") if line.rstrip().endswith(_ENDS)]
-    readings = [pieces, verses("\n".join(ended)) or pieces]
-    if len(set(map(_length, readings[1]))) > 1:
-        readings += layout.sentence_readings
-    return readings
-
-
-def classical(layout: Layout) -> int | None:
+def verses(text: str) -> int | None:
     """Count the verses of a text that is a poem of five or seven 字 a verse; else ``None``."""
-    if len(layout.text) > 1000 or not scripts.HAN_CHARACTER.search(layout.text):  # noqa: PLR2004 - no poem is longer
+    if len(text) > _LONGEST_POEM or not scripts.HAN_CHARACTER.search(text):
         return None
-    pieces = verse_readings(layout)[1]
-    lengths = set(map(_length, pieces))
-    is_poem = len(pieces) >= _FEWEST and len(lengths) == 1 and lengths <= {*_LENGTHS}
-    return len(pieces) if is_poem else None
-
-
-def _length(verse: str) -> int:
-    return len(scripts.HAN_CHARACTER.findall(verse))
+    lengths = [len(scripts.HAN_CHARACTER.findall(piece)) for piece in _BETWEEN.split(text)]
+    lengths = [length for length in lengths if length]
+    is_poem = len(lengths) >= _FEWEST and len(set(lengths)) == 1 and lengths[0] in _LENGTHS
+    return len(lengths) if is_poem else None

@@ -65,42 +65,24 @@ _OPENING = re.compile(
     r"|好的|当然|没问题|以下是|下面是|收到|明白",
     re.IGNORECASE,
 )
-_COURTESY = re.compile(
-    r"sure|certainly|of course|absolutely|okay|ok|got it|no problem|好的|当然|没问题"
-    r"|(?:sure|okay|ok|great)\b.{0,40}\bhere (?:you go|you are|it is)",
-    re.IGNORECASE,
-)
 _PICTURE = re.compile(f"[{scripts.PICTOGRAPHS}\u200d\ufe0f\U0001f3fb-\U0001f3ff]")
-_NAME = re.compile(r"(?:[^\W\d_][\w.'’-]*|[A-Z]\.)(?:\s+(?:[^\W\d_][\w.'’-]*|[A-Z]\.)){0,3}")
-_SMALL = frozenset(["de", "da", "di", "del", "der", "van", "von", "of", "the", "and", "la", "el"])
-_HAN_NAME = re.compile(r"[\u4e00-\u9fff·]{2,4}")
 
 
-def greetings(lines: Sequence[str], alone: Sequence[bool]) -> int:
+def greetings(lines: Sequence[str]) -> int:
     """Count the lines at the start that greet, or stand above a text as "Subject: …" does."""
     number = 0
-    for line, apart in zip(lines[:-1][:_MOST_GREETINGS], alone, strict=False):
+    for line in lines[:-1][:_MOST_GREETINGS]:
         bare = line.strip(_AROUND)
-        named = apart and bare[-1:] in {",", "，"} and _is_name(bare[:-1])
-        if len(bare) > _LONGEST or not (named or _GREETING.fullmatch(bare)):
+        if len(bare) > _LONGEST or not _GREETING.fullmatch(bare):
             break
         number += 1
     return number
 
 
-def _is_name(bare: str) -> bool:
-    """Check whether a short text may be a name: words with capitals, or a few Chinese letters."""
-    if not _NAME.fullmatch(bare) or bare[-1] == ".":
-        return False
-    return all(
-        word[0].isupper() or word in _SMALL or _HAN_NAME.fullmatch(word) for word in bare.split()
-    )
-
-
 def is_remark(line: str) -> bool:
     """Check whether a line leads to what follows: "Here is the summary:"."""
     bare = _PICTURE.sub("", line).rstrip()
-    if bare.endswith((":", "：")) or _COURTESY.fullmatch(bare):
+    if bare.endswith((":", "：")):
         return True
     ended = len(bare) <= _LONGEST_OPENING and bare.endswith(tuple(".!。！~～"))
     return ended and bool(_OPENING.match(bare))
@@ -116,29 +98,26 @@ def remarks(lines: Sequence[str]) -> int:
     return number
 
 
-def closings(lines: Sequence[str], alone: Sequence[bool]) -> int:
+def closings(lines: Sequence[str]) -> int:
     """Count the lines at the end that may be no part of the text."""
     last = remarks(lines)
     rest = lines[: len(lines) - last]
-    signed = _signature(rest, alone)
+    signed = _signature(rest)
     above = remarks(rest[: len(rest) - signed]) if signed else 0
     return last + signed + above
 
 
-def _signature(lines: Sequence[str], alone: Sequence[bool]) -> int:
-    """Count the lines of a sign-off and of what stands below it, or of a name alone."""
+def _signature(lines: Sequence[str]) -> int:
+    """Count the lines of a sign-off and of what stands below it, or of an attribution."""
     number = 0
-    for up, line in enumerate(reversed(lines[-_MOST_LINES:]), start=1):
-        bare = line.strip(_AROUND)
-        if up >= len(lines) or len(bare) > _LONGEST:
+    bare = [line.strip(_AROUND) for line in lines[1:][-_MOST_LINES:]]
+    for up, line in enumerate(reversed(bare), start=1):
+        if len(line) > _LONGEST:
             break
-        if _SIGN_OFF.fullmatch(bare):
+        if _SIGN_OFF.fullmatch(line):
             number = up
-    if number or len(lines) < 2:  # noqa: PLR2004 - a text and what is below it
+    if number or not bare or len(bare[-1]) > _LONGEST:
         return number
-    above, last = (line.strip(_AROUND) for line in lines[-2:])
-    if _ATTRIBUTION.fullmatch(last):
-        # A bullet below other bullets belongs to the list.
-        return int(len(last) <= _LONGEST and not _ATTRIBUTION.fullmatch(above))
-    named = alone[len(lines) - 1] and _is_name(last) and not _is_name(above)
-    return int(named)
+    # A bullet below other bullets belongs to the list.
+    above = lines[-2].strip(_AROUND)
+    return int(bool(_ATTRIBUTION.fullmatch(bare[-1])) and not _ATTRIBUTION.fullmatch(above))

@@ -31,13 +31,14 @@ _MOST_SAMPLES = 1000
 _CHECK_EVERY = 5
 _LEAST_PROBABILITY = 0.1
 _LONGEST_TEXT = 10_000
+_LONGEST_SEARCHED = 40_000
+"""Characters of a text in which addresses are looked for."""
 _LONGEST_CACHED_WORD = 40
 
 # Compiled on first use: their long repetitions take milliseconds.
 _URL = r"https?://[-_.?&~;+=/#0-9A-Za-z]{1,2076}"
 _MAIL = r"[-_.0-9A-Za-z]{1,64}@[-_0-9A-Za-z]{1,255}[-_.0-9A-Za-z]{1,255}"
 _SPACES = re.compile(" {2,}")
-_SPACE = re.compile(r"\s")
 _LATIN = re.compile("[A-z]")
 _NOT_LATIN = re.compile("[\u0300-\u1dff\u1f00-\U0010ffff]")  # 1E00-1EFF is Latin too
 
@@ -182,7 +183,11 @@ _profiles = functools.cache(_Profiles)
 
 def _clean(text: str) -> str:
     """Drop addresses, runs of spaces, all past the first 10,000 characters, and stray Latin."""
-    text = _without_addresses(text)
+    text = text[:_LONGEST_SEARCHED]
+    if "http" in text:
+        text = re.sub(_URL, " ", text)
+    if "@" in text:
+        text = re.sub(_MAIL, " ", text)
     if text.isascii():  # nothing to compose, no other script
         return _SPACES.sub(" ", text[:_LONGEST_TEXT])
     from langdetect.utils.ngram import NGram
@@ -191,19 +196,3 @@ def _clean(text: str) -> str:
     if 2 * len(_LATIN.findall(text)) < len(_NOT_LATIN.findall(text)):
         text = _LATIN.sub("", text)
     return text
-
-
-def _without_addresses(text: str) -> str:
-    """Blank out addresses in the part of a long text that is read afterwards."""
-    size = 2 * _LONGEST_TEXT
-    while True:
-        cut = _SPACE.search(text, size)
-        head = text[: cut.start()] if cut else text
-        if "http" in head:
-            head = re.sub(_URL, " ", head)
-        if "@" in head:
-            head = re.sub(_MAIL, " ", head)
-        # Joining a letter and its mark shortens a text, at most by half.
-        if cut is None or len(head) >= 2 * _LONGEST_TEXT:
-            return head
-        size *= 2

@@ -159,21 +159,13 @@ class Layout:
         if not self.titled or len(places) < 2:  # noqa: PLR2004 - a text and what frames it
             return frozenset()
         opening = len(self._trimmings)
-        start = opening + greetings(*self._edge(opening, opening + FIRST_LINES))
-        end = closings(*self._edge(len(places) - LAST_LINES, len(places)))
+        start = opening + greetings(self._edge(opening, opening + FIRST_LINES))
+        end = closings(self._edge(len(places) - LAST_LINES, len(places)))
         around = {*places[:start], *places[len(places) - end :]}
         return frozenset(around if len(around) < len(places) else self._trimmings)
 
-    def _edge(self, start: int, stop: int) -> tuple[list[str], list[bool]]:
-        """Return written lines, and for each whether blank lines stand around it."""
-        places = self._written
-        lines = range(max(start, 0), min(stop, len(places)))
-        alone = [
-            (not at or places[at] - places[at - 1] > 1)
-            and (at + 1 == len(places) or places[at + 1] - places[at] > 1)
-            for at in lines
-        ]
-        return [self.lines[places[at]].text for at in lines], alone
+    def _edge(self, start: int, stop: int) -> list[str]:
+        return [self.lines[at].text for at in self._written[max(start, 0) : stop]]
 
     def _is_title(self, at: int) -> bool:
         line = self.lines[at]
@@ -341,12 +333,10 @@ class Layout:
 
         The widest reading is the last.
         """
-        narrow, wide, *unwrapped = readings(self.body)
+        narrow, wide = readings(self.body)
         if self.plain != self.body:
-            # What was taken for a title may be the first of wrapped lines.
-            _, wide, *more = readings(self.plain)
-            unwrapped += more
-        return _distinct([narrow, *unwrapped, wide])
+            wide = readings(self.plain)[1]
+        return _distinct([narrow, wide])
 
 
 def _named_title(bare: str) -> str:

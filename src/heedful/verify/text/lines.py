@@ -122,7 +122,6 @@ def headlike(line: LayoutLine) -> bool:
     return bool(HEADLIKE.fullmatch(text))
 
 
-_FENCE = re.compile(r"\s*(?:>\s*)*(`{3,}|~{3,})([^\n]*)")
 _SPAN = re.compile(r"(`{1,2})[^`\n]+\1")
 _ESCAPED = re.compile(r"\\[!-/:-@\[-`{-~]")
 _OBJECT = "\ufffc"
@@ -133,29 +132,18 @@ _OBJECT = "\ufffc"
 def without_code(text: str) -> str:
     """Leave code blocks out, and put a sign that isn't a mark for spans and escaped signs.
 
-    A fence that nothing closes goes on to the end. Source: CommonMark 0.31, 4.5, 6.1 and 2.4.
+    Source: CommonMark 0.31, 4.5, 6.1 and 2.4.
     """
     if not any(sign in text for sign in "`~\\"):
         return text
-    if "```" not in text and "~~~" not in text:
+    if not any(fence in text for fence in FENCES):
         return _without_spans(text)
-    lines: list[str] = []
-    fence = ""
-    for line in text.split("\n"):
-        mark = _FENCE.match(line)
-        if fence:
-            lines.append("")
-            if mark and mark[1].startswith(fence) and not mark[2].strip():
-                fence = ""
-        elif mark and ("`" not in mark[2] or mark[1][0] == "~"):
-            lines.append("")
-            fence = mark[1]
-        else:
-            lines.append(_without_spans(line))
-    return "\n".join(lines)
+    return "\n".join(
+        "" if line.kind == "code" else _without_spans(line.text) for line in kinds(text)
+    )
 
 
-_OPENING = re.compile(r"\s*(`{3,}|~{3,})(?:markdown|md)\s*", re.IGNORECASE)
+_MARKDOWN_FENCE = re.compile(r"(?:`{3,}|~{3,})\s*(?:markdown|md)\s*$", re.IGNORECASE | re.MULTILINE)
 
 
 def without_markdown_fences(text: str) -> tuple[str, bool] | None:
@@ -164,21 +152,21 @@ def without_markdown_fences(text: str) -> tuple[str, bool] | None:
     >>> without_markdown_fences("```markdown\n- a\n```"), without_markdown_fences("```\na\n```")
     (('- a', True), None)
     """
-    kept: list[str] = []
-    fence, inner, blocks, alone = "", False, 0, True
-    for line in text.split("\n"):
-        bare = line.strip()
-        if not fence and (opening := _OPENING.fullmatch(line)):
-            fence = opening[1]
-            blocks += 1
-        elif fence and bare == fence and not inner:
-            fence = ""
-        else:
-            if fence and bare.startswith(fence):
-                inner, alone = bare != fence, False
-            alone = alone and (bool(fence) or not bare)
-            kept.append(line)
-    return ("\n".join(kept), alone and blocks == 1 and not fence) if blocks else None
+    if not _MARKDOWN_FENCE.search(text):
+        return None
+    lines = text.split("\n")
+    blocks = [
+        (token.map[0], token.map[1], token.markup)
+        for token in _blocks(text)
+        if token.type == "fence" and token.map and token.info.strip().lower() in {"markdown", "md"}
+    ]
+    fences = {start for start, _, _ in blocks}
+    fences |= {end - 1 for _, end, markup in blocks if lines[end - 1].strip() == markup}
+    inside = {at for start, end, _ in blocks for at in range(start, end)}
+    alone = len(blocks) == 1 and len(fences) == 2  # noqa: PLR2004 - the opening and the closing one
+    alone = alone and not any(line.strip() for at, line in enumerate(lines) if at not in inside)
+    content = "\n".join(line for at, line in enumerate(lines) if at not in fences)
+    return (content, alone) if blocks else None
 
 
 def _without_spans(text: str) -> str:

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from heedful.core.errors import VerifierError
+from heedful.verify.text.words import word_set
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -288,12 +289,8 @@ def _read(folder: Path) -> Parameters:
 # --- our own lists ------------------------------------------------------------------------------
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
 # Words that are more often abbreviations than sentence ends, and are written with a full stop.
-_ABBREVIATIONS = _words(
+_ABBREVIATIONS = word_set(
     """
     mr mrs ms messrs dr prof st rep reps sen gov gen col maj lt sgt adm jr sr
     inc corp co cos ltd bros dept ft mt ave vs
@@ -305,7 +302,7 @@ _ABBREVIATIONS = _words(
 ) | {". . "}  # an ellipsis of three spaced dots, less the last
 
 # Words of every kind of text that are capitalised where a sentence starts and nowhere else.
-_STARTERS = _words(
+_STARTERS = word_set(
     """
     a about above after again all also although always among an and another any are as at be
     because before being below besides between both but by can choose consider could create

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from heedful.core import scripts
 from heedful.verify.text.sentences import built_in
+from heedful.verify.text.words import word_set
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
 # --- what stands around a stop ------------------------------------------------------------------
 
@@ -54,36 +55,26 @@ _MAY_ENCLOSE = re.compile("[“„\"«»‘「『《(（\\[【'`]")
 _CLOSING = frozenset(_CLOSERS) | {"“"}
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-_TITLES = _words(
+_FOLLOWED = word_set(
     """
     adm capt col dr fr gen gov hon lt maj mr mrs ms prof rep rev sen sgt st
+    approx ca cf e.g eq eqs figs i.e nos pp viz vol vols vs z.b d.h u.a p.ex p.ej т.е
     """
 )
-"""A name follows these."""
-_GOING_ON = frozenset(
-    "approx ca cf e.g eq eqs figs i.e nos pp viz vol vols vs z.b d.h u.a p.ex p.ej т.е".split()  # noqa: SIM905
-)
-"""Something always follows these."""
-_FINAL_TOO = (
-    frozenset(
-        """
+"""A name or an example follows these."""
+_FINAL_TOO = built_in().abbreviations | word_set(
+    """
     al appx apt assn assoc asst avg bldg blvd bros ch chr corp dept dist div ed eds eg esp esq est
     etc ext ft hr hrs hwy inc incl intl jr kg km lb lbs llc ltd mt nr op p para pl plc pt rd sec
     fig sq sr str tel trans univ usw vol wt yd yr yrs
-    """.split()  # noqa: SIM905
-    )
-    | built_in().abbreviations
+    """
 )
 """These may end a sentence."""
-_FREQUENT = frozenset(
+_FREQUENT = word_set(
     """
     a an and are as at be but by for from had has have he her his i if in is it not of on or our
     she so that the their them there they this to was we were will with would you your
-    """.split()  # noqa: SIM905
+    """
 )
 
 
@@ -231,7 +222,7 @@ def _after_dot(  # noqa: PLR0911 - one for each kind of word
     if not after[0].isalnum() or stop.closed:
         return None
     numbered = after[0].isdigit() and (word in _FINAL_TOO or word == "no")
-    if numbered or word in _GOING_ON or word in _TITLES:
+    if numbered or word in _FOLLOWED:
         return False
     if word[-1:].isdigit():
         if stop.alone:
@@ -248,7 +239,7 @@ def _after_dot(  # noqa: PLR0911 - one for each kind of word
 
 def _before_small(stop: _Stop, word: str, style: Style) -> bool | None:
     """Judge a full stop before a small letter: of an abbreviation, or of a careless writer."""
-    if stop.closed or word in _GOING_ON or word in _FINAL_TOO or _DOTTED.fullmatch(word):
+    if stop.closed or word in _FOLLOWED or word in _FINAL_TOO or _DOTTED.fullmatch(word):
         return False
     return True if style.lowercase else None
 
@@ -265,45 +256,20 @@ _MARKER = re.compile(
     r"^(?:[•●▪◦‣·⁃○]\s*)?(?:\(?\d{1,3}(?:\.\d{1,3})*[.)](?:\s+|$)|\d{1,3}(?:[、．]|\.(?!\d)\s*)"
     r"|[a-zA-Z]\)\s+)?"
 )
-_MARKER_SIGNS = ". ", ") ", "•", "●", "▪", "◦", "‣", "⁃"
-_INLINE_MARKER = re.compile(r"(?<!\S)(?:\(?(?P<value>\d{1,2}|[a-z])[.)]|[•●▪◦‣⁃])\s+(?=\S)")
 _LONGEST_CACHED = 1000
-_WRAPPED = 40
-"""Characters. A shorter line ends where its author ended it."""
 _LETTER = re.compile(r"[^\W_]")
 
 
-def readings(text: str) -> list[list[str]]:
-    """Split a text into sentences, by each reading.
+def readings(text: str) -> tuple[list[str], list[str]]:
+    """Split a text into the finished sentences that surely end, and into all that may end.
 
     >>> readings("1. It rains. 下雨了！真的")
-    [['It rains.', '下雨了！'], ['It rains.', '下雨了！', '真的']]
+    (['It rains.', '下雨了！'], ['It rains.', '下雨了！', '真的'])
     """
-    lines, style = text.split("\n"), _style(text)
-    both = list(_split(lines, style))
-    joined = _unwrapped(lines)
-    return both if len(joined) == len(lines) else [*both, _split(joined, style)[0]]
-
-
-def _unwrapped(lines: list[str]) -> list[str]:
-    """Join long lines with those after them, if any goes on with a small letter."""
-    long = [len(line) >= _WRAPPED for line in lines]
-    if not any(long[at] and lines[at + 1][:1].islower() for at in range(len(lines) - 1)):
-        return lines
-    joined = [lines[:1]]
-    for at, line in enumerate(lines[1:]):
-        if long[at] and line.strip():
-            joined[-1].append(line)
-        else:
-            joined.append([line])
-    return list(map(" ".join, joined))
-
-
-def _split(lines: Iterable[str], style: Style) -> tuple[list[str], list[str]]:
-    """Split into the finished sentences that surely end, and into all that may end."""
+    style = _style(text)
     narrow: list[str] = []
     wide: list[str] = []
-    for line in map(str.strip, lines):
+    for line in map(str.strip, text.split("\n")):
         if line:
             split = _split_line if len(line) <= _LONGEST_CACHED else _split_line.__wrapped__
             finished, all_pieces = split(line, style)
@@ -314,34 +280,12 @@ def _split(lines: Iterable[str], style: Style) -> tuple[list[str], list[str]]:
 
 @lru_cache(maxsize=2048)  # the parts of a response are split after it, line by line
 def _split_line(line: str, style: Style) -> tuple[list[str], list[str]]:
-    places = _with_markers(line, list(_boundaries(line, style)))
+    places = list(_boundaries(line, style))
     pieces = all_pieces = list(_pieces(line, places))
     sure = [each for each in places if each.sure]
     if len(sure) < len(places):
         pieces = list(_pieces(line, sure))
     return list(filter(_TERMINATED.search, pieces)), all_pieces
-
-
-def _with_markers(line: str, places: list[_Boundary]) -> list[_Boundary]:
-    """Add the numbers of a list within the line, before which a sentence may end."""
-    if not any(sign in line for sign in _MARKER_SIGNS):
-        return places
-    markers = list(_INLINE_MARKER.finditer(line))
-    values = [marker["value"] for marker in markers]
-    if not any(map(_follows, values, values[1:])):
-        return places
-    inside = {at for marker in markers for at in range(marker.start() + 1, marker.end() + 1)}
-    added = [_Boundary(each.start(), each.start(), sure=False) for each in markers]
-    return sorted([*added, *(place for place in places if place.end not in inside)])
-
-
-def _follows(first: str | None, second: str | None) -> bool:
-    """Say whether a list's number comes after another; unnumbered ones always do."""
-    if first is None or second is None:
-        return first is second
-    if first.isdigit() and second.isdigit():
-        return int(second) == int(first) + 1
-    return len(first + second) == 2 and ord(second) == ord(first) + 1  # noqa: PLR2004 - letters
 
 
 def _pieces(line: str, places: list[_Boundary]) -> Iterator[str]:

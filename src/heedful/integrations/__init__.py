@@ -1,0 +1,1 @@
+"""heedful inside other tools: tests, evaluation frameworks, optimisers and experiment trackers."""
