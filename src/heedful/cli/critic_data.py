@@ -12,7 +12,6 @@ from cyclopts import Parameter
 from heedful.cli.flags import (
     MODEL,
     FlagGroup,
-    Format,
     Output,
     Quiet,
     RequiredOutput,
@@ -33,7 +32,13 @@ from heedful.cli.running import (
     show,
 )
 from heedful.core.errors import UsageError
+from heedful.core.text import amount
+from heedful.critic.data.audit import draw, read_back
+from heedful.critic.data.export import export as write_export
+from heedful.critic.data.generator import checklist_data
 from heedful.critic.data.options import ExportSettings, FilterSettings
+from heedful.critic.data.pairs import Pairs
+from heedful.critic.data.split import InstructionSplit
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -233,22 +238,8 @@ def _list(words: str) -> list[str]:
     return [word.strip() for word in words.split(",") if word.strip()]
 
 
-def pairs(
-    input: Path,
-    /,
-    *,
-    output: RequiredOutput,
-    method: Literal["constraint-level", "whole-response", "expert", "per-constraint"] = (
-        "constraint-level"
-    ),
-    similarity: Literal["ratio", "quick_ratio", "edit"] = "ratio",
-    candidates: int = 1,
-    seed: int = 42,
-    reading: Literal["published", "strict"] = "published",
-    prompt_file: Path | None = None,
-    format: Format = None,
-    quiet: Quiet = False,
-) -> int:
+@takes(FlagGroup("", (Pairs,)))
+def pairs(input: Path, /, *, output: RequiredOutput, quiet: Quiet = False, **options: Any) -> int:
     """Make preference pairs of an expert's critiques and sampled ones.
 
     A sampled critique is rejected; chosen is the same with each judgment that the
@@ -262,7 +253,7 @@ def pairs(
         method: constraint-level: only wrong judgments are replaced. Baselines: whole-response (a
             sample that is right throughout is chosen), expert (the expert's critique is chosen),
             per-constraint (a pair for each wrong judgment, on a checklist of one).
-        similarity: How the sampled judgments are compared of which one is chosen.
+        similarity: How sampled judgments are compared to choose one: ratio, quick_ratio or edit.
         candidates: Rejected critiques of each item, drawn where there are more.
         seed: Seed of the draws.
         reading: Reading of critiques in IF-Critic's format: as its public code reads them, or as
@@ -271,32 +262,13 @@ def pairs(
         format: The format of INPUT; detected from the file by default.
         quiet: Print no numbers.
     """
-    from heedful.critic.data.pairs import Pairs
-
-    summary = Pairs(
-        input,
-        method=method,
-        similarity=similarity,
-        candidates=candidates,
-        seed=seed,
-        reading=reading,
-        prompt_file=prompt_file,
-        format=format,
-    ).write(output)
+    summary = Pairs(input, **options).write(output)
     broken = summary["items"]["broken"]
     return show("pairs", summary, output, broken=broken, quiet=quiet)
 
 
-def split(
-    input: Path,
-    /,
-    *,
-    output: RequiredOutput,
-    share: float = 0.6,
-    seed: int = 42,
-    format: Format = None,
-    quiet: Quiet = False,
-) -> int:
+@takes(FlagGroup("", (InstructionSplit,)))
+def split(input: Path, /, *, output: RequiredOutput, quiet: Quiet = False, **options: Any) -> int:
     """Split samples in two, for fine-tuning and for preferences, by instruction.
 
     All samples of an instruction go into the same part.
@@ -312,21 +284,13 @@ def split(
         format: The format of INPUT; detected from the file by default.
         quiet: Print no numbers.
     """
-    from heedful.critic.data.split import InstructionSplit
-
-    summary = InstructionSplit(input, share=share, seed=seed, format=format).write(output)
+    summary = InstructionSplit(input, **options).write(output)
     return show("split", summary, output, broken=summary["unplaced"], quiet=quiet)
 
 
+@takes(FlagGroup("", (checklist_data,), {"output"}))
 def checklists(
-    input: Path,
-    /,
-    *,
-    output: RequiredOutput,
-    prompt: str = "plain",
-    format: Format = None,
-    task: Annotated[str | None, Parameter(name=["--task", "-t"])] = None,
-    quiet: Quiet = False,
+    input: Path, /, *, output: RequiredOutput, quiet: Quiet = False, **options: Any
 ) -> int:
     """Write instructions and checklists to train a checklist generator on.
 
@@ -342,10 +306,7 @@ def checklists(
         task: Keep only this task's rows (AdvancedIF).
         quiet: Print no numbers.
     """
-    from heedful.core.text import amount
-    from heedful.critic import data as critic
-
-    summary = critic.checklist_data(input, output=output, prompt=prompt, format=format, task=task)
+    summary = checklist_data(input, output=output, **options)
     rows = summary["rows"]
     counts = [
         amount(rows["written"], "instruction"),
@@ -363,6 +324,7 @@ def checklists(
     return print_outcome(outcome, quiet=quiet)
 
 
+@takes(FlagGroup("", (draw,)))
 def audit(
     input: Path,
     /,
@@ -370,10 +332,8 @@ def audit(
     output: Output = None,
     filled: Switch = False,
     of: Literal["critiques", "checklists"] = "critiques",
-    samples: int = 70,
-    seed: int = 42,
-    format: Format = None,
     quiet: Quiet = False,
+    **options: Any,
 ) -> int:
     """Sample critiques or checklists for a person to check, or read what was checked.
 
@@ -391,8 +351,6 @@ def audit(
         quiet: Print no numbers.
     """
     from heedful.core.outputs import write_json
-    from heedful.critic.data import audit as drawing
-    from heedful.critic.data.audit import read_back
     from heedful.jobs.results import check_folder
 
     if filled:
@@ -405,22 +363,19 @@ def audit(
     if output is None:
         hint = "name one with -o audit.csv; --filled reads an audit back"
         raise UsageError("there is no file to write to", hint=hint)
-    drawn = drawing.draw(input, output, subject=of, samples=samples, seed=seed, format=format)
+    drawn = draw(input, output, subject=of, **options)
     return show("draw", drawn, output, broken=drawn["unusable"], quiet=quiet)
 
 
-@takes(FlagGroup("", (ExportSettings,)))
+@takes(FlagGroup("", (ExportSettings, write_export)))
 def export(
     input: Path,
     /,
     *,
     output: RequiredOutput,
     to: Literal["trl", "parquet", "alpaca", "sharegpt", "openai"] = "trl",
-    name: str | None = None,
-    funnel: Path | None = None,
-    format: Format = None,
     quiet: Quiet = False,
-    **settings: Any,
+    **options: Any,
 ) -> int:
     """Export critiques or pairs for a training tool, with a dataset card.
 
@@ -438,15 +393,6 @@ def export(
         format: The format of samples; detected from the file by default.
         quiet: Print no numbers.
     """
-    from heedful.critic.data.export import export as write
-
-    result = write(
-        input,
-        output,
-        to=to,
-        name=name,
-        format=format,
-        settings=ExportSettings(**settings),
-        funnel=funnel,
-    )
+    settings = ExportSettings(**taken(options, ExportSettings))
+    result = write_export(input, output, to=to, settings=settings, **options)
     return show("export", result, output, broken=sum(result["left_out"].values()), quiet=quiet)

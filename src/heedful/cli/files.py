@@ -6,12 +6,11 @@ import atexit
 import json
 import os
 import sys
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from heedful.core.errors import InputError, UsageError
-from heedful.core.files import is_endless, opened_input
+from heedful.core.files import opened_input
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -41,8 +40,6 @@ def _files(path: Path) -> list[Path]:
         if sys.stdin.isatty():
             hint = "pipe rows into the command, or name a file"
             raise InputError("standard input is the keyboard", where="-", hint=hint)
-        if _is_endless(sys.stdin.buffer):
-            raise InputError("standard input is a device", where="-", hint=_DEVICE)
         kept = _kept(sys.stdin.buffer, "stdin")
         if not kept.stat().st_size:
             hint = "check the command before the pipe, or name a file"
@@ -69,17 +66,6 @@ def _from_pipe(path: Path) -> Path:
     except OSError as error:
         what = f"the file cannot be read: {error.strerror}"
         raise InputError(what, where=str(path), hint=_DEVICE) from error
-
-
-def _is_endless(stream: BinaryIO) -> bool:
-    try:
-        status = os.fstat(stream.fileno())
-    except OSError:
-        return False  # a stream in memory
-    with suppress(OSError):
-        if os.path.samestat(status, Path(os.devnull).stat()):
-            return False
-    return is_endless(status)
 
 
 def _kept(stream: BinaryIO, name: str) -> Path:

@@ -121,10 +121,15 @@ class FlagGroup(NamedTuple):
 
 
 def takes(*panels: FlagGroup, **texts: str) -> Callable[[C], C]:
-    """Give a command the flags of panels; ``texts`` replaces what the help says of an option."""
+    """Give a command the flags of panels.
+
+    Its docstring may document options that their source doesn't; ``texts`` replaces what the help
+    says of an option.
+    """
 
     def decorate(command: C) -> C:
-        flags = {name: flag for panel in panels for name, flag in _flags(panel, texts)}
+        said = _texts(command) | texts
+        flags = {name: flag for panel in panels for name, flag in _flags(panel, said)}
         signature = inspect.signature(command)
         own = [each for each in signature.parameters.values() if each.kind is not each.VAR_KEYWORD]
         derived = [

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 from functools import partial
 from pathlib import Path
@@ -96,15 +95,11 @@ def _check(options: Mapping[str, Any], least: float) -> None:
     if not 0 <= least <= 1:
         hint = f"give a share, such as {least / 100:g}" if 1 < least <= PERCENT else "from 0 to 1"
         raise UsageError(f"--min-coverage is {least:g}", hint=hint)
-    output, log = options.get("output"), options.get("log_file")
-    if output is None:
-        return
-    from heedful.core.outputs import refuse_inputs
+    if options.get("output") is not None:
+        from heedful.core.outputs import refuse_inputs
 
-    if log is not None and os.path.realpath(output) == os.path.realpath(log):
-        raise UsageError("the output is the log", where=str(output), hint="name another file")
-    read = ("prices", "prompt_file", "system_prompt_file", "log_file")
-    refuse_inputs(output, [options[name] for name in read if name in options])
+        read = ("prices", "prompt_file", "system_prompt_file", "log_file")
+        refuse_inputs(options["output"], [options[name] for name in read if name in options])
 
 
 def _unread(result: Evaluation) -> Iterator[str]:

@@ -25,6 +25,8 @@ from heedful.cli.terminal import LogOptions, logged
 from heedful.core.errors import UsageError
 from heedful.judges.options import JudgeOptions
 from heedful.models.options import CONCURRENCY
+from heedful.rewards.policy_pairs import best as best_responses
+from heedful.rewards.policy_pairs import make_pairs
 
 if TYPE_CHECKING:
     from heedful.judges import Judge
@@ -111,17 +113,13 @@ def _length(options: dict[str, Any]) -> LengthPenalty | None:
     return None
 
 
-@takes(REWARD)
+@takes(FlagGroup("", (make_pairs,), {"output", "to"}), REWARD)
 def pairs(
     judged: list[Path],
     /,
     *,
     output: RequiredOutput,
     to: Layouts | None = None,
-    margin: float = 0.0,
-    pairs: int = 1,
-    ties: Literal["random", "length"] = "random",
-    seed: int = 0,
     quiet: Quiet = False,
     **options: Any,
 ) -> int:
@@ -144,30 +142,18 @@ def pairs(
         seed: For random ties.
         quiet: Print no numbers.
     """
-    from heedful.rewards.policy_pairs import make_pairs
-
-    summary = make_pairs(
-        judged,
-        terms_of(options),
-        output=output,
-        margin=margin,
-        pairs=pairs,
-        ties=ties,
-        seed=seed,
-        to=to,
-    )
+    terms = terms_of(taken(options, RewardOptions))
+    summary = make_pairs(judged, terms, output=output, to=to, **options)
     return _finish(summary, "pairs", output, done=summary["pairs"] > 0, quiet=quiet)
 
 
-@takes(REWARD)
+@takes(FlagGroup("", (best_responses,), {"output", "to"}), REWARD)
 def best(
     judged: list[Path],
     /,
     *,
     output: RequiredOutput,
     to: Layouts | None = None,
-    ties: Literal["random", "first", "shortest"] = "random",
-    seed: int = 0,
     quiet: Quiet = False,
     **options: Any,
 ) -> int:
@@ -185,9 +171,8 @@ def best(
         seed: For random ties.
         quiet: Print no numbers.
     """
-    from heedful.rewards.policy_pairs import best as keep
-
-    summary = keep(judged, terms_of(options), output=output, ties=ties, seed=seed, to=to)
+    terms = terms_of(taken(options, RewardOptions))
+    summary = best_responses(judged, terms, output=output, to=to, **options)
     return _finish(summary, "best", output, done=summary["written"] > 0, quiet=quiet)
 
 

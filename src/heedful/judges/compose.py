@@ -136,10 +136,14 @@ def _checked(name: str, judges: tuple[Judge, ...]) -> tuple[Judge, ...]:
     if not judges:
         raise UsageError(f"{name} has no judges", hint=f"give them: {name}(Rules(), …)")
     for judge in judges:
-        if isinstance(judge, type) or not callable(getattr(judge, "judge", None)):
-            hint = f"give judges one by one: {name}(Rules(), Recorded())"
-            raise UsageError(f"{name} got {judge!r:.80}, which isn't a judge", hint=hint)
+        check_judge(judge, f"give judges one by one: {name}(Rules(), Recorded())")
     return judges
+
+
+def check_judge(judge: object, hint: str) -> None:
+    """Refuse an object that isn't a judge."""
+    if isinstance(judge, type) or not callable(getattr(judge, "judge", None)):
+        raise UsageError(f"{judge!r:.80} isn't a judge: it has no method judge", hint=hint)
 
 
 def better(old: Judgment | None, new: Judgment) -> Judgment:

@@ -10,7 +10,7 @@ from heedful.core import plugins
 from heedful.core.errors import HeedfulWarning, UsageError
 from heedful.core.nouns import Scoring
 from heedful.judges.code import Compiled, Measurement, Rules
-from heedful.judges.compose import Cascade, Panel
+from heedful.judges.compose import Cascade, Panel, check_judge
 from heedful.judges.recorded import Recorded
 from heedful.models.folder import Protocol
 from heedful.models.named import connect
@@ -75,13 +75,8 @@ def make_judge(
 ) -> Judge:
     """Make a judge from its name, or a cascade from names separated by commas.
 
-    A judge is returned as it is.
-
-    Args:
-        names: the names; ``None`` for the default, see :func:`default_names`.
-        scoring: of ``rules``.
-        seed: of the random choices of ``rules``.
-        options: the model of ``checklist``, and how it is called.
+    A judge is returned as it is; ``None`` stands for the default, see :func:`default_names`.
+    ``scoring`` and ``seed`` are those of ``rules``.
 
     Raises:
         UsageError: a name, the scoring or an option is unknown, or options do not go together.
@@ -91,7 +86,7 @@ def make_judge(
     if names is None:
         names = default_names(scoring, options)
     if not isinstance(names, str):
-        _check_judge(names)
+        check_judge(names, "give names, such as 'rules,compiled', or a judge")
         _refuse_unused(options, "the judge is an object, which has its own")
         return names
     if names not in _DEFAULTS:  # a look for plugins would take 12 ms
@@ -120,14 +115,6 @@ def _make(name: str, scoring: Scoring, seed: int, options: JudgeOptions) -> Judg
         _PLUGINS, name, needs=needs, built_in=_NAMES, scoring=scoring, seed=seed
     )
     return made
-
-
-def _check_judge(judge: object) -> None:
-    if not callable(getattr(judge, "judge", None)) or isinstance(judge, type):
-        raise UsageError(
-            f"the judge is {judge!r:.80}, which has no method judge",
-            hint="give names, such as 'rules,compiled', or a judge, such as Cascade(Rules(), …)",
-        )
 
 
 def _refuse_unused(options: JudgeOptions, why: str) -> None:

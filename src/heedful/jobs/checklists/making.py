@@ -59,14 +59,7 @@ def checklist(
             called, see :class:`~heedful.models.options.CallOptions`: ``base_url``, ….
 
     Returns:
-        The rows in input order, and the summary.
-
-    Raises:
-        InputError: the file is missing, empty or in no known format.
-        RunError: the run's directory holds a run with another configuration.
-        StopRunError: no further call can succeed, as with a wrong key, or the next may cost more
-            than is left; the same call goes on from there.
-        UsageError: an option makes no sense.
+        The rows in input order, and the summary; it raises what :func:`heedful.evaluate` does.
     """
     refuse_unknown(options, ChecklistOptions)
     prompt, file = options.pop("prompt", "plain"), options.pop("prompt_file", None)
