@@ -1,4 +1,4 @@
-"""Audits: drawn in proportion, filled by a person, read back as accuracies."""
+"""Audits: drawn at random, filled by a person, read back as accuracies."""
 
 from __future__ import annotations
 
@@ -51,9 +51,9 @@ def right(_: Row) -> Row:
     return {"judgment_correct": "yes", "explanation_correct": "Y"}
 
 
-def test_a_draw_is_in_proportion_and_follows_the_seed(source: Path, tmp_path: Path) -> None:
+def test_a_draw_follows_the_seed(source: Path, tmp_path: Path) -> None:
     drawn = draw(source, tmp_path / "a.csv", samples=6)
-    assert drawn["samples"] == {"all met": 4, "something unmet": 2}
+    assert (drawn["samples"], drawn["population"]) == (6, 30)
     assert drawn["rows"] == 18
     draw(source, tmp_path / "b.csv", samples=6)
     draw(source, tmp_path / "c.csv", samples=6, seed=7)

@@ -14,11 +14,10 @@ from hypothesis import strategies as st
 
 from heedful import Check, Constraint, Message, Sample, UsageError
 from heedful.core.errors import ModelError
-from heedful.critic.data import STAGES, FilterSettings, filter_critiques, sample_critiques
-from heedful.critic.data.items import Drop, FilterItem
+from heedful.critic.data import FilterSettings, filter_critiques, sample_critiques
 from heedful.critic.data.replies import prompt
 from heedful.critic.data.rules import measure, parse_parts, reveals_counting
-from heedful.critic.data.stages import MajorityStage
+from heedful.critic.data.stages import Drop, FilterItem, MajorityStage
 from heedful.critic.data.verification import parse
 from heedful.data.formats import open_source
 from heedful.judges import prompts
@@ -570,24 +569,6 @@ def test_other_settings_ask_only_what_is_new(tmp_path: Path) -> None:
     assert filtered().summary["funnel"] == funnel
     filtered(skip=("cross",))  # what had been faulted must be revised now
     assert len(expert.calls) + len(verifier.calls) > bought
-
-
-def test_the_order_is_another_only_on_purpose() -> None:
-    given = [row(critique(MET, MET), critique(MET, MET, said="Other"))]
-    with pytest.raises(UsageError, match="name explanation last"):
-        filter_critiques(
-            given, settings=FilterSettings(skip=NOBODY, order=("explanation", *STAGES[:3]))
-        )
-    with pytest.raises(UsageError, match="each stage once"):
-        filter_critiques(
-            given, settings=FilterSettings(skip=NOBODY, order=("judgment", "explanation"))
-        )
-    result = filter_critiques(
-        given,
-        settings=FilterSettings(skip=NOBODY, order=("rules", "judgment", "cross", "explanation")),
-    )
-    stages = [stage["stage"] for stage in result.summary["funnel"]["stages"]]
-    assert stages == ["read", "judgment", "explanation", "write"]
 
 
 @pytest.mark.parametrize(

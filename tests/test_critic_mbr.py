@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import difflib
 import random
-from functools import cache
 
 import pytest
 from hypothesis import given
@@ -53,30 +52,6 @@ def versions(draw: st.DrawFn) -> list[str]:
 @given(texts=versions())
 def test_picks_are_those_of_difflib(texts: list[str], similarity: str) -> None:
     assert pick(texts, similarity) == reference(texts, similarity)
-
-
-@cache
-def common(left: str, right: str) -> int:
-    """The length of the longest common subsequence, by its definition."""
-    if not left or not right:
-        return 0
-    if left[-1] == right[-1]:
-        return common(left[:-1], right[:-1]) + 1
-    return max(common(left[:-1], right), common(left, right[:-1]))
-
-
-@given(st.lists(st.text("abc", max_size=8), min_size=1, max_size=4))
-def test_edit_similarity_is_the_longest_common_subsequence(texts: list[str]) -> None:
-    def similarity(a: str, b: str) -> float:
-        return 2.0 * common(a, b) / (len(a) + len(b)) if a or b else 1.0
-
-    scores = []
-    for text in texts:
-        score = 0.0
-        for other in texts:
-            score += similarity(text, other)
-        scores.append(score)
-    assert pick(texts, "edit") == scores.index(max(scores))
 
 
 @pytest.mark.parametrize("similarity", SIMILARITIES)

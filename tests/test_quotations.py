@@ -22,8 +22,8 @@ from heedful.bench.realcritic.replies import read_check, read_review
 from heedful.core.nouns import Constraint, Judgment, Message, Recording, Sample, Status
 from heedful.critic.data import verification
 from heedful.critic.data.experts import Expert
-from heedful.critic.data.items import FilterItem
 from heedful.critic.data.replies import Calls, blocks
+from heedful.critic.data.stages import FilterItem
 from heedful.engine.purpose import Purpose
 from heedful.judges import Recorded, prompts
 from heedful.judges.model import Checklist

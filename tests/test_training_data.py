@@ -190,19 +190,14 @@ def turns(question: str, answer: list[dict[str, str]]) -> list[dict[str, str]]:
     [
         ("sft", ROW, "has no completion"),
         ("sft", PAIR, "heedful critic train dpo"),
-        ("sft", {**ROW, "completion": ROW["prompt"]}, "ends on a message of user"),
+        ("sft", {**ROW, "completion": ROW["prompt"]}, "has messages of user"),
+        ("dpo", {**PAIR, "chosen": turns("A?", ANSWER)}, "has messages of user, assistant"),
         ("sft", {**ROW, "completion": "MET"}, "completion"),
         ("sft", {"prompt": ROW["prompt"], "completion": ANSWER}, "name it with --prompt"),
         ("sft", {"messages": turns("Ask.", ANSWER)}, "laid out for another tool"),
         ("dpo", {**ROW, "completion": ANSWER}, "heedful critic train sft"),
         ("dpo", {**PAIR, "rejected": ANSWER}, "are the same"),
-        ("sft", {**ROW, "completion": [{**ANSWER[0], "content": "Fine."}]}, "states no verdict"),
         ("sft", {**ROW, "completion": ANSWER, "prompt_version": "3-other"}, "another text"),
-        (
-            "dpo",
-            {"prompt_name": "plain", "chosen": turns("A?", ANSWER), "rejected": turns("B?", OTHER)},
-            "answer different prompts",
-        ),
     ],
 )
 def test_a_row_that_cannot_be_trained_on_is_refused_with_its_place(
@@ -416,7 +411,7 @@ def test_a_critic_that_answers_little_does_not_win_by_it() -> None:
     from heedful.critic.training.held_out import HeldOut, score
     from heedful.judges import prompts
 
-    held_out = HeldOut(samples(VERDICTS), "if_critic", SftSettings())
+    held_out = HeldOut(samples(VERDICTS), SftSettings(prompt="if_critic"))
     prompt = prompts.make("if_critic")
 
     def judged(said: list[str]) -> dict[str, Any]:
@@ -451,7 +446,7 @@ def test_a_reply_of_the_critic_that_was_cut_off_decides_nothing() -> None:
             text = critique("+-")
             return [Completion(text=text, finish_reason=self.finish_reason) for _ in drafts]
 
-    held_out = HeldOut(samples(VERDICTS), "if_critic", SftSettings())
+    held_out = HeldOut(samples(VERDICTS), SftSettings(prompt="if_critic"))
     for finish_reason, decided in (("stop", True), ("length", False)):
         engine = cast("Engine", CutOff(finish_reason))
         for result in held_out.judge(engine, held_out.samples, 9):

@@ -248,15 +248,13 @@ def reviews(data: bytes) -> None:
 
 
 def stages(data: bytes) -> None:
-    """Replies of the experts and verifiers who make a critic's data, and published critiques."""
-    from heedful.critic.data import replies, rules, segments, selection, verification
+    """Replies of the experts and verifiers who make a critic's data."""
+    from heedful.critic.data import replies, rules, selection, verification
 
     text = _text(data)
     selection.parse(text)
     for reader in (replies.blocks, rules.parse_parts, verification.parse):
         require(set(reader(text, [0, 1])) <= {0, 1})
-    with suppress(HeedfulError):
-        segments.read_published(text)
 
 
 def mappings(data: bytes) -> None:

@@ -141,7 +141,7 @@ def sample(
     return add_to_rows(job, input, output, options, [name])
 
 
-STAGES = FlagGroup("Stages", (FilterSettings,), {"skip", "order", "sampling"})
+STAGES = FlagGroup("Stages", (FilterSettings,), {"skip", "sampling"})
 
 
 @takes(
@@ -157,7 +157,6 @@ def filter(  # noqa: A001 - the command's name
     *,
     output: Output = None,
     skip: str = "",
-    order: str | None = None,
     verifier: Named = None,
     extractor: str | None = None,
     **options: Any,
@@ -176,8 +175,6 @@ def filter(  # noqa: A001 - the command's name
         output: Where the rows that are kept go, each with its final critique: JSON lines.
             Only a dry run needs none.
         skip: Stages to leave out: cross, rules, judgment, explanation; with commas.
-        order: All four, with commas, in another order; explanation stays last. Default:
-            cross,rules,judgment,explanation.
         verifier: A model that verifies the judgments (cross); best not the expert. Give it again
             for several: what any of them faults is dropped.
         extractor: The model that copies out what is counted (rules). Default: the first verifier.
@@ -192,8 +189,6 @@ def filter(  # noqa: A001 - the command's name
     connections, how = connected(options, names)
     models = dict(zip(names, connections, strict=True))
     stages = taken(options, FilterSettings)
-    if order is not None:
-        stages["order"] = _list(order)
     job = partial(
         critic.filter_critiques,
         verifiers=[models[name] for name in dict.fromkeys(verifier or ())],
@@ -253,11 +248,9 @@ def pairs(input: Path, /, *, output: RequiredOutput, quiet: Quiet = False, **opt
         method: constraint-level: only wrong judgments are replaced. Baselines: whole-response (a
             sample that is right throughout is chosen), expert (the expert's critique is chosen),
             per-constraint (a pair for each wrong judgment, on a checklist of one).
-        similarity: How sampled judgments are compared to choose one: ratio, quick_ratio or edit.
+        similarity: How sampled judgments are compared to choose one: ratio or quick_ratio.
         candidates: Rejected critiques of each item, drawn where there are more.
         seed: Seed of the draws.
-        reading: Reading of critiques in IF-Critic's format: as its public code reads them, or as
-            strictly as when judging.
         prompt_file: A file whose text replaces that of the critiques' prompt.
         format: The format of INPUT; detected from the file by default.
         quiet: Print no numbers.

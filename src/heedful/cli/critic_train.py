@@ -16,7 +16,7 @@ from heedful.critic.training.settings import DpoSettings, SftSettings, load_sett
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from heedful.critic.training.watch import TrainingResult
+    from heedful.critic.training.session import TrainingResult
 
 Model = Annotated[str, Parameter(name=["--model", "-m"])]
 
@@ -106,7 +106,7 @@ def _run(train: Callable[..., TrainingResult], *, quiet: bool = False, **watched
     """Train with a line of progress, and print the result."""
     import os
 
-    from heedful.critic.training.watch import line
+    from heedful.critic.training.session import line
     from heedful.engine.progress import Display
 
     main = os.environ.get("RANK", "0") == "0"  # of several processes, one prints

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from heedful.core.errors import InputError, UsageError
-from heedful.core.nouns import Recording, Status
+from heedful.core.nouns import Recording
 from heedful.core.outputs import atomically
 from heedful.core.text import amount, spreadsheet_cell
 from heedful.data.formats.files import records
@@ -78,21 +78,24 @@ def draw(
 ) -> dict[str, Any]:
     """Choose samples to audit at random and write them for a person to fill in.
 
-    Critiques that find something unmet and those that find nothing are sampled in proportion to
-    their numbers, so that neither is left out by chance and rates need no weights. Within both, a
-    hash of the seed and the sample decides: the order of the input does not.
+    A hash of the seed and the sample decides: the order of the input does not.
     """
     output = Path(output)
     _check(output, subject, samples)
-    ranks, unusable = _strata(_read(data, format), subject, seed)
+    unusable: Counter[str] = Counter()
+    ranks: list[tuple[bytes, int]] = []
+    for place, (sample, judgments) in enumerate(_read(data, format)):
+        reason = "cannot be read" if sample is None else _unusable(sample, judgments, subject)
+        if sample is None or reason:
+            unusable[reason or ""] += 1
+        else:
+            ranks.append((_rank(sample, seed), place))
     if not ranks:
         what = f"there are no {subject} to audit"
         if unusable:
             what += f": {amount(unusable.total(), 'row')}, {unusable.most_common(1)[0][0]}"
         raise InputError(what, where=str(data))
-    population = {name: len(members) for name, members in sorted(ranks.items())}
-    quotas = _in_proportion(population, samples)
-    chosen = {place for name, n in quotas.items() for _, place in sorted(ranks[name])[:n]}
+    chosen = {place for _, place in sorted(ranks)[:samples]}
     rows = [
         row
         for place, (sample, judgments) in enumerate(_read(data, format))
@@ -101,28 +104,12 @@ def draw(
     ]
     _write(output, rows, KINDS[subject].columns)
     return {
-        "samples": quotas,
-        "population": population,
+        "samples": len(chosen),
+        "population": len(ranks),
         "rows": len(rows),
         "unusable": unusable.total(),
         "reasons": dict(unusable.most_common()),
     }
-
-
-def _strata(
-    rows: Iterable[tuple[Sample | None, Sequence[Judgment]]], subject: Subject, seed: int
-) -> tuple[dict[str, list[tuple[bytes, int]]], Counter[str]]:
-    """Rank the rows of each stratum; count those that cannot be audited by the reason."""
-    ranks: dict[str, list[tuple[bytes, int]]] = {}
-    unusable: Counter[str] = Counter()
-    for place, (sample, judgments) in enumerate(rows):
-        reason = "cannot be read" if sample is None else _unusable(sample, judgments, subject)
-        if sample is None or reason:
-            unusable[reason or ""] += 1
-            continue
-        stratum = _stratum(judgments, subject)
-        ranks.setdefault(stratum, []).append((_rank(sample, seed), place))
-    return ranks, unusable
 
 
 def _check(output: Path, subject: str, samples: int) -> None:
@@ -184,27 +171,9 @@ def _judgments(sample: Sample) -> list[Judgment]:
     return read_recording(recording, sample)
 
 
-def _stratum(judgments: Sequence[Judgment], subject: Subject) -> str:
-    if subject == "checklists":
-        return "all"
-    unmet = any(judgment.status is Status.UNMET for judgment in judgments)
-    return "something unmet" if unmet else "all met"
-
-
 def _rank(sample: Sample, seed: int) -> bytes:
     content = [seed, sample.id, [turn.content for turn in sample.conversation], sample.response]
     return blake2b(json.dumps(content).encode(), digest_size=12).digest()
-
-
-def _in_proportion(population: dict[str, int], samples: int) -> dict[str, int]:
-    """Share out a number in proportion, what is left by the largest remainders."""
-    everything = sum(population.values())
-    samples = min(samples, everything)
-    quotas = {name: samples * n // everything for name, n in population.items()}
-    by_remainder = sorted(population, key=lambda name: -(samples * population[name] % everything))
-    for name in by_remainder[: samples - sum(quotas.values())]:
-        quotas[name] += 1
-    return quotas
 
 
 def _rows(sample: Sample, judged: Sequence[Judgment], subject: Subject) -> Iterator[dict[str, Any]]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from heedful.core.errors import ModelError, RowError, UsageError
 from heedful.core.text import amount
-from heedful.critic.data.items import refuse_unjudgeable
+from heedful.critic.data.stages import refuse_unjudgeable
 from heedful.engine.call_cache import attempt, attempts
 from heedful.engine.options import split_options
 from heedful.engine.purpose import EXPLAINED_TOKENS, Purpose

@@ -15,8 +15,8 @@ from heedful.core.outputs import atomically, write_json
 from heedful.critic.data import rules, stages, verification
 from heedful.critic.data.experts import SAMPLED
 from heedful.critic.data.funnel import Funnel, document
-from heedful.critic.data.items import READ, WRITE, Drop, FilterItem
 from heedful.critic.data.options import FilterSettings
+from heedful.critic.data.stages import READ, WRITE, Drop, FilterItem
 from heedful.data.formats import native
 from heedful.engine.options import split_options
 from heedful.jobs.rows import Addition, Recipe, RowsJob, Task, check_rows_output, read_and_written
@@ -126,7 +126,7 @@ def filter_critiques(
     reading, running = split_options(options)
     if output is not None:
         check_rows_output(Path(output), read_and_written(data, running))
-    chosen = stages.in_order(settings.order, settings.skip)
+    chosen = stages.without(settings.skip)
     first = next(iter(verifiers), None)
     makers: dict[str, Callable[[], Stage]] = {  # only stages that run need their models
         "cross": lambda: verification.CrossModelStage(verifiers, settings),

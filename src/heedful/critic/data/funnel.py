@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from heedful.core import taxonomy
 from heedful.core.text import amount
-from heedful.critic.data.items import READ, WRITE
+from heedful.critic.data.stages import READ, WRITE
 from heedful.reporting.document import Document
 from heedful.reporting.notation import cost_line, percent
 from heedful.reporting.table import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from heedful.jobs.rows import Generated
 
@@ -35,10 +35,10 @@ class Funnel:
         """Begin to count."""
         self._row_end = max if partial else min
         self._order = [READ, *order, WRITE]
-        self._passed: dict[str, Counter[str]] = {stage: Counter() for stage in self._order}
-        self._entered: dict[str, Counter[str]] = {stage: Counter() for stage in self._order}
+        # how many judgments, constraints and rows end at which stage, by its position
+        self._ends: dict[str, Counter[int]] = {level: Counter() for level in LEVELS}
         self._reasons: dict[str, Counter[str]] = {stage: Counter() for stage in self._order}
-        self._by: dict[str, dict[str, list[Counter[str]]]] = {"type": {}, "verdict": {}}
+        self._by: dict[str, dict[str, Counter[int]]] = {"type": {}, "verdict": {}}
         self._confidence: Counter[str] = Counter()
         self._rules: Counter[str] = Counter()
         self._rows: Counter[str] = Counter(kept=0, dropped=0, failed=0)
@@ -60,14 +60,14 @@ class Funnel:
                 max(self._judgment(constraint, judgment) for judgment in constraint["judgments"])
             )
             self._constraint(constraint)
-        self._count("constraints", ends)
-        self._count("rows", [self._row_end(ends)])
+        self._ends["constraints"].update(ends)
+        self._ends["rows"][self._row_end(ends)] += 1
 
     def _judgment(self, constraint: Mapping[str, Any], judgment: Mapping[str, Any]) -> int:
         """Count one judgment; return how many stages it passed."""
         drop = judgment.get("dropped")
         end = len(self._order) if drop is None else self._order.index(drop["stage"])
-        self._count("judgments", [end])
+        self._ends["judgments"][end] += 1
         if drop is not None:
             self._reasons[drop["stage"]][drop["reason"]] += 1
         kind = constraint.get("type") or UNTYPED
@@ -76,9 +76,7 @@ class Funnel:
         for name, value in (("type", kind), ("verdict", first)):
             groups = self._by[name]
             key = value if value in groups or len(groups) < GROUPS_KEPT else OTHER
-            for at, counts in enumerate(groups.setdefault(key, [Counter() for _ in self._order])):
-                counts["in"] += at <= end
-                counts["out"] += at < end
+            groups.setdefault(key, Counter())[end] += 1
         if "was" in judgment:
             self._rules["revised"] += 1
             self._rules["changed"] += judgment["was"] != judgment["status"]
@@ -91,30 +89,23 @@ class Funnel:
         self._rules["uncounted"] += "uncounted" in constraint
         self._rules["constraints"] += 1
 
-    def _count(self, level: str, ends: Iterable[int]) -> None:
-        for end in ends:
-            for at, stage in enumerate(self._order):
-                self._entered[stage][level] += at <= end
-                self._passed[stage][level] += at < end
-
     def result(self) -> dict[str, Any]:
         """Sum up."""
-        stages = [
-            {
-                "stage": stage,
-                "in": {level: self._entered[stage][level] for level in LEVELS},
-                "out": {level: self._passed[stage][level] for level in LEVELS},
-                "reasons": dict(self._reasons[stage].most_common()),
-            }
-            for stage in self._order
-        ]
+        stages = []
+        for at, stage in enumerate(self._order):
+            flows = {level: _flow(ends, at) for level, ends in self._ends.items()}
+            stages.append(
+                {
+                    "stage": stage,
+                    "in": {level: flow["in"] for level, flow in flows.items()},
+                    "out": {level: flow["out"] for level, flow in flows.items()},
+                    "reasons": dict(self._reasons[stage].most_common()),
+                }
+            )
         by = {
             name: {
-                value: {
-                    stage: dict(counts)
-                    for stage, counts in zip(self._order, groups_counts, strict=True)
-                }
-                for value, groups_counts in sorted(groups.items())
+                value: {stage: _flow(ends, at) for at, stage in enumerate(self._order)}
+                for value, ends in sorted(groups.items())
             }
             for name, groups in self._by.items()
         }
@@ -129,6 +120,12 @@ class Funnel:
             "rules": {name: self._rules[name] for name in names},
             "confidence": dict(sorted(self._confidence.items())),
         }
+
+
+def _flow(ends: Counter[int], at: int) -> dict[str, int]:
+    """Count what enters and leaves the stage at a position."""
+    entered = sum(count for end, count in ends.items() if end >= at)
+    return {"in": entered, "out": entered - ends[at]}
 
 
 TITLES = {

@@ -18,9 +18,8 @@ if TYPE_CHECKING:
     from asyncio.subprocess import Process
     from collections.abc import Sequence
 
-SIMILARITIES = ("ratio", "quick_ratio", "edit")
-"""difflib's ``ratio`` and ``quick_ratio``, and ``edit``: one minus the edit distance of insertions
-and deletions divided by the sum of the lengths."""
+SIMILARITIES = ("ratio", "quick_ratio")
+"""Methods of difflib's ``SequenceMatcher``."""
 
 
 def refuse_unknown(similarity: str) -> None:
@@ -47,24 +46,10 @@ def pick(texts: Sequence[str], similarity: str = "ratio") -> int:
         for at, text in enumerate(texts):
             if text == other:
                 scores[at] += 1.0
-            elif similarity == "edit":
-                scores[at] += 2.0 * _common(text, other) / (len(text) + len(other))
             else:
                 matcher.set_seq1(text)
                 scores[at] += getattr(matcher, similarity)()
     return scores.index(max(scores))
-
-
-def _common(left: str, right: str) -> int:
-    """Compute the length of the longest common subsequence of two texts."""
-    places: dict[str, int] = {}
-    for at, letter in enumerate(right):
-        places[letter] = places.get(letter, 0) | 1 << at
-    everywhere = row = (1 << len(right)) - 1
-    for letter in left:
-        matches = row & places.get(letter, 0)
-        row = (row + matches | row - matches) & everywhere
-    return len(right) - row.bit_count()
 
 
 ALONE_S = 2.0

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from heedful.models.base import Sampling
 
 STAGES = ("cross", "rules", "judgment", "explanation")
-"""The stages in the paper's order."""
+"""The stages, in the paper's order."""
 
 ConfidenceOver = Literal["samples", "survivors"]
 """The denominator of a majority's confidence: all critiques that were sampled, as in IF-Critic, or
@@ -27,7 +27,6 @@ class FilterSettings:
 
     Attributes:
         skip: Stages to leave out.
-        order: All stages, in the order in which they are gone through.
         threshold: The least confidence that decides (judgment), 0 to 1.
         min_votes: The fewest votes that decide (judgment).
         confidence_over: Confidence is the majority's share of all samples (as in IF-Critic), or of
@@ -47,7 +46,6 @@ class FilterSettings:
     """
 
     skip: Sequence[str] = ()
-    order: Sequence[str] = STAGES
     threshold: float = 0.75  # IF-Critic's
     min_votes: int = 2  # ours: the paper names none
     confidence_over: ConfidenceOver = "samples"

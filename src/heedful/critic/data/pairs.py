@@ -1,8 +1,7 @@
 """Preference pairs from critiques that differ only where a sample was wrong.
 
 Source: IF-Critic (arXiv 2511.01014), constraint-level preference optimisation, and its public pair
-code. In the published reading the pairs are that code's, text for text, in its order and with its
-random choices.
+code, whose pairs come out text for text, in its order and with its random choices.
 """
 
 from __future__ import annotations
@@ -12,26 +11,24 @@ import random
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, cast
 
 from heedful.core.errors import InputError, RowError, UsageError
-from heedful.core.nouns import Status
+from heedful.core.nouns import Judgment, Status
 from heedful.core.outputs import atomically, write_json
-from heedful.critic.data import mbr, segments
+from heedful.core.text import common_prefix
+from heedful.critic.data import mbr
 from heedful.critic.data.left_out import LeftOut
-from heedful.critic.data.segments import READINGS, Reading, Segmented, spans
 from heedful.engine.inputs import items, open_data
 from heedful.jobs.results import check_folder
 from heedful.judges import Measurement, prompts
 from heedful.judges.base import facts
-from heedful.judges.prompts.base import same_words
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
-    from heedful.core.nouns import Judgment, Message, Recording, Sample
-    from heedful.critic.data.segments import Span
+    from heedful.core.nouns import Constraint, Message, Recording, Sample
     from heedful.data.formats.memory import InMemory
     from heedful.engine.inputs import Data
     from heedful.engine.runner import Item
@@ -40,6 +37,16 @@ if TYPE_CHECKING:
 Method = Literal["constraint-level", "whole-response", "expert", "per-constraint"]
 METHODS: tuple[Method, ...] = ("constraint-level", "whole-response", "expert", "per-constraint")
 """How the chosen critique is made; the last three are the baselines of IF-Critic's ablation."""
+
+SEGMENTED = ("if_critic", "plain", "short", "structured")
+"""The prompts whose critiques are segments and nothing else. AdvancedIF's also sum up the whole,
+and CFBench's have no explanations."""
+
+Judgments: TypeAlias = "tuple[Judgment, ...]"
+"""A critique: a decided judgment on each constraint."""
+
+Span: TypeAlias = "tuple[int, int]"
+"""Where something starts and ends, in characters of a text; the end is behind it."""
 
 
 class NoPairsError(RowError):
@@ -53,12 +60,11 @@ class NoPairsError(RowError):
         super().__init__(f"{reason}: {detail}" if detail else reason, hint=hint)
 
 
-@dataclass(frozen=True, slots=True)
-class Sampled:
+class Sampled(NamedTuple):
     """A sampled critique."""
 
     number: int  # its place among the item's samples, from 1
-    critique: Segmented  # what it says
+    critique: Judgments  # what it says
     wrong: tuple[int, ...]  # the positions on which it disagrees with the expert
 
 
@@ -67,41 +73,45 @@ class CritiqueComparison:
     """An item's critiques, read."""
 
     prompt: JudgePrompt  # of all of them
-    reading: Reading
-    expert: Segmented  # the expert's
-    samples: tuple[Sampled, ...]  # those that judge the expert's constraints
+    checklist: tuple[Constraint, ...]
+    expert: Judgments  # the expert's
+    samples: tuple[Sampled, ...]  # those that decide all constraints
     unparsed: int  # sampled critiques that leave a constraint undecided
-    other_constraints: int  # sampled critiques on other constraints than the expert's
 
     def right(self, position: int) -> list[Judgment]:
         """Return the sampled judgments on a constraint that agree with the expert."""
-        truth = self.expert.judgments[position].status
-        judgments = (sampled.critique.judgments[position] for sampled in self.samples)
+        truth = self.expert[position].status
+        judgments = (sampled.critique[position] for sampled in self.samples)
         return [judgment for judgment in judgments if judgment.status is truth]
 
-    def write(self, critique: Segmented) -> str:
-        """Write a critique as they are read."""
-        return segments.write(critique, self.prompt, self.reading)
 
-
-def compare(sample: Sample, reading: Reading) -> CritiqueComparison:
+def compare(sample: Sample) -> CritiqueComparison:
     """Read an item's critiques."""
     recording = _recording(sample)
     prompt = prompts.make(recording.prompt)
-    expert = _expert(sample, recording, prompt, reading)
+    try:
+        expert = _read(recording.text or "", prompt, sample.checklist)
+    except InputError as error:
+        raise NoPairsError("the expert critique does not parse", error.what) from error
     samples: list[Sampled] = []
-    unparsed = other_constraints = 0
     for number, text in enumerate(recording.others, start=1):
         try:
-            critique = segments.read(text, prompt, sample.checklist, reading)
+            critique = _read(text, prompt, sample.checklist)
         except InputError:
-            unparsed += 1
             continue
-        if not critique.same_constraints(expert):
-            other_constraints += 1
-            continue
-        samples.append(Sampled(number, critique, tuple(critique.disagreements(expert))))
-    return CritiqueComparison(prompt, reading, expert, tuple(samples), unparsed, other_constraints)
+        both = enumerate(zip(critique, expert, strict=True))
+        wrong = tuple(at for at, (mine, truth) in both if mine.status is not truth.status)
+        samples.append(Sampled(number, critique, wrong))
+    unparsed = len(recording.others) - len(samples)
+    return CritiqueComparison(prompt, sample.checklist, expert, tuple(samples), unparsed)
+
+
+def _read(text: str, prompt: JudgePrompt, checklist: Sequence[Constraint]) -> Judgments:
+    judgments = tuple(prompt.parse(text, checklist))
+    for judgment in judgments:
+        if not judgment.status.decided:
+            raise InputError(judgment.explanation)
+    return judgments
 
 
 def _recording(sample: Sample) -> Recording:
@@ -115,26 +125,13 @@ def _recording(sample: Sample) -> Recording:
         raise NoPairsError("no expert critique", hint=hint)
     if not recording.others:
         raise NoPairsError("no sampled critiques", hint="sample them with heedful critic sample")
-    if recording.prompt not in segments.SEGMENTED:
+    if recording.prompt not in SEGMENTED:
         raise NoPairsError(
             "critiques that are not segments",
             f"critiques by the prompt {recording.prompt} cannot be taken apart by constraint",
-            hint=f"sample them in one of {', '.join(segments.SEGMENTED)}",
+            hint=f"sample them in one of {', '.join(SEGMENTED)}",
         )
     return recording
-
-
-def _expert(
-    sample: Sample, recording: Recording, prompt: JudgePrompt, reading: Reading
-) -> Segmented:
-    try:
-        expert = segments.read(recording.text or "", prompt, sample.checklist, reading)
-    except InputError as error:
-        raise NoPairsError("the expert critique does not parse", error.what) from error
-    checklist = [same_words(constraint.text) for constraint in sample.checklist]
-    if [same_words(constraint.text) for constraint in expert.constraints] != checklist:
-        raise NoPairsError("the expert critique is on another checklist")
-    return expert
 
 
 class Segment(NamedTuple):
@@ -162,9 +159,6 @@ class PreferencePair(NamedTuple):
     chosen: str  # the critique to prefer
     rejected: str  # the sampled critique
     segments: tuple[Segment, ...]  # on what they disagree
-    # whether the prompt's parser reads both critiques as meant. In the published reading a critique
-    # may state a constraint in other words than the checklist's, which the parser refuses
-    strict: bool
 
     def record(self) -> dict[str, Any]:
         """Lay it out as a line of the output."""
@@ -174,14 +168,15 @@ class PreferencePair(NamedTuple):
             ],
             "segments": [segment._asdict() for segment in self.segments],
         }
-        hidden = {"strict"} if self.measure else {"strict", "measure"}
-        return {name: value for name, value in fields.items() if name not in hidden}
+        if not self.measure:
+            del fields["measure"]
+        return fields
 
 
 class Pairs:
     """Pairs made from a file or from samples; iterate to make them, each time the same."""
 
-    def __init__(  # noqa: PLR0913 - the options of a command
+    def __init__(
         self,
         data: Data,
         *,
@@ -189,21 +184,20 @@ class Pairs:
         similarity: str = "ratio",
         candidates: int = 1,
         seed: int = 42,
-        reading: Reading = "published",
         prompt_file: str | os.PathLike[str] | None = None,
         format: str | None = None,  # noqa: A002 - the name users know from the command line
     ) -> None:
         """Prepare to make pairs."""
-        _refuse("method", method, METHODS)
+        if method not in METHODS:
+            hint = f"use one of {', '.join(METHODS)}"
+            raise UsageError(f"no such method: {method!r}", hint=hint)
         mbr.refuse_unknown(similarity)
-        _refuse("reading", reading, READINGS)
         if candidates < 1:
             raise UsageError(f"candidates is {candidates}", hint="give at least 1")
         self.method = method
         self.similarity = similarity
         self.candidates = candidates
         self.seed = seed
-        self.reading = reading
         self._prompt_file = None if prompt_file is None else Path(prompt_file)
         self._source = open_data(data, format=format)
         self._rows = cast("InMemory", data) if self._source is None else self._source
@@ -213,7 +207,7 @@ class Pairs:
         """Forget what an earlier pass counted."""
         self._left_out = LeftOut()  # with a problem where something is wrong with the item
         self._counts: Counter[str] = Counter()
-        self._critiques: Counter[str] = Counter(compared=0, unparsed=0, other_constraints=0)
+        self._critiques: Counter[str] = Counter(compared=0, unparsed=0)
         self._taught: Counter[Status] = Counter()
         self._verdicts: Counter[tuple[Status, Status]] = Counter()  # the expert's, a sample's
 
@@ -235,7 +229,6 @@ class Pairs:
             self._counts["with pairs"] += 1
             for pair in made:
                 self._counts["pairs"] += 1
-                self._counts["not strict"] += not pair.strict
                 self._taught.update(segment.verdict for segment in pair.segments)
                 yield pair
 
@@ -249,14 +242,12 @@ class Pairs:
             "similarity": self.similarity,
             "candidates": self.candidates,
             "seed": self.seed,
-            "reading": self.reading,
             "items": {
                 "all": counts["with pairs"] + len(self._left_out),
                 "with_pairs": counts["with pairs"],
                 "broken": counts["broken"],
             },
             "pairs": counts["pairs"],
-            "pairs_not_strict": counts["not strict"],
             "segments": {"chosen_met": taught[Status.MET], "chosen_unmet": taught[Status.UNMET]},
             "without_pairs": dict(self._left_out.reasons.most_common()),
             "critiques": {"sampled": self._critiques.total(), **self._critiques},
@@ -283,12 +274,11 @@ class Pairs:
         sample = item.value
         if sample is None or item.problem is not None:
             raise NoPairsError("the row cannot be read", item.problem or "")
-        compared = compare(sample, self.reading)
+        compared = compare(sample)
         self._critiques["compared"] += len(compared.samples)
         self._critiques["unparsed"] += compared.unparsed
-        self._critiques["other_constraints"] += compared.other_constraints
         for sampled in compared.samples:
-            both = zip(compared.expert.judgments, sampled.critique.judgments, strict=True)
+            both = zip(compared.expert, sampled.critique, strict=True)
             self._verdicts.update((truth.status, said.status) for truth, said in both)
         taken = _candidates(compared, self.method)
         if len(taken) > self.candidates:
@@ -301,18 +291,19 @@ class Pairs:
             for position in rejected.wrong
         ]
 
-    def _chosen(self, compared: CritiqueComparison, rejected: Sampled) -> Segmented:
+    def _chosen(self, compared: CritiqueComparison, rejected: Sampled) -> Judgments:
         if self.method == "expert":
             return compared.expert
         if self.method == "whole-response":
             right = [sampled.critique for sampled in compared.samples if not sampled.wrong]
-            return right[mbr.pick(list(map(compared.write, right)), self.similarity)]
-        judgments = list(rejected.critique.judgments)
+            texts = [compared.prompt.write(each, compared.checklist) for each in right]
+            return right[mbr.pick(texts, self.similarity)]
+        judgments = list(rejected.critique)
         for position in rejected.wrong:
             agreeing = compared.right(position)
             texts = [judgment.explanation for judgment in agreeing]
             judgments[position] = agreeing[mbr.pick(texts, self.similarity)]
-        return Segmented(rejected.critique.constraints, tuple(judgments))
+        return tuple(judgments)
 
     def _pair(
         self,
@@ -325,12 +316,12 @@ class Pairs:
         chosen, rejected, wrong = self._chosen(compared, sampled), sampled.critique, sampled.wrong
         name, checklist = f"{sample.id}#{sampled.number}", sample.checklist
         if only is not None:
-            chosen, rejected, wrong = chosen.alone(only), rejected.alone(only), (0,)
-            name, checklist = f"{name}.{only + 1}", checklist[only : only + 1]
-        texts = compared.write(chosen), compared.write(rejected)
-        places = [spans(critique, wrong, compared.write) for critique in (chosen, rejected)]
-        if self.method in ("constraint-level", "per-constraint"):
-            refuse_other_differences(texts, places)
+            chosen, rejected, wrong = (chosen[only],), (rejected[only],), (0,)
+            name, checklist = f"{name}.{only + 1}", (checklist[only],)
+
+        def write(judgments: Sequence[Judgment]) -> str:
+            return compared.prompt.write(judgments, checklist)
+
         prompt = prompts.make(compared.prompt.name, prompt_file=self._prompt_file)
         recorded = sample.recording.model_extra if sample.recording else None
         measure = Measurement() if (recorded or {}).get("measure") is True else None
@@ -343,22 +334,36 @@ class Pairs:
             prompt_version=prompt.version,
             measure=measure is not None,
             prompt=tuple(prompt.render(sample, checklist, measurements=counted)),
-            chosen=texts[0],
-            rejected=texts[1],
+            chosen=write(chosen),
+            rejected=write(rejected),
             segments=tuple(
                 Segment(
                     position + 1,
-                    rejected.constraints[position].text,
-                    chosen.judgments[position].status,
-                    *both,
+                    checklist[position].text,
+                    chosen[position].status,
+                    span(chosen, position, write),
+                    span(rejected, position, write),
                 )
-                for position, *both in zip(wrong, *places, strict=True)
-            ),
-            strict=all(
-                [judgment.status for judgment in prompt.parse(text, checklist)] == critique.statuses
-                for text, critique in zip(texts, (chosen, rejected), strict=True)
+                for position in wrong
             ),
         )
+
+
+def span(critique: Judgments, position: int, write: Callable[[Sequence[Judgment]], str]) -> Span:
+    """Find a judgment in the critique's text, by what changes when two others replace it.
+
+    It begins where the explanation does and ends with the line that states the verdict.
+    """
+    probes = []
+    for status, explanation in ((Status.MET, "\ue000"), (Status.UNMET, "\ue001")):
+        other = Judgment(status=status, explanation=explanation)
+        probes.append(write([*critique[:position], other, *critique[position + 1 :]]))
+    start = common_prefix(*probes)
+    # The two verdicts may end alike; the rest of their line belongs to them.
+    behind = common_prefix(*(probe[::-1] for probe in probes))
+    line_end = probes[0].find("\n", len(probes[0]) - behind)
+    tail = len(probes[0]) - line_end if line_end >= 0 else 0
+    return start, len(write(critique)) - tail
 
 
 def summary_path(pairs: Path) -> Path:
@@ -366,15 +371,10 @@ def summary_path(pairs: Path) -> Path:
     return pairs.with_suffix(".summary.json")
 
 
-def _refuse(option: str, value: str, known: Sequence[str]) -> None:
-    if value not in known:
-        raise UsageError(f"no such {option}: {value!r}", hint=f"use one of {', '.join(known)}")
-
-
 def _candidates(compared: CritiqueComparison, method: Method) -> list[Sampled]:
     """Return the samples that can be rejected."""
     if not compared.samples:
-        raise NoPairsError("no sampled critique parses and repeats the expert's constraints")
+        raise NoPairsError("no sampled critique parses")
     wrong = [sampled for sampled in compared.samples if sampled.wrong]
     if not wrong:
         raise NoPairsError("every sampled critique agrees with the expert", in_order=True)
@@ -414,14 +414,3 @@ def _agreement(verdicts: Counter[tuple[Status, Status]]) -> dict[str, Any]:
         "positive_f1": f1(verdicts[met, met]),
         "negative_f1": f1(verdicts[unmet, unmet]),
     }
-
-
-def refuse_other_differences(texts: Sequence[str], places: Sequence[Sequence[Span]]) -> None:
-    """Refuse two texts that differ outside the given spans."""
-    outside = []
-    for text, text_spans in zip(texts, places, strict=True):
-        starts = [0, *(end for _, end in text_spans)]
-        ends = [*(start for start, _ in text_spans), len(text)]
-        outside.append([text[start:end] for start, end in zip(starts, ends, strict=True)])
-    if outside[0] != outside[1]:
-        raise NoPairsError("the critiques differ outside the segments on which they disagree")

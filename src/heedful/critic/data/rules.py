@@ -17,8 +17,7 @@ from heedful import verify
 from heedful.core.errors import UsageError, VerifierError
 from heedful.core.nouns import Constraint, Judgment, Status
 from heedful.critic.data import replies
-from heedful.critic.data.items import Drop
-from heedful.critic.data.stages import Stage
+from heedful.critic.data.stages import Drop, Stage
 from heedful.critic.data.verification import described
 from heedful.engine.purpose import EXPLAINED_TOKENS, Purpose
 from heedful.engine.runner import together
@@ -33,8 +32,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from heedful.core.nouns import Constraint, Message
-    from heedful.critic.data.items import CandidateJudgment, FilterItem
     from heedful.critic.data.options import FilterSettings
+    from heedful.critic.data.stages import CandidateJudgment, FilterItem
     from heedful.judges.prompts.block_layout import Language
     from heedful.judges.prompts.quotation import Shown
     from heedful.models.base import Model

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from heedful.core.errors import UsageError
 from heedful.core.nouns import Status
 from heedful.critic.data import replies
-from heedful.critic.data.items import Drop
-from heedful.critic.data.stages import Stage
+from heedful.critic.data.stages import Drop, Stage
 from heedful.engine.purpose import Purpose
 from heedful.engine.runner import together
 from heedful.judges.prompts.quotation import NOTHING, Shown
@@ -26,8 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from heedful.core.nouns import Message
-    from heedful.critic.data.items import CandidateJudgment, FilterItem
     from heedful.critic.data.options import FilterSettings
+    from heedful.critic.data.stages import CandidateJudgment, FilterItem
     from heedful.judges.prompts.block_layout import Language
     from heedful.models.base import Model
 

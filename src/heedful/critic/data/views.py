@@ -35,15 +35,12 @@ def _pairs(summary: Summary) -> Document:
         f"  {count:,} without: {reason}" for reason, count in summary["without_pairs"].items()
     ]
     sampled = amount(critiques["sampled"], "sampled critique")
-    for key, words in (("unparsed", "do not parse"), ("other_constraints", "on other constraints")):
-        if critiques[key]:
-            sampled += f", {critiques[key]:,} {words}"
+    if critiques["unparsed"]:
+        sampled += f", {critiques['unparsed']:,} do not parse"
     lines += [
         sampled,
         f"chosen segments: {segments['chosen_met']:,} met, {segments['chosen_unmet']:,} unmet",
     ]
-    if summary["pairs_not_strict"]:
-        lines.append(f"{amount(summary['pairs_not_strict'], 'pair')} that a strict reading refuses")
     lines.append(f"{summary['method']}, {summary['similarity']}, seed {summary['seed']}")
     agreement = summary["agreement"]
     tables = [_agreement(agreement)] if agreement["verdicts"] else []
@@ -77,11 +74,8 @@ def _export(result: Summary) -> Document:
 
 
 def _draw(audit: Summary) -> Document:
-    samples, population = audit["samples"], audit["population"]
-    lines = [
-        f"{amount(audit['rows'], 'row')} to fill in, of {amount(sum(samples.values()), 'sample')}"
-    ]
-    lines += [f"  {name}: {count:,} of {population[name]:,}" for name, count in samples.items()]
+    samples = f"{audit['samples']:,} of {amount(audit['population'], 'sample')}"
+    lines = [f"{amount(audit['rows'], 'row')} to fill in: {samples}"]
     lines += [
         f"{amount(count, 'row')} cannot be audited: {reason}"
         for reason, count in audit["reasons"].items()

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 from heedful.core.lazy import exports
 
 if TYPE_CHECKING:
-    from heedful.critic.training.session import train_dpo, train_sft
+    from heedful.critic.training.session import Step, TrainingResult, train_dpo, train_sft
     from heedful.critic.training.settings import DpoSettings, SftSettings, load_settings
-    from heedful.critic.training.watch import Step, TrainingResult
 
 __all__ = [
     "DpoSettings",
@@ -26,8 +25,8 @@ __getattr__ = exports(
     {
         "DpoSettings": "settings",
         "SftSettings": "settings",
-        "Step": "watch",
-        "TrainingResult": "watch",
+        "Step": "session",
+        "TrainingResult": "session",
         "load_settings": "settings",
         "train_dpo": "session",
         "train_sft": "session",

@@ -15,6 +15,7 @@ from heedful.engine.inputs import encode, items, open_data
 from heedful.jobs.results import Scored
 from heedful.judges import Measurement, prompts
 from heedful.judges.base import facts
+from heedful.judges.making import PROMPT
 from heedful.judges.prompts.base import CUT_OFF
 from heedful.models.base import Sampling
 
@@ -35,11 +36,11 @@ _Request = tuple[int, "Sequence[Constraint]", "Sequence[Message]"]
 class HeldOut:
     """Held-out samples with known verdicts: their labels, or those of their final critiques."""
 
-    def __init__(self, data: Data, prompt: str, settings: Settings) -> None:
+    def __init__(self, data: Data, settings: Settings) -> None:
         """Read the samples."""
         source = open_data(data)
         self.where = "" if source is None else str(source.path)  # the file, or ``""``
-        self._prompt = prompts.make(prompt, prompt_file=settings.prompt_file)
+        self._prompt = prompts.make(settings.prompt or PROMPT, prompt_file=settings.prompt_file)
         self._measure = Measurement() if settings.measure else None
         self._settings = settings
         self.samples: list[Sample] = []  # those with a label and a response

@@ -11,7 +11,7 @@ from heedful.core.errors import UsageError
 from heedful.core.files import PROMPT_TEXT
 from heedful.critic.data.options import ExportSettings
 from heedful.critic.training.folder import Folder
-from heedful.critic.training.rows import Rows, as_asked, check_text, data_file, the_prompt
+from heedful.critic.training.rows import Rows, data_file, protocol
 from heedful.critic.training.settings import DpoSettings
 from heedful.engine.inputs import fingerprint
 from heedful.judges.making import PROMPT
@@ -47,9 +47,6 @@ _FREE = {
 }
 """Settings that may change from session to session, or that are recorded by what they come to."""
 
-_NEWER = {"group_by_length": False, "lora_4bit": False, "attention": None, "optimizer": "adamw"}
-"""Settings that trainings begun with older versions don't have, and what these did."""
-
 
 @dataclass
 class TrainingPlan:
@@ -60,7 +57,6 @@ class TrainingPlan:
     chat: Chat  # its tokenizer and chat template
     rows: Rows  # the rows as they were read, with those left out
     tokens: Tokens  # the rows that are trained on
-    prompt: str  # the name of the prompt that their critiques answer
     # the samples that the critic is measured on while it is trained, if any
     held_out: HeldOut | None
     test: HeldOut | None  # the samples that only the model at the end is measured on, if any
@@ -90,9 +86,6 @@ class TrainingPlan:
         from heedful.critic.training.trainer import computing_dtype
 
         settings = self.settings.model_dump(mode="json", exclude=_FREE)
-        for name, usual in _NEWER.items():
-            if settings.get(name) == usual:
-                settings.pop(name)
         template = self.chat.tokenizer.chat_template.encode()
         prompt_file = self.settings.prompt_file
         return {
@@ -140,15 +133,13 @@ def prepared(
     chat, context = open_chat(base, settings)
     segments = isinstance(settings, DpoSettings) and settings.loss == "segments"
     tokens = tokenised(rows, chat, settings.max_length or context, segments=segments)
-    prompt = the_prompt(rows, settings.prompt)
-    check_text(rows, prompt, settings.prompt_file)
-    settings = settings.model_copy(update=as_asked(rows, settings))
-    held_out, test = _read_known(known, rows.task, prompt, settings)
-    return TrainingPlan(settings, base, chat, rows, tokens, prompt, held_out, test, Folder(output))
+    settings = settings.model_copy(update=protocol(rows, settings))
+    held_out, test = _read_known(known, rows.task, settings)
+    return TrainingPlan(settings, base, chat, rows, tokens, held_out, test, Folder(output))
 
 
 def _read_known(
-    known: tuple[Known, Known], task: str, prompt: str, settings: Settings
+    known: tuple[Known, Known], task: str, settings: Settings
 ) -> tuple[HeldOut | None, HeldOut | None]:
     """Read the samples that choose the weights, and those that only test them."""
     from heedful.critic.training.held_out import HeldOut
@@ -162,29 +153,22 @@ def _read_known(
         )
     chooses_nothing = settings.model_copy(update={"select": "last"})
     return (
-        None if evaluation is None else HeldOut(evaluation, prompt, settings),
-        None if test is None else HeldOut(test, prompt, chooses_nothing),
+        None if evaluation is None else HeldOut(evaluation, settings),
+        None if test is None else HeldOut(test, chooses_nothing),
     )
 
 
 def check_packages(settings: Settings) -> None:
     """Check that the required packages are installed."""
-    needed = (*_NEEDED, "peft") if settings.lora_rank else _NEEDED
-    flash = {"flash_attention_2": "flash_attn", "flash_attention_3": "flash_attn_interface"}
-    special = {
-        "--lora-4bit": "bitsandbytes" if settings.lora_4bit else None,
-        "--optimizer": "bitsandbytes" if settings.optimizer == "adamw_8bit" else None,
-        "--attention": flash.get(settings.attention or ""),
-    }
-    for flag, name in special.items():
-        if name and find_spec(name) is None:
-            package = name.replace("_", "-").removesuffix("-interface")
-            raise UsageError(f"{flag} needs {package}", hint=f"pip install {package}")
-    trackers = [name for name in settings.report_to if find_spec(name) is None]
-    if trackers:
-        names = " ".join(trackers)
-        raise UsageError(f"--report-to needs {names}", hint=f"pip install {names}")
-    missing = [name for name in needed if find_spec(name) is None]
+    needed = dict.fromkeys(_NEEDED, "'heedful[train]'")
+    if settings.lora_rank:
+        needed["peft"] = "'heedful[train]'"
+    if settings.lora_4bit or settings.optimizer == "adamw_8bit":
+        needed["bitsandbytes"] = "bitsandbytes"
+    if settings.attention == "flash_attention_2":
+        needed["flash_attn"] = "flash-attn"
+    needed |= {name: name for name in settings.report_to}
+    missing = {name: package for name, package in needed.items() if find_spec(name) is None}
     if missing:
-        names = ", ".join(missing)
-        raise UsageError(f"training needs {names}", hint="pip install 'heedful[train]'")
+        packages = " ".join(dict.fromkeys(missing.values()))
+        raise UsageError(f"training needs {', '.join(missing)}", hint=f"pip install {packages}")

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from heedful.core.text import amount
 from heedful.core.version import __version__
-from heedful.critic.training.watch import EVALUATION
 from heedful.reporting.chart import Chart
 from heedful.reporting.document import Document
 from heedful.reporting.notation import percent
@@ -22,6 +21,9 @@ if TYPE_CHECKING:
     from heedful.critic.training.folder import Folder
     from heedful.critic.training.held_out import HeldOut
     from heedful.critic.training.plan import TrainingPlan
+
+EVALUATION = "held_out"
+"""The key in the trainer's log under which the result of an evaluation stands."""
 
 _PACKAGES = ("torch", "transformers", "trl", "accelerate", "peft", "tokenizers")
 _CURVE = {
@@ -65,12 +67,12 @@ def collected(
         "heedful": __version__,
         "stage": job.settings.stage,
         "task": rows.task,
-        "prompt": job.prompt,
+        "prompt": job.settings.prompt,
         "model": job.model.name,
         "data": str(rows.path),
         "evaluation": job.held_out.where or None if job.held_out else None,
         "test_data": job.test.where or None if job.test else None,
-        **_sizes(job, last, configuration["processes"]),
+        "rows": _rows(job, last, configuration["processes"]),
         "problems": rows.left_out.problems,
         "checkpoint": {
             "step": best["step"] if best else last,
@@ -92,28 +94,19 @@ def collected(
     }
 
 
-def _sizes(job: TrainingPlan, steps: int, processes: int) -> dict[str, Any]:
-    """Count the rows, those that the steps have come to, and their tokens."""
+def _rows(job: TrainingPlan, steps: int, processes: int) -> dict[str, Any]:
+    """Count the rows, and those that the steps have come to."""
     rows, settings = len(job.tokens.rows), job.settings
     batch = settings.batch_size * processes
     full, rest = divmod(steps, math.ceil(math.ceil(rows / batch) / settings.gradient_accumulation))
     # The last step of a pass takes what is left.
     seen = full * rows + min(rows, rest * batch * settings.gradient_accumulation)
-    tokens = job.tokens
     return {
-        "rows": {
-            "read": job.rows.read,
-            "usable": rows,
-            "trained_on": min(rows, seen),
-            "passes": seen / rows,
-            "left_out": dict(sorted(job.rows.left_out.reasons.items())),
-        },
-        "tokens": {
-            "prompts": tokens.prompt,
-            "answers": tokens.answer,
-            "longest_row": tokens.longest,
-            "longest_answer": tokens.longest_answer,
-        },
+        "read": job.rows.read,
+        "usable": rows,
+        "trained_on": min(rows, seen),
+        "passes": seen / rows,
+        "left_out": dict(sorted(job.rows.left_out.reasons.items())),
     }
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from heedful.core.errors import InputError, RowError, UsageError
-from heedful.core.nouns import Constraint, Message
+from heedful.core.nouns import Message  # noqa: TC001 - pydantic needs it
 from heedful.critic.data.examples import Examples
 from heedful.critic.data.left_out import LeftOut
 from heedful.critic.data.options import ExportSettings
@@ -28,11 +27,7 @@ if TYPE_CHECKING:
 Task = Literal["critique", "checklist"]
 
 _ANSWERS = {"completion", "chosen", "rejected"}
-_NUMBERED = ("plain", "short")
-_NUMBER = re.compile(r"<c(\d{1,3})>")
-_MOST = 200
-"""Judgments of a critique that are looked at."""
-_MOST_UNNUMBERED = 12
+_PROTOCOL = ("prompt_name", "prompt_version", "measure", "per_call")
 _NAMES = ("train.jsonl", "train.parquet")
 
 
@@ -64,23 +59,17 @@ class Rows:
     read: int = 0  # rows of the last pass
     left_out: LeftOut = field(default_factory=LeftOut)  # those that are not trained on
     task: Task = "critique"  # the task that the rows teach
-    prompt_names: set[str] = field(default_factory=set)  # those that rows name
-    prompt_versions: set[str] = field(default_factory=set)
-    # whether counts of code stand in the prompt, with how many constraints per call
-    protocols: set[tuple[bool, int | None]] = field(default_factory=set)
+    # how they ask the critic: the values of each field of _PROTOCOL
+    protocol: dict[str, set[Any]] = field(default_factory=dict)
 
     def __iter__(self) -> Iterator[tuple[int, Example]]:
         """Yield the rows that can be used, each with its line."""
         self.read, self.left_out = 0, LeftOut()
-        self.prompt_names, self.prompt_versions, self.protocols = set(), set(), set()
+        self.protocol = {name: set() for name in _PROTOCOL}
         rows = self._laid_out() if _in_layout(self.path) else self._examples()
         for line, example in rows:
-            if name := example.beside.get("prompt_name"):
-                self.prompt_names.add(name)
-            if version := example.beside.get("prompt_version"):
-                self.prompt_versions.add(version)
-            protocol = bool(example.beside.get("measure")), example.beside.get("per_call")
-            self.protocols.add(protocol)
+            for name, values in self.protocol.items():
+                values.add(example.beside.get(name) or None)
             yield line, example
 
     def _laid_out(self) -> Iterator[tuple[int, Example]]:
@@ -106,21 +95,14 @@ class Rows:
                 if has and not set(has) <= set(wanted):
                     hint = f"train on it with heedful critic train {'sft' if self.pairs else 'dpo'}"
                 raise RowError(f"the row has no {key}{beside}", hint=hint)
-        said = {key: _last(key, messages) for key, messages in answers.items() if messages}
-        before = [messages[:-1] for messages in answers.values() if messages]
-        if before[0] != before[-1]:
-            raise RowError(
-                "chosen and rejected answer different prompts",
-                hint="a pair has one prompt; leave the row out",
-            )
-        prompt = (*row.prompt, *before[0])
-        if not prompt:
+        if not row.prompt:
             raise RowError("the row has no prompt", hint="give it the messages to the critic")
+        said = {key: _text(key, messages) for key, messages in answers.items() if messages}
         if self.pairs and said["chosen"] == said["rejected"]:
             raise RowError("chosen and rejected are the same", hint="leave the pair out")
-        columns = row.model_dump(include={"prompt_name", "prompt_version", "measure", "per_call"})
+        columns = row.model_dump(include={*_PROTOCOL})
         columns["segments"] = row.segments or ()
-        return Example(name, prompt, beside=columns, **said)
+        return Example(name, row.prompt, beside=columns, **said)
 
     def _examples(self) -> Iterator[tuple[int, Example]]:
         """Convert the output of ``critic pairs`` or ``critic filter`` in passing."""
@@ -175,90 +157,53 @@ def _read(record: Record) -> _Row:
         raise RowError(explain(error), hint=hint) from None
 
 
-def _last(key: str, messages: tuple[Message, ...]) -> str:
+def _text(key: str, messages: tuple[Message, ...]) -> str:
     """Return the text of the answer."""
-    role, text = messages[-1].role, messages[-1].content
-    if role != "assistant":
-        hint = "its last message must have the role assistant"
-        raise RowError(f"{key} ends on a message of {role}", hint=hint)
-    if not text.strip():
+    roles = [message.role for message in messages]
+    if roles != ["assistant"]:
+        hint = "give one message of the assistant; what is before it belongs into prompt"
+        raise RowError(f"{key} has messages of {', '.join(roles)}", hint=hint)
+    if not messages[0].content.strip():
         raise RowError(f"{key} is empty", hint="leave the row out")
-    return text
+    return messages[0].content
 
 
-def undecided(example: Example) -> str | None:
-    """Say why a critique to learn decides nothing; ``None`` where it does, or nobody can tell.
-
-    Only prompts whose critiques number their judgments show how many there are.
-    """
-    name = example.beside.get("prompt_name")
-    if example.completion is None or name not in _NUMBERED:
-        return None
-    numbers = [*map(int, _NUMBER.findall(example.completion))]
-    said = ""
-    for size in [min(max(numbers), _MOST)] if numbers else range(_MOST_UNNUMBERED, 0, -1):
-        read = prompts.make(name).parse(example.completion, [Constraint(text="")] * size)
-        open_ = next((each for each in read if not each.status.decided), None)
-        if open_ is None:
-            return None
-        said = open_.explanation
-    what = f"the critique does not decide what the prompt {name} asks: {said}"
-    return f"{what} (leave the row out, or name the prompt that it answers)"
-
-
-def the_prompt(rows: Rows, given: str | None) -> str:
-    """Name the prompt that the critiques answer."""
-    named = sorted(rows.prompt_names)
+def protocol(rows: Rows, settings: Settings) -> dict[str, Any]:
+    """Return the settings with which the critic is asked: as exported, or else as given."""
     where = str(rows.path)
-    if len(named) > 1:
-        what = f"the critiques answer several prompts ({', '.join(named)})"
-        raise UsageError(what, where=where, hint="train on one at a time")
-    if given is not None and named and named != [given]:
-        hint = "leave --prompt out, or export the data again"
-        raise UsageError(
-            f"the critiques answer the prompt {named[0]}, not {given}", where=where, hint=hint
-        )
-    if not named and given is None:
+    known = {name: values - {None} for name, values in rows.protocol.items()}
+    known["measure"] = set(map(bool, rows.protocol["measure"]))
+    for name in ("prompt_name", "prompt_version", "measure"):
+        if len(known[name]) > 1:
+            several = ", ".join(sorted(map(str, known[name])))
+            hint = "train on rows of one export at a time"
+            raise UsageError(f"the rows differ in {name} ({several})", where=where, hint=hint)
+    only = {name: min(values) if len(values) == 1 else None for name, values in known.items()}
+    exported = {"prompt": only["prompt_name"]} | {key: only[key] for key in ("measure", "per_call")}
+    for name, value in exported.items():
+        given = getattr(settings, name)
+        if given is not None and value not in (None, given):
+            flag = f"--{name.replace('_', '-')}"
+            what = f"the rows were exported with {name} {value}, and {flag} is {given}"
+            hint = f"leave {flag} out, or export the data again"
+            raise UsageError(what, where=where, hint=hint)
+    prompt = exported["prompt"] or settings.prompt
+    if prompt is None:
         raise UsageError(
             "the rows do not name the prompt that the critiques answer",
             where=where,
             hint="name it with --prompt, such as --prompt plain; new exports have it in each row",
         )
-    return given or named[0]
+    if rows.task == "critique" and only["prompt_version"] is not None:
+        _check_text(only["prompt_version"], prompt, settings.prompt_file, where)
+    per_call = settings.per_call or exported["per_call"]
+    return {"prompt": prompt, "measure": exported["measure"] or None, "per_call": per_call}
 
 
-def check_text(rows: Rows, prompt: str, prompt_file: Path | None) -> None:
+def _check_text(version: str, prompt: str, prompt_file: Path | None, where: str) -> None:
     """Check that training and inference prompts match."""
-    if rows.task == "checklist" or not rows.prompt_versions:
-        return
-    where, versions = str(rows.path), rows.prompt_versions
-    if len(versions) > 1:
-        what = f"the critiques answer {len(versions)} texts of the prompt {prompt}"
-        raise UsageError(what, where=where, hint="train on one at a time")
-    if versions != {prompts.make(prompt, prompt_file=prompt_file).version}:
+    if version != prompts.make(prompt, prompt_file=prompt_file).version:
         shipped = prompt_file is None
         text = f"the prompt {prompt} as heedful ships it" if shipped else f"that of {prompt_file}"
         hint = "give the --prompt-file of the export, or export the data again"
         raise UsageError(f"the critiques answer another text than {text}", where=where, hint=hint)
-
-
-def as_asked(rows: Rows, settings: Settings) -> dict[str, Any]:
-    """Return the exported settings that the user didn't override."""
-    measured = {measure for measure, _ in rows.protocols}
-    if len(measured) > 1:
-        what = "counts of code stand in some prompts and not in others"
-        raise UsageError(
-            what, where=str(rows.path), hint="export all rows with or without --measure"
-        )
-    measure = True in measured
-    if settings.measure is not None and settings.measure != measure:
-        what = f"counts of code {'do' if measure else 'do not'} stand in the prompts"
-        hint = "export the data again, with --measure or without"
-        raise UsageError(what, where=str(rows.path), hint=hint)
-    sizes = {size for _, size in rows.protocols}
-    size = sizes.pop() if len(sizes) == 1 else None
-    if size is not None and settings.per_call not in {None, size}:
-        what = f"the rows have {size} constraints per call, and --per-call is {settings.per_call}"
-        hint = "leave --per-call out, or export the data again"
-        raise UsageError(what, where=str(rows.path), hint=hint)
-    return {"measure": measure or None, "per_call": settings.per_call or size}

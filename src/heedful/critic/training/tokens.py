@@ -6,20 +6,19 @@ never sees an end in training does not stop by itself. That is checked before tr
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from heedful.core.errors import InputError, RowError, UsageError
 from heedful.core.files import contents
-from heedful.critic.training.rows import undecided
 from heedful.models.roles import fitting
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from heedful.core.nouns import Message
-    from heedful.critic.data.segments import Span
+    from heedful.critic.data.pairs import Span
     from heedful.critic.training.rows import Rows
     from heedful.critic.training.settings import Settings
     from heedful.data.training_sets import Example
@@ -175,24 +174,12 @@ def _template(name: str) -> str:
         ) from error
 
 
-@dataclass
-class Tokens:
+class Tokens(NamedTuple):
     """The rows as tokens."""
 
     # each with its one answer, or with the chosen and the rejected one
-    rows: list[tuple[Any, ...]] = field(default_factory=list)
-    prompt: int = 0  # tokens of all prompts
-    answer: int = 0  # tokens of all answers
-    longest: int = 0  # of the prompts with their answers
-    longest_answer: int = 0  # of the answers
-
-    def take(self, example: Example, encoded: list[Encoded]) -> None:
-        """Add a row."""
-        self.rows.append((example, *encoded))
-        self.prompt += len(encoded[0].prompt)
-        self.answer += sum(len(row.answer) for row in encoded)
-        self.longest = max(self.longest, *map(len, encoded))
-        self.longest_answer = max(self.longest_answer, *(len(row.answer) for row in encoded))
+    rows: list[tuple[Any, ...]]
+    longest_answer: int
 
 
 def open_chat(model: ModelFolder, settings: Settings) -> tuple[Chat, int | None]:
@@ -223,7 +210,7 @@ def open_chat(model: ModelFolder, settings: Settings) -> tuple[Chat, int | None]
 
 def tokenised(rows: Rows, chat: Chat, limit: int | None, *, segments: bool) -> Tokens:
     """Make tokens of the rows."""
-    tokens = Tokens()
+    kept: list[tuple[Any, ...]] = []
     for line, example in rows:
         answers = [text for text in (example.completion, example.chosen, example.rejected) if text]
         try:
@@ -238,14 +225,11 @@ def tokenised(rows: Rows, chat: Chat, limit: int | None, *, segments: bool) -> T
             what = f"{longest:,} tokens, more than {limit:,}"
             rows.left_out.add(line, example.id, what, "too long")
             continue
-        if rows.task == "critique" and (problem := undecided(example)):
-            rows.left_out.add(line, example.id, problem, "undecided")
-            continue
-        tokens.take(example, encoded)
-    if not tokens.rows:
+        kept.append((example, *encoded))
+    if not kept:
         what = f"no row can be trained on{rows.left_out.first()}"
         raise InputError(what, where=str(rows.path))
-    return tokens
+    return Tokens(kept, max(len(one.answer) for _, *encoded in kept for one in encoded))
 
 
 def _check_segments(example: Example, encoded: list[Encoded]) -> None:
