@@ -31,7 +31,7 @@ from heedful.core.if_critic_blocks import write_checklist
 from heedful.core.nouns import Check, Judgment, Recording, Status
 from heedful.judges import Panel, prompts
 from heedful.judges.model import Checklist
-from heedful.judges.prompts import if_critic, preference
+from heedful.judges.prompts import comparing, if_critic
 from heedful.models import Price, ScriptedModel
 
 if TYPE_CHECKING:
@@ -600,13 +600,13 @@ def test_a_comparison_that_failed_counts_as_failed_and_a_retry_requests_it_again
     ],
 )
 def test_a_preference_is_read_only_where_there_is_one(reply: str, read: str | None) -> None:
-    assert preference.parse(reply, prompts.Shown()) == read
+    assert comparing.parse_preference(reply, prompts.Shown()) == read
 
 
 @given(st.text(), st.text(), st.text())
 def test_no_text_can_pass_for_a_part_of_the_comparison(first: str, second: str, said: str) -> None:
     sample = row("1", "m").model_copy(update={"response": said})
-    (message,) = preference.render(sample, "A constraint.", Status.MET, first, second)
+    (message,) = comparing.render_preference(sample, "A constraint.", Status.MET, first, second)
     fenced = {item.label: item.text for item in prompts.unfence(message.content)}
     assert fenced["RESPONSE"] == said
     assert (fenced["FIRST EXPLANATION"], fenced["SECOND EXPLANATION"]) == (first, second)

@@ -27,7 +27,7 @@ from heedful.engine.purpose import EXPLAINED_TOKENS, Purpose
 from heedful.engine.runner import Item
 from heedful.engine.saved_run import SUMMARY
 from heedful.jobs.results import PROBLEMS_LISTED
-from heedful.judges.prompts import Shown, preference
+from heedful.judges.prompts import Shown, comparing
 from heedful.metrics.agreement_intervals import ratio_estimate
 from heedful.models.base import Sampling
 
@@ -98,7 +98,7 @@ class ComparisonJob(Job[Pairing, dict[str, Any]]):
         return {
             "command": "meta",
             "arbiter": dict(self._arbiter.config),
-            "prompt": preference.prompt_version(),
+            "prompt": comparing.preference_version(),
             "judges": self._judges,
         }
 
@@ -134,7 +134,7 @@ class ComparisonJob(Job[Pairing, dict[str, Any]]):
     async def _prefer(self, pairing: Pairing, *, swapped: bool) -> str | None:
         """Request which is better: ``first`` or ``second`` as shown, ``neither``, or None."""
         first, second = pairing["explanations"][:: -1 if swapped else 1]
-        messages = preference.render(
+        messages = comparing.render_preference(
             Sample.model_validate(pairing["sample"]),
             pairing["constraint"],
             Status(pairing["verdict"]),
@@ -144,7 +144,9 @@ class ComparisonJob(Job[Pairing, dict[str, Any]]):
         shown = Shown.in_prompt(messages)
         for number in attempts(0):
             completion = await attempt(number, self._arbiter, messages, Sampling(), PURPOSE, [])
-            preferred = None if completion.cut_off else preference.parse(completion.text, shown)
+            preferred = (
+                None if completion.cut_off else comparing.parse_preference(completion.text, shown)
+            )
             if preferred is not None:
                 return preferred
         return None
