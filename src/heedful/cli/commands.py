@@ -127,11 +127,11 @@ COMMANDS: Mapping[str, Command | Group] = {
     ),
     **_commands("reward", serve="Serve critiques and rewards over HTTP, for trainers."),
     **_commands(
-        "config",
+        "setup",
         init="Create an example: three samples, and a commented heedful.toml.",
-        trust="Trust this folder's heedful.toml: its addresses, keys, headers.",
         completion="Print the script that completes commands and flags in a shell.",
     ),
+    **_commands("config", trust="Trust this folder's heedful.toml: its addresses, keys, headers."),
     "critic": Group(CRITIC_HELP, {**CRITIC, "train": TRAIN}),
     "reward": Group(
         "Rewards of judged responses: preference pairs, the best of n, statistics.", REWARD
