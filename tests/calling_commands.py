@@ -157,15 +157,15 @@ COMMANDS = {
 }
 
 
-def write_inputs() -> None:
+def write_inputs(count: int = ROWS) -> None:
     """Write what the commands read into the current folder."""
-    samples = PEOPLE.samples(ROWS)
+    samples = PEOPLE.samples(count)
     write("in.jsonl", [plain(one) for one in samples])
     write(
         "prompts.jsonl", [{"id": one.id, "prompt": one.conversation[0].content} for one in samples]
     )
-    write("sums.jsonl", questions(ROWS))
-    solved = ({"question": f"What is {n} + 1?", "gt": str(n + 1)} for n in range(ROWS))
+    write("sums.jsonl", questions(count))
+    solved = ({"question": f"What is {n} + 1?", "gt": str(n + 1)} for n in range(count))
     write("solved.jsonl", [{**row, "reasoning": f"\\boxed{{{n}}}"} for n, row in enumerate(solved)])
     triplet = {"question": "What is 1 plus 2?", "response": r"\boxed{3}", "correct": True}
     wrong = {**triplet, "id": "4", "response": r"\boxed{4}", "correct": False}

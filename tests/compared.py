@@ -21,15 +21,18 @@ def sample(key: str, verdicts: str, response: str = "", **more: Any) -> Sample:
     return Sample(
         id=key,
         conversation=more.pop("conversation", (Message(role="user", content=f"Do {key}."),)),
-        checklist=tuple(
-            Constraint(text=f"Constraint {place}.", type=types[place % 2])
-            for place in range(len(verdicts))
+        checklist=more.pop(
+            "checklist",
+            tuple(
+                Constraint(text=f"Constraint {place}.", type=types[place % 2])
+                for place in range(len(verdicts))
+            ),
         ),
         response=response or f"answer {key}",
         recording=Recording(
             prompt="native",
             verdicts=tuple(
-                {"status": STATES[letter], "explanation": f"{letter} on {response or 'it'}"}
+                {"status": STATES[letter], "explanation": f"{letter} on {response or key}"}
                 for letter in verdicts
             ),
         ),

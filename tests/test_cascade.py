@@ -3,37 +3,33 @@
 from __future__ import annotations
 
 import random
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 from heedful import evaluate
 from heedful.analysis.cascade import document, replay
 from heedful.core.errors import InputError, UsageError
-from heedful.core.nouns import Constraint, Critique, Judgment, Sample, Status
+from heedful.core.nouns import Constraint, Judgment, Sample, Status
+from told import Told
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
     from pathlib import Path
 
 ROWS = 300
 Said = tuple[bool | None, float | None]
 
 
-class Told:
-    """Judge that says what it is told of each row, by its number."""
+def judge(say: Callable[[int], Said]) -> Told:
+    """A judge that says what it is told of each row, by its number."""
 
-    config: dict[str, Any] = {"judge": "told"}  # noqa: RUF012 - never written
-
-    def __init__(self, say: Callable[[int], Said]) -> None:
-        self.name = "told"
-        self._say = say
-
-    async def judge(self, sample: Sample, requested: Sequence[int] | None = None) -> Critique:
-        met, confidence = self._say(int(sample.id))
+    def judgment(sample: Sample, _: int) -> Judgment:
+        met, confidence = say(int(sample.id))
         status = Status.UNPARSED if met is None else Status.MET if met else Status.UNMET
-        judgment = Judgment(status=status, confidence=confidence, judge=self.name)
-        return Critique(judgments=(judgment,) * len(requested or sample.checklist))
+        return Judgment(status=status, confidence=confidence, judge="told")
+
+    return Told(judgment)
 
 
 def truth(number: int) -> bool:
@@ -52,9 +48,9 @@ def runs(path: Path, small: Callable[[int], Said], *, labelled: bool = True) -> 
         )
         for number in range(ROWS)
     ]
-    evaluate(samples, judge=Told(small), run=path / "small")
+    evaluate(samples, judge=judge(small), run=path / "small")
     wrong = lambda number: (truth(number) != (number % 50 == 0), None)  # noqa: E731
-    evaluate(samples, judge=Told(wrong), run=path / "large")
+    evaluate(samples, judge=judge(wrong), run=path / "large")
     return path / "small", path / "large"
 
 
@@ -106,7 +102,7 @@ def test_rows_that_differ_are_left_out_and_counted(tmp_path: Path) -> None:
         )
         for number in range(50)
     ]
-    evaluate(rows, judge=Told(lambda number: (truth(number), None)), run=tmp_path / "fifty")
+    evaluate(rows, judge=judge(lambda number: (truth(number), None)), run=tmp_path / "fifty")
     result = replay(small, tmp_path / "fifty")
     assert (result["rows"], result["left_out"]) == (40, ROWS - 40)
     assert f"Left out: {ROWS - 40} rows" in document(result).markdown()

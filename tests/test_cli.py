@@ -4,12 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 import re
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -227,22 +222,3 @@ def test_flags_without_effect_or_out_of_range_are_wrong_use(
     assert run("evaluate", EXAMPLE, *flags.split()) == 2
     assert flag in capsys.readouterr().err
     assert not Path("heedful-runs").exists()
-
-
-@pytest.mark.interrupted
-@pytest.mark.skipif(sys.platform == "win32", reason="sends a POSIX signal")
-def test_ctrl_c_stops_cleanly_and_the_same_command_goes_on() -> None:
-    row = json.loads(GOOD)
-    with Path("many.jsonl").open("w") as file:
-        file.writelines(json.dumps(row | {"id": str(number)}) + "\n" for number in range(25_000))
-    command = [sys.executable, "-m", "heedful", "evaluate", "many.jsonl", "--run", "r", "-q"]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-    while not Path("r/results.jsonl.part").exists() and process.poll() is None:
-        time.sleep(0.01)
-    os.kill(process.pid, signal.SIGINT)
-    _, said = process.communicate(timeout=60)
-    assert process.returncode == 130, said
-    assert "resumes" in said
-    assert not Path("r/summary.json").exists()
-    assert run(*command[3:]) == 0
-    assert json.loads(Path("r/summary.json").read_text())["verdicts"]["met"] == 25_000

@@ -3,12 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import signal
-import subprocess
-import sys
-import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -218,37 +213,3 @@ def test_wrong_use_is_refused_before_any_call(
     said = capsys.readouterr()
     assert message in said.out + said.err
     assert not Path("out.jsonl").exists()
-
-
-@pytest.mark.interrupted
-@pytest.mark.skipif(sys.platform == "win32", reason="sends POSIX signals")
-@pytest.mark.parametrize("command", ["sample", "filter"])
-def test_a_run_that_is_killed_buys_nothing_twice(command: str) -> None:
-    population = Population()
-    write(population)
-    counts: Counter[str] = Counter()
-    in_flight = 8
-
-    def slowly(number: int, body: dict[str, Any]) -> Answer:
-        counts[json.dumps([body["model"], body["messages"], body.get("seed")])] += 1
-        answer: Answer = answering(population)(number, body)
-        return Answer(body=answer.body, delay_s=0.02)
-
-    with serving(script=slowly) as server:
-        words = sampling(server.url, "-q", "--run", "r", "--max-concurrency", str(in_flight))
-        if command == "filter":
-            assert run(*words) == 0
-            counts.clear()
-            words = filtering(server.url, "-q", "--run", "f", "--max-concurrency", str(in_flight))
-        process = [sys.executable, "-m", "heedful", *words]
-        kills = {signal.SIGKILL: 40, signal.SIGINT: 80}
-        for kill, calls in kills.items():
-            with subprocess.Popen(process, stderr=subprocess.PIPE, text=True) as running:
-                while len(counts) < calls and running.poll() is None:
-                    time.sleep(0.01)
-                os.kill(running.pid, kill)
-                running.communicate(timeout=30)
-        assert running.returncode == 130
-        assert run(*words) == 0
-    # in flight, or answered and not yet committed
-    assert counts.total() - len(counts) <= 2 * len(kills) * in_flight

@@ -3,13 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import signal
-import subprocess
-import sys
-import time
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +15,6 @@ from jsonl import read_rows
 
 # Whole commands, with servers, files and processes.
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("empty_folder")]
-
-MANY = 100
 
 
 def write(*samples: dict[str, Any]) -> None:
@@ -158,45 +150,6 @@ def test_a_wrong_key_stops_the_run_and_is_not_shown(capsys: pytest.CaptureFixtur
     assert "check the key" in said
     assert "sk-secret" not in said
     assert not Path("out.jsonl").exists()
-
-
-def slowly(counts: Counter[str]) -> Any:
-    def answer(_: int, body: dict[str, Any]) -> Answer:
-        number = number_of(body)
-        counts[number] += 1
-        # A third of the rows needs a second call for words that are not in the instruction.
-        invented = ["Be kind"] if len(body["messages"]) == 1 and int(number) % 3 == 0 else []
-        return Answer(body=a_checklist(number, *invented).body, delay_s=0.03)
-
-    return answer
-
-
-@pytest.mark.interrupted
-@pytest.mark.skipif(sys.platform == "win32", reason="sends POSIX signals")
-@pytest.mark.parametrize("command", ["respond", "checklist"])
-def test_a_run_that_is_killed_buys_nothing_twice(command: str) -> None:
-    write(*map(prompt, range(MANY)))
-    counts: Counter[str] = Counter()
-    in_flight = 8
-    with serving(script=slowly(counts)) as server:
-        words = asking(server.url, "-q", "--run", "r", "--max-concurrency", str(in_flight))
-        process = [sys.executable, "-m", "heedful", command, *words]
-        kills = {signal.SIGKILL: MANY // 4, signal.SIGINT: MANY // 2}
-        for kill, rows_done in kills.items():
-            with subprocess.Popen(process, stderr=subprocess.PIPE, text=True) as running:
-                while len(counts) < rows_done and running.poll() is None:
-                    time.sleep(0.01)
-                os.kill(running.pid, kill)
-                _, said = running.communicate(timeout=30)
-            assert not Path("out.jsonl").exists()
-        assert running.returncode == 130, said
-        assert "resumes" in said
-        assert len(counts) < MANY
-        assert run(command, *words) == 0
-    needed = MANY if command == "respond" else MANY + len(range(0, MANY, 3))
-    # in flight, or answered and not yet committed
-    assert counts.total() - needed <= 2 * len(kills) * in_flight
-    assert [row["id"] for row in read_rows("out.jsonl")] == [str(n) for n in range(MANY)]
 
 
 def test_compiling_shows_what_each_constraint_becomes_and_writes_it_down(

@@ -17,8 +17,6 @@ from heedful import (
     Cascade,
     Check,
     Constraint,
-    Critique,
-    Judgment,
     Recorded,
     Recording,
     RunError,
@@ -30,6 +28,7 @@ from heedful import (
 )
 from jsonl import read_rows
 from properties import of_a_hundred
+from told import Told
 
 EXAMPLE = Path(__file__).resolve().parents[1] / "examples" / "quickstart.jsonl"
 
@@ -100,34 +99,14 @@ def test_it_works_inside_a_running_event_loop() -> None:
     assert first == second
 
 
-class Stubborn:
-    """Decides what it is told to, and notes what it was asked."""
-
-    name = "stubborn"
-
-    def __init__(self, status: Status) -> None:
-        self.status = status
-        self.asked: list[list[int]] = []
-
-    @property
-    def config(self) -> dict[str, Any]:
-        return {"judge": self.name}
-
-    async def judge(self, sample: Sample, requested: Any = None) -> Critique:
-        positions = list(range(len(sample.checklist)) if requested is None else requested)
-        self.asked.append(positions)
-        verdict = Judgment(status=self.status, explanation=self.status.value, judge=self.name)
-        return Critique(judgments=(verdict,) * len(positions))
-
-
 def test_a_cascade_asks_the_next_judge_only_for_what_is_undecided() -> None:
     recording = Recording(prompt="native", verdicts=({"status": "met"}, {"status": "unparsed"}))
     constraints = (Constraint(text="a"), Constraint(text="b"))
     row = Sample(id="1", checklist=constraints, response="r", recording=recording)
-    last = Stubborn(Status.UNMET)
+    last = Told(lambda *_: Status.UNMET)
     critique = asyncio.run(Cascade(Recorded(), last).judge(row))
     assert [judgment.status for judgment in critique.judgments] == [Status.MET, Status.UNMET]
-    assert last.asked == [[1]]
+    assert last.asked == [("1", [1])]
 
 
 @pytest.mark.parametrize(
@@ -141,23 +120,21 @@ def test_a_cascade_asks_the_next_judge_only_for_what_is_undecided() -> None:
 def test_an_undecided_constraint_keeps_the_most_telling_reason(
     first: Status, second: Status, kept: Status
 ) -> None:
-    cascade = Cascade(Stubborn(first), Stubborn(second))
+    cascade = Cascade(Told(lambda *_: first), Told(lambda *_: second))
     assert asyncio.run(cascade.judge(sample())).judgments[0].status is kept
 
 
 def test_a_judge_that_raises_fails_its_row_and_no_other() -> None:
-    class Fragile(Stubborn):
-        async def judge(self, sample: Sample, requested: Any = None) -> Critique:
-            if sample.id == "2":
-                message = "out of memory"
-                raise RuntimeError(message)
-            return await super().judge(sample, requested)
+    def fragile(row: Sample, _: int) -> Status:
+        if row.id == "2":
+            raise RuntimeError("out of memory")
+        return Status.MET
 
     rows = [sample("1"), sample("2"), sample("3")]
     coverages: list[float | None] = []
     result = evaluate(
         rows,
-        judge=Fragile(Status.MET),
+        judge=Told(fragile),
         on_progress=lambda item: coverages.append(item.coverage()),
     )
     assert coverages[-1] == result.summary["coverage"] == pytest.approx(2 / 3)

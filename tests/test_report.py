@@ -14,21 +14,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import commands
+from compared import STATES, run, sample
 from heedful import Constraint, Message, Recording, RunError, Sample, UsageError, compare, evaluate
 from heedful import report as write_report
-from heedful.core.nouns import Critique, Judgment, Status
+from heedful.core.nouns import Status
 from heedful.engine.saved_run import Reader
 from heedful.engine.sessions import without_secrets
 from heedful.engine.store import Store
 from heedful.judges import Panel
 from heedful.reporting.html.environment import ASSETS, said
 from properties import of_a_hundred
+from told import Told
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
     from pathlib import Path
-
-STATES = {"m": "met", "u": "unmet", "?": "unparsed"}
 
 EMPTY = {"meta", "br", "wbr", "link", "img"}
 
@@ -82,37 +82,6 @@ class Page(HTMLParser):
         return words in " ".join("".join(self.text).split())
 
 
-def sample(key: str, verdicts: str, **more: Any) -> Sample:
-    """A sample whose verdicts are known: m met, u unmet, ? undecided."""
-    return Sample(
-        id=key,
-        conversation=more.pop("conversation", (Message(role="user", content=f"Do {key}."),)),
-        checklist=more.pop(
-            "checklist",
-            tuple(
-                Constraint(text=f"Constraint {place}.", type=("content", "format")[place % 2])
-                for place in range(len(verdicts))
-            ),
-        ),
-        response=more.pop("response", f"answer {key}"),
-        recording=Recording(
-            prompt="native",
-            verdicts=tuple(
-                {"status": STATES[letter], "explanation": f"{letter} of {key}"}
-                for letter in verdicts
-            ),
-        ),
-        **more,
-    )
-
-
-def run(folder: Path, rows: dict[str, str] | Sequence[Sample]) -> Path:
-    if isinstance(rows, dict):
-        rows = [sample(key, said, tags={"task": key[0]}) for key, said in rows.items()]
-    evaluate(rows, judge="recorded", run=folder)
-    return folder
-
-
 def page(folder: Path, *runs: Path, **options: Any) -> Page:
     write_report(*runs, output=folder / "report.html", **options)
     return Page((folder / "report.html").read_text(encoding="utf-8"))
@@ -143,7 +112,7 @@ def test_why_verdicts_were_not_reached_is_listed_with_the_first_places(tmp_path:
     rows = {f"x{n}": "m?" for n in range(9)}
     shown = page(tmp_path, run(tmp_path / "a", rows | {"y": "m"}))
     reasons = shown.table("Reasons")
-    first = next(reason for reason in reasons if "? of x0" in reason)
+    first = next(reason for reason in reasons if "? on x0" in reason)
     assert reasons[first] == ["x0, 2", "1"]
     clean = page(tmp_path, run(tmp_path / "b", {"x": "mm", "y": "mu"}))
     assert "Rows that came to nothing" not in clean.tables
@@ -175,27 +144,13 @@ def test_examples_are_drawn_from_the_failures_and_as_many_as_asked(tmp_path: Pat
     assert page(tmp_path, only, examples=99).text.count("answer x1") == 1
 
 
-class Fixed:
-    """A judge that says of every constraint what it was told to say."""
-
-    def __init__(self, name: str, letters: dict[str, str]) -> None:
-        self.name = name
-        self.config = {"judge": name}
-        self._letters = letters
-
-    async def judge(self, sample: Sample, requested: Sequence[int] | None = None) -> Critique:
-        positions = range(len(sample.checklist)) if requested is None else requested
-        said = self._letters[sample.id]
-        return Critique(
-            judgments=tuple(
-                Judgment(status=Status(STATES[said[place]]), judge=self.name) for place in positions
-            )
-        )
-
-
 def test_members_of_a_panel_that_disagree_are_shown(tmp_path: Path) -> None:
     said = ({"x": "mm", "y": "mu"}, {"x": "mu", "y": "mu"}, {"x": "mm", "y": "m?"})
-    panel = Panel(*(Fixed(name, one) for name, one in zip("abc", said, strict=True)))
+
+    def member(name: str, letters: dict[str, str]) -> Told:
+        return Told(lambda row, place: Status(STATES[letters[row.id][place]]), name)
+
+    panel = Panel(*map(member, "abc", said))
     evaluate([sample("x", "mm"), sample("y", "mm")], judge=panel, run=tmp_path / "a")
     shown = page(tmp_path, tmp_path / "a")
     # Three votes on each of four constraints; c did not decide one, b alone said unmet once.

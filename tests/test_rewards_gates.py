@@ -13,9 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adversarial import excess, repeated
-from heedful import Critique, Judgment, Message, Sample, Status, UsageError
+from heedful import Message, Sample, Status, UsageError
 from heedful.rewards import Reward
 from heedful.rewards.gates import GATES, normalised, violation
+from told import Told
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -28,22 +29,6 @@ GOOD = (
     "Dear reader, green tea is a gentle companion for the day. It holds antioxidants, wakes the "
     "mind without haste, and asks for nothing but warm water. Please enjoy a cup."
 )
-
-
-class Permissive:
-    """A judge that lets everything pass."""
-
-    name = "permissive"
-    config: dict[str, Any] = {}  # noqa: RUF012 - a constant
-
-    def __init__(self, status: Status = Status.MET) -> None:
-        self.judged: list[str] = []
-        self.status = status
-
-    async def judge(self, row: Sample, requested: Sequence[int] | None = None) -> Critique:
-        self.judged.append(row.response or "")
-        size = len(row.checklist if requested is None else requested)
-        return Critique(judgments=(Judgment(status=self.status),) * size)
 
 
 def sample(response: str, prompt: str = ESSAY, checklist: Sequence[str] = CHECKLIST) -> Sample:
@@ -104,14 +89,14 @@ HOSTILE = {
 def test_what_games_a_reward_is_worth_nothing_to_a_permissive_judge(
     response: str, gate: str
 ) -> None:
-    judge = Permissive()
+    judge = Told()
     without: dict[str, Any] = {"gates": "none", "reasoning": "keep"}
     with Reward(judge) as reward, Reward(judge, **without) as open_:
         (scored,) = reward.score_sync([sample(response)])
         assert (scored.value, scored.decided) == (0, True)
         assert scored.gate is not None
         assert scored.gate.gate == gate
-        assert not judge.judged
+        assert not judge.asked
         assert reward.summary()["gates"][gate] == 1
         assert open_.score_sync([sample(response)])[0].value == 1
 
@@ -141,7 +126,7 @@ def test_variants_are_stopped_too(response: str) -> None:
 def test_of_the_attacks_in_the_examples_only_fluent_text_passes_the_gates() -> None:
     attacks = runpy.run_path(str(EXAMPLES / "attacks.py"))
     rows = list(attacks["rows"](attacks["examples"]()))
-    with Reward(Permissive(), "all_or_nothing") as reward:
+    with Reward(Told(), "all_or_nothing") as reward:
         scored = reward.score_sync(rows)
     passed = {
         (str(row.tags["kind"]), str(row.tags["attack"]))
@@ -156,10 +141,10 @@ def test_of_the_attacks_in_the_examples_only_fluent_text_passes_the_gates() -> N
 
 
 def test_a_good_response_passes_all_gates() -> None:
-    judge = Permissive()
+    judge = Told()
     with Reward(judge) as reward:
         (scored,) = reward.score_sync([sample(GOOD)])
-    assert (scored.value, scored.gate, judge.judged) == (1, None, [GOOD])
+    assert (scored.value, scored.gate, judge.asked) == (1, None, [("1", [0, 1, 2])])
 
 
 ASKED_FOR = [
@@ -222,7 +207,7 @@ def test_what_an_instruction_asks_for_is_stopped_by_no_gate(prompt: str, respons
 @pytest.mark.parametrize("gate", GATES)
 def test_each_gate_can_be_turned_off(gate: str) -> None:
     responses = [response for response, name in HOSTILE.items() if name == gate]
-    with Reward(Permissive(), gates=[name for name in GATES if name != gate]) as reward:
+    with Reward(Told(), gates=[name for name in GATES if name != gate]) as reward:
         for scored in reward.score_sync([sample(response) for response in responses]):
             assert scored.gate is None or scored.gate.gate != gate
         assert gate not in reward.summary()["gates"]
@@ -238,7 +223,7 @@ def test_a_response_that_the_model_did_not_finish_is_stopped(where: str) -> None
     about = {"finish_reason": "length"}
     fields = {"completion": about} if where == "completion" else about
     row = Sample.model_validate({**sample(GOOD).model_dump(), **fields})
-    with Reward(Permissive()) as reward:
+    with Reward(Told()) as reward:
         (scored,) = reward.score_sync([row])
     assert (scored.value, scored.gate and scored.gate.gate) == (0, "cut_off")
     done = Sample.model_validate({**sample(GOOD).model_dump(), "finish_reason": "stop"})
@@ -258,28 +243,28 @@ def test_a_stopped_response_gains_nothing_on_an_aggregate_below_zero() -> None:
     def punishing(_: Any, met: Sequence[bool]) -> float:
         return sum(1.0 if item else -1.0 for item in met)
 
-    with Reward(Permissive(Status.UNMET), punishing) as reward:
+    with Reward(Told(lambda *_: Status.UNMET), punishing) as reward:
         gamed, honest = reward.score_sync([sample("."), sample(GOOD)])
     assert gamed.value == honest.value == -3
 
 
 @pytest.mark.parametrize("guard", [Status.MET, Status.UNMET, Status.FAILED])
 def test_a_guard_judge_decides_the_guards_apart_from_the_judge(guard: Status) -> None:
-    judge, other = Permissive(), Permissive(guard)
+    judge, other = Told(), Told(lambda *_: guard)
     with Reward(judge, guards="judge", guard_judge=other) as reward:
         (scored,) = reward.score_sync([sample(GOOD)])
-    assert other.judged == [GOOD]
+    assert len(other.asked) == 1
     expected = {Status.MET: 1, Status.UNMET: 0, Status.FAILED: None}
     assert scored.value == expected[guard]
     assert [judgment.status for judgment in scored.guards] == [guard, guard]
-    assert len(judge.judged) == (guard is not Status.UNMET)
+    assert len(judge.asked) == (guard is not Status.UNMET)
 
 
 def test_a_judge_of_the_users_never_judges_without_an_instruction() -> None:
-    judge = Permissive()
+    judge = Told()
     with Reward(judge) as reward:
         (scored,) = reward.score_sync([sample(GOOD, "\u200b")])
-    assert (scored.value, judge.judged) == (None, [])
+    assert (scored.value, judge.asked) == (None, [])
 
 
 @given(st.text(), st.text(), st.lists(st.text(), max_size=3))

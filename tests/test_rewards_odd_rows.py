@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from heedful import Status
 from heedful.rewards import Reward, for_trl, for_verifiers, for_verl, trl_rewards
 from heedful.rewards.adapters import openrlhf_sample
-from test_rewards_gates import CHECKLIST, ESSAY, GOOD, Permissive
+from test_rewards_gates import CHECKLIST, ESSAY, GOOD
+from told import Told
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -49,7 +50,7 @@ VALUES = st.recursive(
 
 @pytest.fixture(scope="module")
 def reward() -> Iterator[Reward]:
-    with Reward(Permissive(), undecided=FALLBACK) as made:
+    with Reward(Told(), undecided=FALLBACK) as made:
         yield made
 
 
@@ -110,7 +111,7 @@ def test_a_sum_of_one_to_three_functions_leaves_undecided_rows_out(
     def none(completions: Any, **_: Any) -> list[None]:
         return [None for _ in completions]
 
-    with Reward(Permissive(Status.FAILED)) as open_:
+    with Reward(Told(lambda *_: Status.FAILED)) as open_:
         functions = [around(for_trl(open_)), *[one, none][:others]]
         summed = trl_rewards(functions, [weight, *[1.0, 3.0][:others]])
         columns = {"prompts": [ESSAY] * 2, "completions": [GOOD, "."], "checklist": [TEXTS] * 2}

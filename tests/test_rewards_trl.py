@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from heedful import Critique, Judgment, Sample, Status, UsageError
+from heedful import Sample, Status, UsageError
 from heedful.core.errors import ModelError
 from heedful.judges.model import Checklist
 from heedful.judges.prompts.plain import Plain
@@ -22,6 +23,7 @@ from heedful.rewards import (
     trl_rewards,
 )
 from tiny_model import save_tiny_model
+from told import Told
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -144,19 +146,10 @@ def half(completions: list[Any], **_: Any) -> list[float]:
     return [0.5] * len(completions)
 
 
-class EveryOther:
+def every_other() -> Told:
     """A judge that decides every other response, so each group has some without a reward."""
-
-    name = "every other"
-    config: dict[str, Any] = {}  # noqa: RUF012 - a constant
-
-    def __init__(self) -> None:
-        self.judged = 0
-
-    async def judge(self, row: Sample, requested: Sequence[int] | None = None) -> Critique:
-        self.judged += 1
-        status = Status.MET if self.judged % 2 else Status.FAILED
-        return Critique(judgments=(Judgment(status=status),) * len(requested or row.checklist))
+    turns = itertools.cycle([Status.MET, Status.FAILED])
+    return Told(lambda *_: next(turns))
 
 
 @pytest.mark.parametrize("blocking", [False, True], ids=["async", "sync"])
@@ -164,7 +157,7 @@ class EveryOther:
 def test_a_second_reward_function_is_refused_before_anything_is_judged(
     model: Path, tmp_path: Path, trainer: str, *, blocking: bool
 ) -> None:
-    judge = EveryOther()
+    judge = every_other()
     weights = {"reward_weights": [1.0, 0.0]}
     with Reward(judge) as reward:
         functions = [for_trl(reward, blocking=blocking), half]
@@ -173,7 +166,7 @@ def test_a_second_reward_function_is_refused_before_anything_is_judged(
         summed = trl_rewards([for_trl(reward)])
         with pytest.raises(UsageError, match="2 reward functions"):
             trained(model, tmp_path, [summed, half], rows("Greet."), trainer, **weights)
-    assert not judge.judged
+    assert not judge.asked
 
 
 @pytest.mark.parametrize("weight", [1.0, 0.0])
@@ -182,7 +175,7 @@ def test_what_is_undecided_is_left_out_beside_a_second_function(
     model: Path, tmp_path: Path, trainer: str, weight: float
 ) -> None:
     soft = [{"prompt": "Greet.", "checklist": ["It is polite."]}] * 4
-    with Reward(EveryOther(), gates="none") as reward:
+    with Reward(every_other(), gates="none") as reward:
         critic = partial(for_trl(reward, name="critic"))
         function = trl_rewards([critic, half], [1.0, weight])
         made = trained(model, tmp_path, [function], soft, trainer)

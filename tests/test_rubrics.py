@@ -22,6 +22,7 @@ from heedful.judges.model import Checklist
 from heedful.metrics import Summary, scores
 from heedful.models import ScriptedModel
 from jsonl import write_rows
+from told import Told
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -213,9 +214,9 @@ def test_a_senseless_rubric_is_refused_before_a_judge_sees_it(
         {"id": "good", "prompt": "Q", "response": "A", "checklist": ["a"]},
     ]
     write_rows(file, rows)
-    judge = Counting()
+    judge = Told()
     result = evaluate(file, judge=judge)
-    assert judge.seen == ["good"]
+    assert [key for key, _ in judge.asked] == ["good"]
     (refused,) = result.summary["problems"]
     assert refused["id"] == "bad"
     assert problem in refused["problem"]
@@ -224,33 +225,16 @@ def test_a_senseless_rubric_is_refused_before_a_judge_sees_it(
 # --- dependencies -------------------------------------------------------------------------------
 
 
-class Counting:
-    """Judge that says what it is told and remembers what it was asked."""
-
-    name = "counting"
-    config: dict[str, Any] = {"judge": "counting"}  # noqa: RUF012 - never written
-
-    def __init__(self, *statuses: Status) -> None:
-        self.statuses = statuses
-        self.seen: list[str] = []
-        self.asked: list[int] = []
-
-    async def judge(self, sample: Sample, requested: Sequence[int] | None = None) -> Critique:
-        places = range(len(sample.checklist)) if requested is None else requested
-        self.seen.append(sample.id)
-        self.asked += places
-        told = [self.statuses[at] if at < len(self.statuses) else MET for at in places]
-        return said(*told)
-
-
 async def ordered(parents: list[list[int]], *statuses: Status) -> tuple[list[Status], list[int]]:
     checklist = tuple(
         Constraint(text=f"c{n}", depends_on=tuple(each)) for n, each in enumerate(parents, 1)
     )
-    judge = Counting(*statuses)
+    judge = Told(lambda _, place: statuses[place] if place < len(statuses) else MET)
     sample = Sample(id="1", checklist=checklist, response="x")
     critique = await judge_in_order(judge, sample)
-    return [judgment.status for judgment in critique.judgments], judge.asked
+    return [judgment.status for judgment in critique.judgments], [
+        at for _, places in judge.asked for at in places
+    ]
 
 
 def test_what_depends_on_the_unmet_is_unmet_and_not_asked() -> None:
@@ -418,20 +402,6 @@ def test_a_prompt_without_levels_leaves_them_to_one_that_has_them() -> None:
     assert "How kind" not in prompt
 
 
-class Fixed:
-    """Judge that always says the same."""
-
-    config: dict[str, Any] = {"judge": "fixed"}  # noqa: RUF012 - never written
-
-    def __init__(self, judgment: Judgment) -> None:
-        self.name = "fixed"
-        self._judgment = judgment
-
-    async def judge(self, sample: Sample, requested: Sequence[int] | None = None) -> Critique:
-        count = len(sample.checklist) if requested is None else len(requested)
-        return Critique(judgments=(self._judgment,) * count)
-
-
 @pytest.mark.parametrize(
     ("levels", "expected"),
     [
@@ -442,7 +412,8 @@ class Fixed:
     ],
 )
 def test_votes_on_levels_are_for_a_level(levels: list[str], expected: Any) -> None:
-    members = [Fixed(rubric.judgment_at(POLITE, level)) for level in levels]
+    said = [rubric.judgment_at(POLITE, level) for level in levels]
+    members = [Told(lambda *_, judgment=each: judgment) for each in said]
     judgment = asyncio.run(Panel(*members).judge(rubric_sample(), [0])).judgments[0]
     assert (judgment.level, judgment.status) == expected[:2]
     assert judgment.confidence == pytest.approx(expected[2])

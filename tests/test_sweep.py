@@ -15,8 +15,9 @@ from fault_server import Answer, completion, serving
 from heedful import Constraint, Message, Sample, UsageError, dry_run, evaluate
 from heedful.analysis.meta.sweep import protocols, sweep
 from heedful.core.errors import StopRunError
-from heedful.core.nouns import Check, Critique, Judgment, Status
+from heedful.core.nouns import Check, Status
 from heedful.models import Price, ScriptedModel
+from told import Told
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -154,25 +155,11 @@ def test_code_gives_the_labels() -> None:
         sweep(samples, arms, truth="recorded")
 
 
-class Sure:
-    """A judge that is right, and says how sure it is."""
-
-    name = "sure"
-    config: dict[str, Any] = {"judge": "sure"}  # noqa: RUF012 - never written
-
-    async def judge(self, sample: Sample, _: Sequence[int] | None = None) -> Critique:
-        return Critique(
-            judgments=tuple(
-                Judgment(status=Status.MET if met(each.text) else Status.UNMET, judge="sure")
-                for each in sample.checklist
-            )
-        )
-
-
 def test_saved_runs_are_protocols_without_a_call(tmp_path: Path) -> None:
     path = written(tmp_path / "a.jsonl", rows(8))
+    sure = Told(lambda row, at: Status.MET if met(row.checklist[at].text) else Status.UNMET)
     for name in ("a", "b"):
-        evaluate(path, judge=Sure(), run=tmp_path / name)
+        evaluate(path, judge=sure, run=tmp_path / name)
     assert command("meta", path, "--runs", "a", "b", "--sweep", "runs", "-o", "s.json") == 0
     summary = json.loads((tmp_path / "s.json").read_text())
     assert [each["accuracy"]["value"] for each in summary["protocols"]] == [1.0, 1.0]

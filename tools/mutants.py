@@ -47,13 +47,13 @@ STATE = ROOT / ".mutants"
 UNIT = "not heavy and not slow"
 
 PLACES = (
-    "metrics/*.py",
-    "judges/prompts/*.py",
-    "engine/store*.py",
+    "metrics/**",
+    "judges/prompts/**",
+    "engine/store.py",
     "engine/budget.py",
     "engine/cost.py",
     "engine/call_cache.py",
-    "rewards/*.py",
+    "rewards/**",
     "cli/gates.py",
 )
 """Where a fault costs a verdict, a number, a row or money."""
