@@ -14,6 +14,7 @@ from heedful.cli.judging import JUDGING, RESULTS
 from heedful.cli.running import DATA, RUN, add_to_rows
 from heedful.core.errors import UsageError
 from heedful.jobs.options import RespondOptions
+from heedful.judges.options import WITH_MODEL
 
 FILE = Annotated[list[Path], Parameter(name=["--input", "-i"], negative="")]
 
@@ -51,7 +52,7 @@ def rejudge(
     past: Annotated[Path, Parameter(name="RUN")],
     /,
     *,
-    judge: Judge = judging.WITH_MODEL,
+    judge: Judge = WITH_MODEL,
     **options: Any,
 ) -> int:
     """Judge the samples of a finished run again, with another judge or another prompt.

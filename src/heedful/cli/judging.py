@@ -22,12 +22,6 @@ if TYPE_CHECKING:
     from heedful.jobs.evaluate import Evaluation
 
 
-CHECKLIST = "checklist"
-"""The name of the judge that calls a model."""
-
-WITH_MODEL = f"rules,compiled,{CHECKLIST}"
-"""The judges where a model is named: code decides what it can."""
-
 PERCENT = 100
 
 FAILED_CALL = "model "

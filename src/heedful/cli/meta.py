@@ -14,7 +14,7 @@ from cyclopts import Parameter
 from heedful.analysis.meta.options import MetaOptions
 from heedful.cli.files import check_document, write_document
 from heedful.cli.flags import FlagGroup, Output, Scoring, connected, taken, takes
-from heedful.cli.judging import CHECKLIST, JUDGING
+from heedful.cli.judging import JUDGING
 from heedful.cli.running import (
     PROBLEMS_SHOWN,
     ConsoleOptions,
@@ -26,7 +26,7 @@ from heedful.cli.terminal import LogOptions
 from heedful.core.errors import UsageError
 from heedful.core.text import amount
 from heedful.engine.options import RunOptions
-from heedful.judges.options import JudgeOptions
+from heedful.judges.options import CHECKLIST, JudgeOptions
 from heedful.models.options import CONCURRENCY, CallOptions
 
 if TYPE_CHECKING:

@@ -26,11 +26,7 @@ class Cascade:
 
     def __init__(self, *judges: Judge) -> None:
         self.judges = _checked("Cascade", judges)
-
-    @property
-    def name(self) -> str:
-        """The judges' names, in order."""
-        return ",".join(judge.name for judge in self.judges)
+        self.name = ",".join(judge.name for judge in self.judges)
 
     @property
     def config(self) -> Mapping[str, Any]:
@@ -170,12 +166,8 @@ class Consistent:
 
     def __init__(self, judge: Judge) -> None:
         self.watched = judge
+        self.name = judge.name
         self._code = Cascade(Rules(), Compiled())
-
-    @property
-    def name(self) -> str:
-        """The judge's name."""
-        return self.watched.name
 
     @property
     def config(self) -> Mapping[str, Any]:

@@ -11,6 +11,7 @@ from heedful.core.errors import HeedfulWarning, UsageError
 from heedful.core.nouns import Scoring
 from heedful.judges.code import Compiled, Measurement, Rules
 from heedful.judges.compose import Cascade, Panel, check_judge
+from heedful.judges.options import CHECKLIST, WITH_MODEL
 from heedful.judges.recorded import Recorded
 from heedful.models.folder import Protocol
 from heedful.models.named import connect
@@ -25,9 +26,6 @@ if TYPE_CHECKING:
     from heedful.judges.prompts import JudgePrompt
     from heedful.models.base import Model, Sampling
 
-CHECKLIST = "checklist"
-"""The name of the judge that calls a model."""
-
 LIKELIHOOD = "likelihood"
 """The name of the judge that reads a model's log-probabilities."""
 
@@ -36,8 +34,6 @@ PUBLISHED = "rules,recorded"
 
 DEFAULT = f"{PUBLISHED},compiled"
 """The verdicts that a file holds count before what code reads into words."""
-
-WITH_MODEL = f"rules,compiled,{CHECKLIST}"
 
 PROMPT = "plain"
 """The prompt, unless the options or the model's folder name another."""

@@ -13,6 +13,13 @@ if TYPE_CHECKING:
     from heedful.models.base import Model
 
 
+CHECKLIST = "checklist"
+"""The name of the judge that calls a model."""
+
+WITH_MODEL = f"rules,compiled,{CHECKLIST}"
+"""The judges where a model is named: code decides what it can."""
+
+
 class JudgeOptions(CallOptions, total=False):
     """The model that judges, and how it is called; the judge ``checklist`` takes these.
 
