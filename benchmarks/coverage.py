@@ -25,20 +25,20 @@ from coverage_undecided import difference_tables
 
 import heedful.metrics.calibration
 from heedful.metrics import contrasts
-from heedful.metrics.agreement import RATES, coincidences, krippendorff_alpha
-from heedful.metrics.agreement_intervals import (
+from heedful.metrics.agreement import (
+    RATES,
     alpha_estimate,
+    coincidences,
+    krippendorff_alpha,
     mean_estimate,
     rate_estimates,
     weighted_kappa_estimate,
 )
 from heedful.metrics.calibration import calibration
-from heedful.metrics.contrasts import LEVEL, contrast
-from heedful.metrics.correction import corrected_rate
+from heedful.metrics.contrasts import LEVEL, contrast, swapped_totals
 from heedful.metrics.prediction_powered import Stratum, powered_mean, small_sample
 from heedful.metrics.proportions import Spread, mean_interval, rate_interval
 from heedful.metrics.statistics import clustered_spearman
-from heedful.metrics.totals import swapped_totals
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -304,27 +304,11 @@ def signed(random: Random, n: int, rate: float, correlation: float) -> Outcome:
     return Outcome(rate + LEAST * (1 - rate) / 4, ends)
 
 
-def of_correction(
-    random: Random,
-    n: int,
-    judge: tuple[float, float, float],
-    correlation: float,
-) -> Outcome:
-    """Simulate a rate of 200 unlabelled instructions, corrected for the errors of its judge."""
-    rate, sensitivity, specificity = judge
-    apparent = rate * sensitivity + (1 - rate) * (1 - specificity)
-    run = Counter(clusters(random, 200, (VERDICTS, VERDICTS), apparent, correlation))
-    labelled = judged(random, n, judge, correlation)
-    return Outcome(rate, corrected_rate(run, labelled)["corrected"]["interval"])
-
-
 LEVELS = np.array([0.5, 0.6, 0.7, 0.8, 0.9, 1.0])
 LEVEL_SHARES = np.array([0.05, 0.1, 0.15, 0.15, 0.2, 0.35])
 
 
-def of_calibration(
-    random: Random, n: int, excess: float, correlation: float, *, name: str
-) -> Outcome:
+def of_calibration(random: Random, n: int, excess: float, correlation: float) -> Outcome:
     """Simulate the calibration of a judge whose confidence is too high by some excess."""
     stated = random.choice(LEVELS, (n, VERDICTS), p=LEVEL_SHARES)
     normal = np.sqrt(correlation) * random.normal(size=(n, 1))
@@ -338,7 +322,7 @@ def of_calibration(
     measured: Any = calibration(counted)
     accuracy = LEVELS - excess
     brier = float((LEVEL_SHARES * (LEVELS**2 - 2 * LEVELS * accuracy + accuracy)).sum())
-    return Outcome(excess if name == "ece" else brier, measured[name]["interval"])
+    return Outcome(brier, measured["brier"]["interval"])
 
 
 def _quantile(share: float) -> float:
@@ -401,14 +385,12 @@ def kinds() -> Iterator[Kind]:
     yield Kind("meta: alpha", judges, of_alpha, 2)
     noises = list(product((0.0, 0.05, 0.2, 0.5), (0.0, 0.3)))
     yield Kind("meta: weighted kappa", noises, of_weighted_kappa, 2)
-    yield Kind("meta: corrected rate", judges, of_correction, 3)
     whole, parts = (partial(of_few_labels, units=units) for units in (1, 5))
     few = list(product(FEW_LABELS, CORRELATIONS))
     yield Kind("calibrate: responses fully met", few[:: len(CORRELATIONS)], whole, 2)
     yield Kind("calibrate: constraints met", few, parts, 2)
     excesses = list(product((0.0, 0.02, 0.1, 0.2), (0.0, 0.3)))
-    yield Kind("meta: calibration error", excesses, partial(of_calibration, name="ece"), 3)
-    yield Kind("meta: Brier score", excesses, partial(of_calibration, name="brier"), 3)
+    yield Kind("meta: Brier score", excesses, of_calibration, 3)
     sides = list(product(SIDES, (0.0, 0.5)))
     yield Kind("compare: samples (ISR)", sides, partial(of_sides, units=1))
     shared = partial(of_sides, units=4, kind="shares")
@@ -456,7 +438,7 @@ def main() -> None:
     parser.add_argument("--only", default="", help="kinds whose name contains this")
     options = parser.parse_args()
     data_sets = 40 if options.quick else 400
-    contrasts.swapped_totals = FEW_SWAPS  # type: ignore[attr-defined]
+    contrasts.swapped_totals = FEW_SWAPS
     heedful.metrics.calibration.SAMPLES = SAMPLES  # type: ignore[attr-defined]
     print("least / mean coverage in %, mean width in points, by number of clusters")
     print(f"{'':46}" + "".join(f"{n:>18}" for n in SIZES))

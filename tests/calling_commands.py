@@ -112,11 +112,6 @@ COMMANDS = {
         "f/*/results.jsonl",
         incomplete=0,
     ),
-    "meta, an arbiter": Command(
-        "meta labelled.jsonl --runs a b --arbiter toy --folder f -o m.json",
-        lambda _: completion("Equal.\nBETTER: NEITHER"),
-        "",
-    ),
     "respond": Command(
         f"respond prompts.jsonl {TOY} -o out.jsonl --run r",
         lambda body: completion(f"An answer to {asked(body)[:40]}"),

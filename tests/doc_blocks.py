@@ -48,7 +48,7 @@ _BLOCK = re.compile(
 _OUTPUT = re.compile(r"\n*```text\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _EXIT = re.compile(r"# exit code (\d+)")
 _ASSIGNED = re.compile(r"export (\w+)=(.*)")
-_ASKS = {"--model", "-m", "--verifier", "--arbiter", "--check-model"}
+_ASKS = {"--model", "-m", "--verifier", "--check-model"}
 
 
 @dataclass(frozen=True)

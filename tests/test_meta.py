@@ -12,14 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commands import run
-from fault_server import Answer, completion, refusal, serving
 from heedful import (
     Constraint,
     InputError,
     Message,
     RunError,
     Sample,
-    SavedRun,
     UsageError,
     dry_run,
     evaluate,
@@ -31,7 +29,7 @@ from heedful.core.if_critic_blocks import write_checklist
 from heedful.core.nouns import Check, Judgment, Recording, Status
 from heedful.judges import Panel, prompts
 from heedful.judges.model import Checklist
-from heedful.judges.prompts import comparing, if_critic
+from heedful.judges.prompts import if_critic
 from heedful.models import Price, ScriptedModel
 
 if TYPE_CHECKING:
@@ -424,7 +422,7 @@ def test_members_of_a_panel_are_measured_beside_its_majority() -> None:
     assert names["scripted/plain, each of 2"]["pooled"]["cells"]["tp"] == 6
 
 
-# --- probes, correction, explanations -----------------------------------------------------------
+# --- probes -------------------------------------------------------------------------------------
 
 
 def test_a_judge_that_goes_by_the_place_flips_when_the_order_changes() -> None:
@@ -468,29 +466,9 @@ def test_probes_that_cannot_be_are_refused_before_anything_is_asked(tmp_path: Pa
         meta(rows, judge=judge, probes=["mood"])
     with pytest.raises(UsageError, match="recorded"):
         meta(rows, judge=[judge, "recorded"], probes=["order"])
-    with pytest.raises(UsageError, match="explanations of 1 judges"):
-        meta(rows, judge=judge, arbiter=ScriptedModel(""))
     with pytest.raises(RunError, match="holds no run"):
-        meta(rows, judge=judge, correct=[tmp_path])
+        meta(rows, judge=judge, runs=[tmp_path])
     assert not judge.model.calls  # type: ignore[attr-defined]
-
-
-def test_a_rate_is_corrected_for_the_errors_of_the_judge_that_made_it(tmp_path: Path) -> None:
-    def lenient(text: str, *_: object) -> bool:
-        """Find met what ends in 0 or 2, or in 3 by mistake."""
-        return text.endswith((".0", ".2", ".3"))
-
-    labelled = [row(str(k), "mumu") for k in range(20)]
-    unlabelled = [row(f"u{k}", "mumu").model_copy(update={"labels": None}) for k in range(20)]
-    evaluate(unlabelled, judge=checklist(lenient), run=tmp_path / "run")
-    summary = meta(labelled, judge=checklist(lenient), correct=[tmp_path / "run"])
-    (result,) = summary["corrected"]
-    assert result["same_settings"]
-    assert result["apparent"]["value"] == 0.75
-    assert (result["sensitivity"]["value"], result["specificity"]["value"]) == (1.0, 0.5)
-    assert result["corrected"]["value"] == pytest.approx(0.5)
-    with pytest.raises(UsageError, match=r"scripted/plain.* rules"):
-        meta(labelled, judge="rules", correct=[tmp_path / "run"])
 
 
 def test_a_limit_holds_over_all_judges_and_a_plan_asks_nothing(tmp_path: Path) -> None:
@@ -509,107 +487,6 @@ def test_a_limit_holds_over_all_judges_and_a_plan_asks_nothing(tmp_path: Path) -
         meta(path, judge=[first, second], prices=prices, max_cost=alone * 1.5)
     paid = meta(path, judge=[first, second], prices=prices, max_cost=alone * 9)
     assert [judge["cost"]["calls"] for judge in paid["judges"]] == [4, 4]
-
-
-def arbitrating(choice: Callable[[str, str], str]) -> ScriptedModel:
-    """A model that chooses between the two explanations it is shown."""
-
-    def reply(messages: Sequence[Message], _: int) -> str:
-        fenced = {item.label: item.text for item in prompts.unfence(messages[-1].content)}
-        shown = (fenced["FIRST EXPLANATION"], fenced["SECOND EXPLANATION"])
-        return f"One is better.\nBETTER: {choice(*shown)}"
-
-    return ScriptedModel(reply)
-
-
-@pytest.mark.parametrize(
-    ("choice", "outcomes", "rate"),
-    [
-        (lambda item, _: "FIRST" if "long" in item else "SECOND", (0, 4, 0, 0, 0), 0.0),
-        (lambda *_: "FIRST", (0, 0, 0, 4, 0), 0.5),
-        (lambda *_: "NEITHER", (0, 0, 4, 0, 0), 0.5),
-        (lambda *_: "BOTH", (0, 0, 0, 0, 4), None),
-    ],
-)
-def test_explanations_are_compared_in_both_orders(
-    choice: Callable[[str, str], str], outcomes: tuple[int, ...], rate: float | None
-) -> None:
-    brief, wordy = checklist(lambda *_: True), checklist(lambda _, place, __: place < 3)
-    wordy.model.name = "wordy"  # type: ignore[misc]
-    script = wordy.model._reply  # type: ignore[attr-defined]  # noqa: SLF001
-    wordy.model._reply = lambda *told: script(*told).replace("For", "At long last, for")  # type: ignore[attr-defined]  # noqa: SLF001
-    rows = [row("1", "mum"), row("2", "mum")]
-    arbiter = arbitrating(choice)
-    found = meta(rows, judge=[brief, wordy], arbiter=arbiter)["explanations"]
-    # On the third constraint of each row the verdicts differ, so nothing is compared.
-    assert found["pairs"] == 4
-    assert len(arbiter.calls) == 8
-    assert tuple(found["outcomes"].values()) == outcomes
-    assert found["win_rate"]["value"] == rate
-    assert found["coverage"] == (0 if rate is None else 1)
-    assert found["cost"]["calls"] == 8
-
-
-def explained(tmp_path: Path) -> Path:
-    """Labelled rows, and two runs on them, in runs/a and runs/b, that agree on three verdicts."""
-    for name, verdicts in (("b", "mu"), ("a", "mm")):
-        rows = [row("1", "mu", verdicts), row("2", "mu", "mu")]
-        path = written(tmp_path / f"{name}.jsonl", rows)
-        text = path.read_text(encoding="utf-8").replace('"so"', f'"so says {name}"')
-        path.write_text(text, encoding="utf-8")
-        evaluate(path, judge="recorded", run=tmp_path / "runs" / name)
-    return path
-
-
-def test_a_comparison_that_failed_counts_as_failed_and_a_retry_requests_it_again(
-    tmp_path: Path,
-) -> None:
-    path = explained(tmp_path)
-
-    def script(number: int, _: dict[str, Any]) -> Answer:
-        return refusal(400, "no") if number < 6 else completion("Equal.\nBETTER: NEITHER")
-
-    with serving(script=script) as server:
-        asked: list[int] = []
-        seen = []
-        for flag in ("--dry-run", "-q", "-q", "--retry-failed", "-q"):
-            words = ("--arbiter", "large", "--base-url", server.url, "--folder", "st", flag)
-            code = run("meta", path, "--runs", "runs/a", "runs/b", "-o", "m.json", *words)
-            asked.append(len(server.bodies))
-            if flag != "--dry-run":
-                summary = json.loads(Path("m.json").read_text(encoding="utf-8"))["explanations"]
-                seen.append((code, summary["rows"]["failed"], summary["coverage"]))
-    assert asked == [0, 6, 6, 12, 12]
-    assert seen == [(1, 3, 0), (1, 3, 0), (0, 0, 1), (0, 0, 1)]
-    (place,) = Path("st").glob("explanations-*")
-    with SavedRun(place) as saved:
-        assert saved.command == "meta"
-        assert saved.summary["rows"] == {"read": 3, "failed": 0}
-
-
-@pytest.mark.parametrize(
-    ("reply", "read"),
-    [
-        ("It says so.\nBETTER: FIRST", "first"),
-        ("**BETTER: second**", "second"),
-        ("<think>BETTER: FIRST</think>\nBETTER：NEITHER", "neither"),
-        ("BETTER: FIRST\nBETTER: SECOND", "second"),
-        ("BETTER: FIRST\nOr perhaps not.", None),
-        ("The first.", None),
-        ("", None),
-    ],
-)
-def test_a_preference_is_read_only_where_there_is_one(reply: str, read: str | None) -> None:
-    assert comparing.parse_preference(reply, prompts.Shown()) == read
-
-
-@given(st.text(), st.text(), st.text())
-def test_no_text_can_pass_for_a_part_of_the_comparison(first: str, second: str, said: str) -> None:
-    sample = row("1", "m").model_copy(update={"response": said})
-    (message,) = comparing.render_preference(sample, "A constraint.", Status.MET, first, second)
-    fenced = {item.label: item.text for item in prompts.unfence(message.content)}
-    assert fenced["RESPONSE"] == said
-    assert (fenced["FIRST EXPLANATION"], fenced["SECOND EXPLANATION"]) == (first, second)
 
 
 # --- the command line ---------------------------------------------------------------------------

@@ -14,20 +14,19 @@ from hypothesis import strategies as st
 from heedful.metrics.agreement import (
     RATES,
     Confusion,
+    Parts,
+    alpha_estimate,
     coincidences,
     holm,
     kappa,
     krippendorff_alpha,
     mcnemar,
-)
-from heedful.metrics.agreement_intervals import (
-    alpha_estimate,
+    mean_over,
+    mean_over_types,
     rate_estimates,
     weighted_kappa_estimate,
 )
-from heedful.metrics.averages import Parts, mean_over, mean_over_types
 from heedful.metrics.calibration import calibration
-from heedful.metrics.correction import corrected_rate, rogan_gladen
 from heedful.metrics.proportions import Spread, mean_interval, rate_interval, wilson
 from heedful.metrics.rates import Share, measure
 
@@ -119,7 +118,6 @@ def test_calibration_by_hand() -> None:
     assert [group["low"] for group in result["bins"]] == [0.6, 0.9]
     assert [group["accuracy"] for group in result["bins"]] == [0.75, 0.8]
     assert result["ece"]["value"] == pytest.approx((4 * 0.05 + 10 * 0.2) / 14)
-    assert result["ece"]["interval"] is None  # a single cluster
     # Brier: 2 of 1², 3 of .3², 1 of .7²; by chance .7 x .3 for the four that aren't certain.
     assert result["brier"]["value"] == pytest.approx((2 + 3 * 0.09 + 0.49) / 14)
     assert result["brier"]["by_chance"] == pytest.approx(4 * 0.21 / 14)
@@ -133,35 +131,6 @@ def test_chance_alone_makes_a_calibration_error() -> None:
     assert result["ece"]["value"] == 0
     assert result["ece"]["by_chance"] == pytest.approx((8 / 4 + 2 / 2) / 16, abs=0.005)
     assert result["brier"]["value"] == result["brier"]["by_chance"] == 0.25
-
-
-# --- label noise --------------------------------------------------------------------------------
-
-
-def test_a_judge_no_better_than_chance_cannot_be_corrected() -> None:
-    assert math.isnan(rogan_gladen(0.5, 0.4, 0.6))
-    result = corrected_rate(
-        {(1, 2): 5, (2, 2): 5}, {Confusion(1, 1, 1, 1): 3, Confusion(2, 2, 2, 2): 3}
-    )
-    assert result["apparent"]["value"] == 0.75
-    assert result["corrected"] == {"value": None, "interval": None}
-
-
-def test_a_corrected_rate_knows_less_than_an_apparent_one() -> None:
-    judged: Counter[tuple[float, float]] = Counter({(3, 4): 20, (2, 4): 20, (4, 4): 10})
-    labelled = Counter({Confusion(8, 0, 2, 2): 6, Confusion(9, 1, 1, 1): 6})
-    result = corrected_rate(judged, labelled)
-    assert result["sensitivity"]["value"] == pytest.approx(102 / 120)
-    assert result["specificity"]["value"] == pytest.approx(18 / 24)
-    assert result["corrected"]["value"] == pytest.approx((0.7 + 0.75 - 1) / (0.85 + 0.75 - 1))
-    spans = []
-    for estimate in (result["apparent"], result["corrected"]):
-        assert estimate["value"] is not None
-        assert estimate["interval"] is not None
-        low, high = estimate["interval"]
-        assert low <= estimate["value"] <= high
-        spans.append(high - low)
-    assert spans[1] > 1.2 * spans[0]
 
 
 # --- intervals and averages ---------------------------------------------------------------------

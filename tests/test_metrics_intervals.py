@@ -115,7 +115,7 @@ def width(interval: Any) -> float:
     return float(high - low)
 
 
-def test_meta_its_correction_and_rewards_take_the_same_samples_together(tmp_path: Path) -> None:
+def test_meta_and_rewards_take_the_same_samples_together(tmp_path: Path) -> None:
     """Turns of one conversation are one cluster for all of them, although their texts differ."""
 
     def turns(together: bool) -> list[Sample]:  # noqa: FBT001
@@ -136,12 +136,11 @@ def test_meta_its_correction_and_rewards_take_the_same_samples_together(tmp_path
         folder = tmp_path / str(together)
         rows = turns(together)
         evaluate(rows, judge="recorded", run=folder)
-        measured = meta(rows, judge="recorded", correct=[folder])
+        measured = meta(rows, judge="recorded")
         widths.append(
             [
                 width(isr(rows)),
                 width(measured["judges"][0]["pooled"]["accuracy"]["interval"]),
-                width(measured["corrected"][0]["apparent"]["interval"]),
                 width(statistics(folder, Terms())["interval"]),
             ]
         )

@@ -27,7 +27,7 @@ from heedful.critic.data.stages import FilterItem
 from heedful.engine.purpose import Purpose
 from heedful.judges import Recorded, prompts
 from heedful.judges.model import Checklist
-from heedful.judges.prompts import comparing
+from heedful.judges.prompts import ranking
 from heedful.judges.prompts.quotation import Shown
 from heedful.models import Completion, ScriptedModel
 from heedful.models.base import Sampling
@@ -102,10 +102,7 @@ FORMS = {
     ),
     "ranking": line(
         {True: "RANKING: 1 > 2", False: "RANKING: 2 > 1"},
-        lambda reply, shown: comparing.parse_ranking(reply, shown, 2),
-    ),
-    "preference": line(
-        {True: "BETTER: FIRST", False: "BETTER: SECOND"}, comparing.parse_preference
+        lambda reply, shown: ranking.parse(reply, shown, 2),
     ),
     "review": line(
         {True: "The solution is Correct.", False: "The solution is Incorrect."},

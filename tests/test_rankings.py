@@ -90,7 +90,6 @@ def test_if_rewardbench_by_hand(tmp_path: Path) -> None:
     assert ranks["mean_of_types"]["pair_accuracy"]["value"] == pytest.approx((0.5 + 0) / 2)
     expected = (1 / math.sqrt(1 * 2) - 1) / 2
     assert ranks["mean_of_types"]["tau_b"]["value"] == pytest.approx(expected)
-    assert ranks["pooled"]["value"] == pytest.approx(1 / 3)
 
 
 def test_an_unreadable_critique_is_met_only_in_faithful_scoring(tmp_path: Path) -> None:
@@ -105,7 +104,7 @@ def test_an_unreadable_critique_is_met_only_in_faithful_scoring(tmp_path: Path) 
     ranks = judge["ranking"]
     assert ranks["pairs"]["undecided"] == 1
     assert ranks["coverage"] == 0
-    assert (ranks["pooled"]["value"], ranks["pooled"]["bounds"]) == (None, [0, 1])
+    assert ranks["pair_accuracy"] == {"value": None, "interval": None, "bounds": [0, 1]}
 
 
 # --- numbers ------------------------------------------------------------------------------------
@@ -130,7 +129,7 @@ def test_bounds_hold_every_completion(instructions: list[Edges]) -> None:
         ]
         other = ranking([(None, edges) for edges in settled])
         assert other is not None
-        for name in ("pooled", "pair_accuracy", "tau_b"):
+        for name in ("pair_accuracy", "tau_b"):
             before, after = dict(result)[name], dict(other)[name]
             assert isinstance(before, dict)
             assert isinstance(after, dict)
@@ -161,7 +160,7 @@ def test_checklists_become_scores_with_their_weights(tmp_path: Path) -> None:
     write_rows(file, rows)
     (judge,) = meta(file)["judges"]
     assert judge["ranking"]["pairs"]["concordant"] == 3
-    assert judge["ranking"]["pooled"]["value"] == 1
+    assert judge["ranking"]["pair_accuracy"]["value"] == 1
 
 
 # --- pairwise judges ----------------------------------------------------------------------------

@@ -115,7 +115,6 @@ TAKE_A_RUN: dict[str, tuple[str, Callable[[Path], list[list[str]]]]] = {
         "evaluate",
         lambda run: [
             [labelled(run), "--runs", str(run), "-q"],
-            [labelled(run), *JUDGE, "--correct", str(run), "--folder", made(run, "meta")],
         ],
     ),
     "cascade": ("evaluate", lambda run: [[str(run), str(run), "-q"]]),

@@ -197,7 +197,7 @@ def test_the_command_that_is_printed_runs_the_chosen_protocol(
         flags = ["--base-url", server.url, "--format", "native", "--model", "m"]
         sweeping = ["--sweep", "per_call=1,all", "-o", "s.html"]
         assert command("meta", path, *flags, *sweeping) == 0
-        assert "frontier" in (tmp_path / "s.html").read_text()
+        assert "Accuracy against cost" in (tmp_path / "s.html").read_text()
         printed = capsys.readouterr().out
         (line,) = (each.strip() for each in printed.splitlines() if "heedful evaluate" in each)
         before = len(server.bodies)

@@ -129,7 +129,7 @@ def test_tables_of_judges_against_labels(tmp_path: Path, scoring: Any) -> None:
     labelled = plain(random.Random(1))
     folder = tmp_path / "other"
     evaluate(plain(random.Random(2)), judge="recorded", run=folder, scoring=scoring)
-    summary = meta(labelled, judge="recorded", runs=[folder], correct=[folder], scoring=scoring)
+    summary = meta(labelled, judge="recorded", runs=[folder], scoring=scoring)
     shown = [table for table in meta_tables(summary) if not table.title.startswith("Agreement")]
     assert len(shown) > 5
     assert not list(unexplained(shown))

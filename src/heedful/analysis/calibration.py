@@ -41,7 +41,6 @@ if TYPE_CHECKING:
 
     Name = str | os.PathLike[str]
 
-__all__ = ["DRAW", "blank", "calibrate", "document", "draw", "plan"]
 
 FEWEST = 2
 """Labels of a kind of row that a variance needs."""

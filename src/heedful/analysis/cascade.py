@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
     Name = str | os.PathLike[str]
 
-__all__ = ["document", "replay"]
 
 THRESHOLDS = 100
 """Thresholds that are tried at most."""

@@ -13,27 +13,19 @@ from cyclopts import Parameter
 
 from heedful.analysis.meta.options import MetaOptions
 from heedful.cli.files import check_document, write_document
-from heedful.cli.flags import FlagGroup, Output, Scoring, connected, taken, takes
+from heedful.cli.flags import FlagGroup, Output, Scoring, taken, takes
 from heedful.cli.judging import JUDGING
-from heedful.cli.running import (
-    PROBLEMS_SHOWN,
-    ConsoleOptions,
-    Outcome,
-    TableOptions,
-    carry_out,
-)
+from heedful.cli.running import ConsoleOptions, Outcome, TableOptions, carry_out
 from heedful.cli.terminal import LogOptions
 from heedful.core.errors import UsageError
-from heedful.core.text import amount
 from heedful.engine.options import RunOptions
 from heedful.judges.options import CHECKLIST, JudgeOptions
-from heedful.models.options import CONCURRENCY, CallOptions
+from heedful.models.options import CONCURRENCY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from heedful.analysis.meta.sweep import SweepArm
-    from heedful.models.base import Model
     from heedful.reporting.document import Document
 
 Judges = Annotated[list[str] | None, Parameter(name=["--judge", "-j"], negative="")]
@@ -60,8 +52,6 @@ def meta(
     probe: str | None = None,
     scoring: Scoring = "strict",
     seed: int = 0,
-    correct: Runs = None,
-    arbiter: str | None = None,
     sweep: Words = None,
     margin: float = 1.0,
     output: Output = None,
@@ -85,21 +75,17 @@ def meta(
         scoring: strict: undecided verdicts are left out. faithful: they are met, as IF-RewardBench
             takes them.
         seed: For the randomization tests and the order that a probe shows.
-        correct: Runs without labels by a judge that is measured: correct their rate of
-            constraints met for its errors.
-        arbiter: A model that compares the explanations of two judges, in both orders.
         sweep: Try protocols, as per_call=1,3,all votes=1,5 explain=yes,no model=A,B, and choose by
             accuracy and cost; runs: only those of --runs.
         margin: How many points of accuracy the protocol that --sweep chooses may lose.
         output: Write the numbers to a .json file, or the tables to a .md or .html file.
     """
-    read = [input, options.get("responses"), *(runs or ()), *(correct or ())]
+    read = [input, options.get("responses"), *(runs or ())]
     check_document(output, [path for path in read if path is not None])
     judging = taken(options, JudgeOptions)
     reading = {name: options[name] for name in ("format", "responses") if name in options}
     options.setdefault("folder", RUNS_FOLDER)
-    options |= {"seed": seed, "runs": runs or (), "correct": correct or ()}
-    options["arbiter"] = None if arbiter is None else _arbiter(arbiter, judging)
+    options |= {"seed": seed, "runs": runs or ()}
     options["probes"] = [name.strip() for name in probe.split(",")] if probe else ()
     options["concurrency"] = judging.get("max_concurrency", CONCURRENCY)
     function: Callable[..., dict[str, Any]]
@@ -122,15 +108,8 @@ def meta(
         shown = _swept(summary, input, reading | judging) if sweep else _outcome(summary)
         return replace(shown, written=[*shown.written, output])
 
-    models = [*judging.get("model", ()), *([arbiter] if arbiter else ())]
+    models = judging.get("model", ())
     return carry_out(function, options, models=models, outcome=outcome)
-
-
-def _arbiter(name: str, judging: Mapping[str, Any]) -> Model:
-    """Connect to the model that compares explanations as to the judge's."""
-    calls = {each: judging[each] for each in CallOptions.__annotations__ if each in judging}
-    (model,), _ = connected(calls, [name])
-    return model
 
 
 def _judges(
@@ -179,37 +158,19 @@ def _swept(
 def _outcome(summary: dict[str, Any]) -> Outcome:
     from heedful.analysis.meta.tables import view
 
-    compared = summary.get("explanations") or {"rows": {"failed": 0}, "problems": [], "run": None}
-    failed = compared["rows"]["failed"]
-    problems = [
-        {"id": f"explanations: {problem['id']}", "problem": problem["problem"]}
-        for problem in compared["problems"][:PROBLEMS_SHOWN]
-    ]
-    retry = (
-        f"{amount(failed, 'pair')} of explanations could not be compared; --retry-failed retries"
-    )
-    undecided = _undecided(summary)
-    return Outcome(
-        view=lambda: view(summary),
-        written=[*(judge["run"] for judge in summary["judges"]), compared["run"]],
-        problems=[*summary["problems"], *problems],
-        failed=len(summary["problems"]) + failed,
-        hints=[*([retry] if failed else []), *undecided],
-        complete=not (undecided or failed or summary["rows"]["failed"]),
-    )
-
-
-def _undecided(summary: dict[str, Any]) -> list[str]:
-    """Name the judges that decided no verdict, and so are not measured, a line each."""
-    said = [
+    undecided = [
         f"{judge['judge']}: no verdict was decided"
         for judge in summary["judges"]
         if not judge["coverage"]
     ]
-    compared = summary.get("explanations")
-    if compared and compared["pairs"] and not compared["coverage"]:
-        said.append("explanations: no pair was decided")
-    return said
+    return Outcome(
+        view=lambda: view(summary),
+        written=[judge["run"] for judge in summary["judges"]],
+        problems=summary["problems"],
+        failed=len(summary["problems"]),
+        hints=undecided,
+        complete=not (undecided or summary["rows"]["failed"]),
+    )
 
 
 RUNS = "runs"

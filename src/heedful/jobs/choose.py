@@ -12,7 +12,7 @@ from heedful.engine.options import refuse_unknown, split_options
 from heedful.engine.purpose import Purpose
 from heedful.jobs.options import GenerationOptions
 from heedful.jobs.rows import Addition, Recipe, RowsJob, Task, called
-from heedful.judges.prompts import Shown, comparing
+from heedful.judges.prompts import Shown, ranking
 from heedful.metrics.ranking import TIE
 from heedful.models.base import Sampling
 
@@ -68,7 +68,7 @@ def choose(
     config = {
         "command": "choose",
         "models": [dict(choosing.config)],
-        "prompt": comparing.ranking_version(),
+        "prompt": ranking.prompt_version(),
         "sampling": how.model_dump(mode="json", exclude_defaults=True),
     }
     about = {"models": [choosing.name], "sampling": config["sampling"]}
@@ -94,11 +94,7 @@ def _task(
         purpose = Purpose(f"{model.name}/choice", _TOKENS)
         completion = await complete(model, messages, sampling, purpose=purpose)
         shown = Shown.in_prompt(messages)
-        ranks = (
-            None
-            if completion.cut_off
-            else comparing.parse_ranking(completion.text, shown, len(order))
-        )
+        ranks = None if completion.cut_off else ranking.parse(completion.text, shown, len(order))
         won = None if ranks is None else TIE if ranks[0] == ranks[1] else 1 + (ranks[1] < ranks[0])
         return won, expense(completion, purpose)
 
@@ -108,7 +104,7 @@ def _task(
             raise RowError(f"it is preferred to {pair[1]!r:.80}, which the data doesn't have")
         texts = [_text(sample) for _, sample in sorted((better, worse), key=lambda each: each[0])]
         orders = [texts, texts[::-1]]
-        prompts = [comparing.render_ranking(better[1], order) for order in orders]
+        prompts = [ranking.render(better[1], order) for order in orders]
         said = await fan_out(prompts, lambda place, messages: ask(messages, orders[place]))
         (first, _), (second, _) = said
         choice = {

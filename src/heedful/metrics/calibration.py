@@ -7,10 +7,8 @@ from collections import Counter
 from typing import TYPE_CHECKING, TypedDict
 
 from heedful.core.errors import UsageError
-from heedful.metrics.agreement import IntervalEstimate
-from heedful.metrics.agreement_intervals import ratio_estimate
-from heedful.metrics.proportions import WEIGHT
-from heedful.metrics.totals import SAMPLES, generator
+from heedful.metrics.agreement import IntervalEstimate, ratio_estimate
+from heedful.metrics.contrasts import SAMPLES, generator
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -25,20 +23,12 @@ if TYPE_CHECKING:
     Verdict = tuple[float, bool]
     """The confidence of a verdict, and whether it is right."""
 
-__all__ = ["calibration"]
 
 STEPS, RIDGE = 50, 1e-9
 """Of Newton's method."""
 
 BINS = 10
 """Of confidence, equally wide, as in Guo et al. (2017, arXiv 1706.04599)."""
-
-TAIL = 0.025
-"""Share of the samples beyond either end of an interval."""
-
-GRID = 31
-MOST = 3.0
-"""Sizes of the true gaps that are tried: up to this many times those observed."""
 
 
 class Bin(TypedDict):
@@ -51,6 +41,13 @@ class Bin(TypedDict):
     accuracy: float
 
 
+class ExpectedError(TypedDict):
+    """A calibration error, and its mean for a judge that is calibrated perfectly."""
+
+    value: float
+    by_chance: float
+
+
 class ChanceEstimate(IntervalEstimate):
     """A number with its 95 % interval, and its mean for a judge that is calibrated perfectly."""
 
@@ -61,7 +58,7 @@ class Calibration(TypedDict):
     """Calibration of a judge's confidence, over decided verdicts with a confidence and a label."""
 
     verdicts: int
-    ece: ChanceEstimate
+    ece: ExpectedError
     brier: ChanceEstimate
     bins: list[Bin]
 
@@ -71,9 +68,9 @@ def calibration(clusters: Iterable[Mapping[Verdict, int]], *, seed: int = 0) -> 
 
     The expected calibration error is the bins' mean distance between confidence and accuracy
     (Naeini et al. 2015, AAAI; Guo et al. 2017). Bins are closed above: the shares of ten votes get
-    one each. The error is above 0 by chance alone, so its interval holds those for which the
-    observed one isn't unusual. Brier's score (1950, Monthly Weather Review 78) is the mean square
-    of the distance between confidence and outcome.
+    one each. The error is above 0 by chance alone, which its mean for a calibrated judge shows.
+    Brier's score (1950, Monthly Weather Review 78) is the mean square of the distance between
+    confidence and outcome.
     """
     import numpy as np
 
@@ -84,8 +81,7 @@ def calibration(clusters: Iterable[Mapping[Verdict, int]], *, seed: int = 0) -> 
     total = pooled.total()
     if not total:
         return None
-    sums = np.array([_sums(counts) for counts in known])
-    n, confidence, right = sums.sum(axis=0).T
+    n, confidence, right = np.array(_by_bin(pooled)).T
     squares: Counter[Pair] = Counter(
         (
             math.fsum((stated - hit) ** 2 * count for (stated, hit), count in counts.items()),
@@ -95,10 +91,9 @@ def calibration(clusters: Iterable[Mapping[Verdict, int]], *, seed: int = 0) -> 
     )
     variance = math.fsum(stated * (1 - stated) * count for (stated, _), count in pooled.items())
     ece = float(np.abs(confidence - right).sum() / total)
-    interval = _ece_interval(sums, seed) if len(known) > 1 else None
     return Calibration(
         verdicts=total,
-        ece=ChanceEstimate(value=ece, interval=interval, by_chance=_ece_by_chance(pooled, seed)),
+        ece=ExpectedError(value=ece, by_chance=_ece_by_chance(pooled, seed)),
         brier=ChanceEstimate(**ratio_estimate(squares, values=True), by_chance=variance / total),
         bins=[
             Bin(
@@ -159,8 +154,8 @@ def _log_loss(odds: Floats, targets: Floats) -> float:
     return float((np.logaddexp(0, odds) - targets * odds).sum())
 
 
-def _sums(counts: Mapping[Verdict, int]) -> list[list[float]]:
-    """Add up a cluster's verdicts, confidences and right verdicts, by bin."""
+def _by_bin(counts: Mapping[Verdict, int]) -> list[list[float]]:
+    """Add up verdicts, confidences and right verdicts."""
     sums = [[0.0, 0.0, 0.0] for _ in range(BINS)]
     for (confidence, right), count in counts.items():
         cell = sums[_bin(confidence)]
@@ -187,48 +182,3 @@ def _ece_by_chance(pooled: Mapping[Verdict, int], seed: int) -> float:
     gaps = counts * stated - generator(seed).binomial(counts, stated, (SAMPLES, len(stated)))
     bins = np.eye(BINS)[[_bin(confidence) for confidence in stated.tolist()]]
     return float(np.abs(gaps @ bins).sum(axis=1).mean() / counts.sum())
-
-
-def _ece_interval(sums: Floats, seed: int) -> list[float]:
-    """Compute the errors for which the observed one isn't unusual."""
-    import numpy as np
-
-    clusters = len(sums)
-    n, confidence, right = sums.sum(axis=0).T
-    gaps = (confidence - right) / n.sum()
-    of_clusters = sums[..., 1] - sums[..., 2]
-    deviations = of_clusters - of_clusters.mean(axis=0)
-    observed = deviations.T @ deviations * clusters / (clusters - 1)
-    accuracy = (right + 1) / (n + 2)
-    expected = np.diag(accuracy * (1 - accuracy) * n)
-    weight = WEIGHT / (WEIGHT + clusters)
-    covariance = ((1 - weight) * observed + weight * expected) / n.sum() ** 2
-    random = generator(seed)
-    degrees = clusters - 1 + WEIGHT
-    # Student's distribution, as the covariance is estimated.
-    scale = np.sqrt(degrees / random.chisquare(degrees, (SAMPLES, 1)))
-    noise = random.multivariate_normal(np.zeros(BINS), covariance, SAMPLES, method="eigh") * scale
-    error = float(np.abs(gaps).sum())
-    deviation = np.sqrt(np.diag(covariance))
-    signs = np.where(gaps < 0, -1, 1)
-    most = max(MOST * error, float(np.quantile(np.abs(noise).sum(axis=1), 1 - TAIL)))
-    shapes = [gaps / error] * (error > 0) + [signs * deviation / deviation.sum()]
-    ends = [_accepted(shape, most, error, noise) for shape in shapes]
-    return [min(low for low, _ in ends), min(1.0, max(high for _, high in ends))]
-
-
-def _accepted(shape: Floats, most: float, error: float, noise: Floats) -> tuple[float, float]:
-    """Return the least and the greatest true error under which the observed one isn't unusual."""
-    import numpy as np
-
-    sizes: Sequence[float] = np.linspace(0, most, GRID).tolist()
-    accepted = []
-    for size in sizes:
-        sampled = np.abs(size * shape + noise).sum(axis=1)
-        below, above = np.mean(sampled <= error), np.mean(sampled >= error)
-        accepted.append(bool(min(below, above) >= TAIL))
-    if not any(accepted):
-        return error, error
-    first, last = accepted.index(True), GRID - 1 - accepted[::-1].index(True)
-    # Between two sizes that were tried the farther one counts.
-    return sizes[max(0, first - 1)], sizes[min(GRID - 1, last + 1)]

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from heedful.core.nouns import Sample
     from heedful.metrics.rates import Share
 
-__all__ = ["Cell", "ClusterStore", "Spreads", "cluster_digest", "cluster_of", "instruction_of"]
 
 GROUPING_TAGS = ("conversation_id", "system_id")
 """Tags that say that samples belong together although their prompts differ."""

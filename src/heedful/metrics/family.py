@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from heedful.metrics.rates import RateEstimate, Share
     from heedful.metrics.rubrics import RubricScore
 
-__all__ = ["Family", "Mean", "Steps", "Units", "all_families", "family_of", "ranked"]
 
 GROUP = "heedful.families"
 
@@ -91,10 +90,9 @@ class Family:
         weighs: whether the weights of its criteria are for its own rates alone.
         enabled: whether a run with these rows has its rates; by default any run.
         units: makes the accumulator of its rows.
-        replaces: general families that rows of this one are not in: its units count them.
         means: of its rates.
         steps: how its rate over leading steps goes together.
-        by_turn: whether its accuracies go by the tags ``turn`` and ``language``.
+        by_turn: whether its units go by the tags ``turn`` and ``language``.
         unread: a row's part that could not be read, if all rows are this family's.
         attempts: whether responses to one instruction are attempts of one model.
         of_judge: rates of the judge's own results, which the other side of a comparison can't
@@ -119,7 +117,6 @@ class Family:
     weighs: bool = False
     enabled: Callable[[Iterable[RowOutcome]], bool] | None = None
     units: Callable[[Scoring], Units] | None = None
-    replaces: frozenset[str] = frozenset()
     means: tuple[Mean, ...] = ()
     steps: tuple[str, Steps] | None = None
     by_turn: bool = False

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
     Ints = NDArray[np.integer[Any]]
 
-__all__ = ["agreement", "leading", "turn_number", "turn_state", "with_turn"]
 
 GROUPS = 500
 """A breakdown by more values than this helps nobody and would grow with the data."""

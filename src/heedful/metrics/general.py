@@ -18,14 +18,3 @@ ACCURACIES = ("prompt_strict", "instruction_strict", "prompt_loose", "instructio
 
 GENERAL = frozenset({CONSTRAINTS_MET[0], POOLED[0]})
 """Families that say the same of every benchmark."""
-
-__all__ = [
-    "ACCURACIES",
-    "BY_PRIORITY",
-    "CHECKED",
-    "CONSTRAINTS_MET",
-    "FULLY_MET",
-    "GENERAL",
-    "POOLED",
-    "WEIGHTED",
-]

@@ -16,17 +16,6 @@ if TYPE_CHECKING:
     from heedful.core.nouns import Constraint, Critique, Sample
     from heedful.metrics.rubrics import RubricOutcome
 
-__all__ = [
-    "MET",
-    "NOT_APPLICABLE",
-    "UNDECIDED",
-    "UNMET",
-    "RowOutcome",
-    "Verdicts",
-    "pooled",
-    "sort_verdicts",
-    "unpack",
-]
 
 MET, UNMET, UNDECIDED = 0, 1, 2
 """States of a verdict, as positions in a :class:`VerdictCounts`."""

@@ -16,7 +16,6 @@ from heedful.metrics.proportions import NORMAL_QUANTILE, Variance, effective
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["Stratum", "labels_needed", "powered_mean", "small_sample"]
 
 CERTAINTY = 2.326
 """Quantile of the margin that a plan leaves for the chance in the pilot's variance, and in that of

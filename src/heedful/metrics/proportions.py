@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-__all__ = ["Spread", "mean_interval", "rate_interval", "wilson"]
 
 MIN_CLUSTERS = 2
 """A single cluster says nothing of how clusters vary."""
@@ -230,13 +229,6 @@ class EffectiveTrials(NamedTuple):
     def interval(self) -> Interval:
         """Wilson's interval."""
         return wilson(self.rate * self.trials, self.trials, self.quantile) or (0.0, 1.0)
-
-
-def rate_trials(spread: Spread) -> EffectiveTrials:
-    """Return the number of trials that the clusters of a rate are worth."""
-    if spread.simple:
-        return EffectiveTrials(spread.rate, spread.clusters, NORMAL_QUANTILE)
-    return effective([_variance(spread)])
 
 
 def _variance(spread: Spread) -> Variance:

@@ -15,7 +15,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 from heedful.metrics.agreement import Confusion, kappa, number
-from heedful.metrics.proportions import Spread, ValueSpan, mean_interval, rate_interval
+from heedful.metrics.proportions import ValueSpan, mean_interval
 from heedful.metrics.rates import Share, measure
 
 if TYPE_CHECKING:
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from heedful.core.nouns import Scoring
     from heedful.metrics.proportions import Pair
-
-__all__ = ["TIE", "BestOf", "Choice", "Edges", "Ranking", "best_of", "choices", "ranking"]
 
 
 class Edges(NamedTuple):
@@ -54,7 +52,7 @@ class RankEstimate(TypedDict):
 
 
 class Ranking(TypedDict):
-    """How well a judge ranks: over all pairs, and on average over instructions and their types.
+    """How well a judge ranks, on average over instructions, and over their types.
 
     A tie counts as wrong. The coverage is the share of the pairs that were ranked.
     """
@@ -62,10 +60,8 @@ class Ranking(TypedDict):
     pairs: dict[str, int]
     coverage: float
     instructions: int
-    pooled: RankEstimate
     pair_accuracy: RankEstimate
     tau_b: RankEstimate
-    types: dict[str, dict[str, RankEstimate]] | None
     mean_of_types: dict[str, RankEstimate] | None
 
 
@@ -134,31 +130,15 @@ def ranking(
     for kind, edges in given:
         if kind is not None:
             strata.setdefault(kind, []).append(edges)
-    kinds = {
-        kind: {name: _mean([strata[kind]], of) for name, of in MEASURES.items()}
-        for kind in sorted(strata)
-    }
     of_types = {name: _mean(list(strata.values()), of) for name, of in MEASURES.items()}
     overall = {name: _mean([[edges for _, edges in given]], of) for name, of in MEASURES.items()}
     return Ranking(
         pairs=total._asdict(),
         coverage=total.decided / sum(total),
         instructions=len(given),
-        pooled=_pooled([edges for _, edges in given], total),
         pair_accuracy=overall["pair_accuracy"],
         tau_b=overall["tau_b"],
-        types=kinds or None,
-        mean_of_types=of_types if kinds else None,
-    )
-
-
-def _pooled(given: Sequence[Edges], total: Edges) -> RankEstimate:
-    spread = Spread.of(((e.concordant, e.decided), 1) for e in given)
-    interval = rate_interval(spread)
-    return RankEstimate(
-        value=pair_accuracy(total),
-        interval=list(interval) if interval else None,
-        bounds=_extremes(total, pair_accuracy),
+        mean_of_types=of_types if strata else None,
     )
 
 

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from heedful.metrics.proportions import Interval, Pair
 
-__all__ = ["RateEstimate", "Share", "macro_measure", "measure"]
-
 
 class Share(NamedTuple):
     """Contribution of one cluster to a rate.

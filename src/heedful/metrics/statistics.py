@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["clustered_spearman", "spearman"]
-
 
 class Correlation(TypedDict):
     """A rank correlation: rho (``None`` where one side is constant), pairs, 95 % interval."""

@@ -152,13 +152,11 @@ def contributions(
         for name, family in all_families(*{row.benchmark for row in rows}).items()
         if every or family.enabled is None or family.enabled(rows)
     }
-    replaced = {name: () if every else family.replaces for name, family in families.items()}
     return [
         {
             (name, rate): share
             for name, family in families.items()
             if (family.every_row or name == row.benchmark) and row.verdicts.total
-            if name not in replaced.get(row.benchmark, ())
             for rate, share in family.rates(row, scoring).items()
         }
         for row in rows
@@ -494,13 +492,7 @@ class Summary:
                 "critiques with more or fewer judgments than their checklist has constraints: "
                 f"{self._misfits}; constraints without a judgment count as unparsed"
             )
-        families = self._families
-        for name, family in families.items():
+        for family in self._families.values():
             if family.notes is not None:
-                of = [
-                    (row, count)
-                    for row, count in rows
-                    if row.benchmark not in families or name not in families[row.benchmark].replaces
-                ]
-                notes += family.notes(of)
+                notes += family.notes(rows)
         return notes

@@ -45,7 +45,7 @@ def statistics(
     other: tuple[Judged, Terms] | None = None,
 ) -> dict[str, Any]:
     """Describe a reward on judged responses."""
-    from heedful.metrics.agreement_intervals import mean_estimate
+    from heedful.metrics.agreement import mean_estimate
 
     groups = collect(data, terms)
     clusters = _clusters(groups)
@@ -101,7 +101,7 @@ def best_of(clusters: Clusters) -> list[dict[str, Any]]:
     C(i - 1, k - 1) / C(n, k). An instruction with fewer than k rewards is left out;
     ``instructions`` says how many are in.
     """
-    from heedful.metrics.agreement_intervals import mean_estimate
+    from heedful.metrics.agreement import mean_estimate
 
     rows = []
     most = max((len(values) for cluster in clusters for values in cluster), default=0)

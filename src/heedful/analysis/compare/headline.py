@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     Rate = tuple[str, str]
 
-__all__ = ["GateResult", "no_worse"]
 
 LABELS = "labels"
 

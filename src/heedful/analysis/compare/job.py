@@ -8,7 +8,6 @@ from __future__ import annotations
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from heedful.analysis.compare.conversations import LANGUAGE_AND_TURN
 from heedful.analysis.compare.differences import adjust_rates
 from heedful.analysis.compare.pairs import DIMENSIONS, LABELS, RunComparison
 from heedful.analysis.compare.sides import differing, paired, sides
@@ -26,9 +25,8 @@ if TYPE_CHECKING:
 
     Match = Literal["id", "instruction", "conversation"]
 
-__all__ = ["adjust", "compare"]
 
-BY = ("type", "task", "split", "turn", "language", LANGUAGE_AND_TURN)
+BY = ("type", "task", "split", "turn", "language")
 """Breakdowns by default, where there are two values or more."""
 
 

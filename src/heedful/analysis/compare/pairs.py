@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from heedful.analysis.compare.conversations import LANGUAGE_AND_TURN, Systems, Turns
 from heedful.analysis.compare.differences import (
     Clusters,
     Differences,
     PairRows,
+    Systems,
     adjust_rates,
     joint,
     parts,
@@ -17,17 +17,17 @@ from heedful.analysis.compare.differences import (
 )
 from heedful.core.nouns import Judgment, Status
 from heedful.core.text import amount
-from heedful.metrics.agreement_intervals import rate_estimates
+from heedful.metrics.agreement import rate_estimates
 from heedful.metrics.contrasts import LEVEL, contrast
 from heedful.metrics.family import all_families, family_of
 from heedful.metrics.gathering import GROUPS, agreement
-from heedful.metrics.general import ACCURACIES, CHECKED, POOLED
+from heedful.metrics.general import CHECKED, POOLED
 from heedful.metrics.outcomes import MET, NOT_APPLICABLE, UNDECIDED, UNMET, sort_verdicts
 from heedful.metrics.summary import outcome
 from heedful.reporting.notation import percent
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from heedful.analysis.compare.differences import Difference, Part, Rate
     from heedful.core.nouns import Critique, Sample, Scoring
@@ -66,7 +66,6 @@ class RunComparison:
         self._differences = Differences(self._clusters)
         self._stepwise: dict[Rate, Systems] = {}
         self._means: dict[Rate, tuple[Rate, str]] = {}
-        self._turns = Turns()
         self._pairs = VerdictPairs(self._clusters)
         self._loose = [False, False]
 
@@ -92,20 +91,17 @@ class RunComparison:
             self._loose[side] |= row.loose.decided > 0
         contributed = dict(parts(rows, self._scorings))
         contributed |= _labelled(first.sample, verdicts, both)
-        self._gather(cluster, first.sample, rows, (verdicts, both), contributed)
+        self._gather(first.sample, rows, (verdicts, both), contributed)
 
     def _gather(
         self,
-        cluster: int,
         sample: Sample,
         rows: PairRows,
         verdicts: tuple[Sequence[Verdicts], Sequence[Verdicts]],
         contributed: Mapping[Rate, Part],
     ) -> None:
         """Add what a pair contributes to every rate, of all pairs, conversations and groups."""
-        tags = sample.tags
         family = family_of(rows.alone[0].benchmark) if rows.alone[0].benchmark else None
-        replaced: Collection[str] = ()
         if family is not None:
             self._add_means(family, sample, contributed)
             if family.steps is not None and verdicts[0][0].states:
@@ -116,13 +112,9 @@ class RunComparison:
                 flags = rows.alone[0].said(family.name), rows.alone[1].said(family.name)
                 first, second = map(_masked, *verdicts)
                 systems.add(sample, (first, second), flags)
-            if family.by_turn:
-                self._turns.family, replaced = family.name, (CHECKED,)
-                tags = {**tags, **self._turns.add(cluster, sample, contributed)}
         for rate, part in contributed.items():
-            if rate[0] not in replaced:  # these stand by turn
-                self._differences.add(rate, part)
-        self._group(tags, verdicts, contributed)
+            self._differences.add(rate, part)
+        self._group(sample.tags, verdicts, contributed)
 
     def _add_means(self, family: Family, sample: Sample, contributed: Mapping[Rate, Part]) -> None:
         """Add the rates of which the family has a mean over the values of a tag."""
@@ -163,7 +155,6 @@ class RunComparison:
             for name, (_, dimension) in self._means.items()
             if self._differences.groups(dimension)
         ]
-        compared += self._turns.rates()
         return [*compared, *(rate for rate, systems in self._stepwise.items() if systems)]
 
     def result(self, rates: Iterable[Rate], seed: int) -> dict[str, Any]:
@@ -190,8 +181,6 @@ class RunComparison:
             return self._stepwise[rate].result(seed=seed)
         if rate in self._means:
             return self._differences.macro(*self._means[rate], seed=seed)
-        if rate in self._turns.rates():
-            return self._turns.result(rate[1], seed=seed)
         return self._differences.result(rate, seed=seed)
 
     def _notes(self, undecided: Contrast) -> list[str]:
@@ -226,11 +215,6 @@ class RunComparison:
             yield POOLED, self._differences.result(POOLED, dimension, group, seed=seed)
             return
         there = set(self._differences.rates(dimension, group))
-        mean = self._turns.mean(dimension, group, seed=seed)
-        if mean is not None and any(family == self._turns.family for family, _ in wanted):
-            yield (self._turns.family, "mean"), mean
-            others = [] if dimension == LANGUAGE_AND_TURN else wanted
-            wanted = [*((CHECKED, name) for name in ACCURACIES), *others]
         for rate in wanted:
             if rate in there:
                 yield rate, self._differences.result(rate, dimension, group, seed=seed)

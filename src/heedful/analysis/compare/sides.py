@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from heedful.engine.schema import Entry
 
 
-__all__ = ["flat"]
-
 ABOUT_ROWS = ("store", "input", "reasoning")
 """Of a run's configuration: what is compared row by row instead."""
 
@@ -124,7 +122,7 @@ def differing(first: Side, second: Side) -> list[dict[str, Any]]:
         }
         for side in (first, second)
     )
-    if isinstance(ours.get("judges"), list) or isinstance(theirs.get("judges"), list):
+    if len(ours.get("judges") or [1]) != len(theirs.get("judges") or [1]):
         _match_judges(ours, theirs)
     ours, theirs = dict(flat(ours)), dict(flat(theirs))
     return [
@@ -138,27 +136,19 @@ _OF_THE_JOB = ("heedful", "task", "format", "scoring", "seed")
 
 
 def _match_judges(*settings: dict[str, Any]) -> None:
-    """Align the judges by name; of one that only one run has, keep the name."""
-    alone = [{key: side[key] for key in side if key not in _OF_THE_JOB} for side in settings]
-    listed = [
-        side["judges"] if isinstance(side.get("judges"), list) else [own]
-        for side, own in zip(settings, alone, strict=True)
-    ]
-    first, second = ({str(each.get("judge")): each for each in judges} for judges in listed)
-    if [len(first), len(second)] != [*map(len, listed)]:
-        return  # a name says nothing where two judges have it
-    for side, own in zip(settings, alone, strict=True):
+    """Align the judges by name where one run has more; of one that only it has, keep the name."""
+    named: list[dict[str, Any]] = []
+    for side in settings:
+        own = {key: side[key] for key in side if key not in _OF_THE_JOB}
+        judges = side["judges"] if isinstance(side.get("judges"), list) else [own]
+        named.append({str(each.get("judge")): each for each in judges})
         for key in own.keys() - {"judge"} if "judges" not in own else ("judges",):
             del side[key]
-    ours = [name for name in first if name not in second]
-    theirs = [name for name in second if name not in first]
-    pairs = [(first[name], second[name]) for name in first if name in second]
-    if len(ours) == len(theirs):
-        pairs += [(first[one], second[other]) for one, other in zip(ours, theirs, strict=True)]
-    else:
-        pairs += [*((name, None) for name in ours), *((None, name) for name in theirs)]
-    for side, place in zip(settings, (0, 1), strict=True):
-        side["judges"] = [pair[place] for pair in pairs]
+    first, second = named
+    for side, mine, theirs in zip(settings, named, (second, first), strict=True):
+        side["judges"] = [
+            mine.get(name) if name in theirs else name for name in dict.fromkeys([*first, *second])
+        ]
 
 
 def _side(named: str) -> Side:

@@ -12,7 +12,7 @@ from heedful.metrics.contrasts import LEVEL
 from heedful.metrics.family import family_of
 from heedful.metrics.general import GENERAL, POOLED
 from heedful.reporting.document import Document
-from heedful.reporting.metric_names import label, ranked, title
+from heedful.reporting.metric_names import label, ranked
 from heedful.reporting.notation import (
     COVERAGE,
     INTERVAL,
@@ -36,10 +36,6 @@ if TYPE_CHECKING:
 
     Pair = Mapping[str, Any]
 
-    Measures = Mapping[tuple[str, str], Difference]
-    """Differences of a rate by pair."""
-
-__all__ = ["document", "head", "notes", "tables", "view"]
 
 TITLE = "Comparison"
 
@@ -65,8 +61,6 @@ BOUNDS = (
     "Coverage: decided on both sides. Bounds: the difference if all that is undecided were unmet "
     "on the first side and met on the second, and the other way round."
 )
-
-SHORT = "what share was decided on both sides [and the bounds that the rest leaves]"
 
 COLUMNS = ("first", "second", "Δ", INTERVAL, "p", "higher", "n", COVERAGE, "bounds")
 ADJUSTED = tuple("p (Holm)" if name == "p" else name for name in COLUMNS)
@@ -121,11 +115,12 @@ def _all_tables(
     yield _runs(comparison["runs"])
     pairs, several = comparison["pairs"], len(comparison["pairs"]) > 1
     brief = several and terminal
-    for pair in against(comparison) if brief else pairs:
+    shown = against(comparison) if brief else pairs
+    for pair in shown:
         if pair["differs"]:
             yield _settings(pair)
     if several:
-        yield from overview(comparison, brief=brief)
+        yield from _overview(shown, brief=brief)
     for pair in () if brief else pairs:
         yield from _metrics(pair, several=several, terminal=terminal)
         yield _counts(pair, len(pairs))
@@ -456,69 +451,17 @@ def _short(text: str, cut: int | None) -> str:
     return text if cut is None or len(text) <= cut else f"{text[:cut]}…"
 
 
-def overview(comparison: Mapping[str, Any], *, brief: bool) -> Iterator[Table]:
-    """Show the baseline against all, every pair at a glance, and wins and losses."""
-    pairs = comparison["pairs"]
+def _overview(pairs: Sequence[Pair], *, brief: bool) -> Iterator[Table]:
+    """Show each rate of several pairs, then wins and losses."""
     families = ranked({family for pair in pairs for family in pair["metrics"]})
     for family in families[:1] if brief else families:
-        measures = {
-            name: {
-                (pair["first"], pair["second"]): pair["metrics"][family][name]
-                for pair in pairs
-                if name in pair["metrics"].get(family, ())
-            }
-            for name in dict.fromkeys(
-                rate for pair in pairs for rate in pair["metrics"].get(family, ())
-            )
-        }
-        for name, of in measures.items():
-            yield from _against(label(family, name), comparison["baseline"], of, brief=brief)
-        yield _every_pair(family, [run["name"] for run in comparison["runs"]], measures)
+        by_pair = {_named(pair): pair["metrics"].get(family, {}) for pair in pairs}
+        for name in dict.fromkeys(name for rates in by_pair.values() for name in rates):
+            rows = {pair: rates[name] for pair, rates in by_pair.items() if name in rates}
+            note = summary(rows.values(), "pairs")
+            title = label(family, name)
+            yield from _differences(title, ("pair",), rows.items(), note, terminal=brief)
     yield _wins(pairs)
-
-
-def _against(rate: str, baseline: str, measures: Measures, *, brief: bool) -> Iterator[Table]:
-    """Show the baseline's differences from the others, or theirs from it."""
-    by_other, other = {}, 1
-    for pair, measured in measures.items():
-        if baseline in pair:
-            other = 1 - pair.index(baseline)
-            by_other[pair[other]] = measured
-    what = f"each − {baseline}" if other == 0 else f"{baseline} − each"
-    yield from _differences(f"{rate}: {what}", ("run",), by_other.items(), terminal=brief)
-
-
-def _every_pair(family: str, names: Sequence[str], measures: Mapping[str, Measures]) -> Table:
-    """Show the differences of a family's rates, the row's run minus the column's."""
-    rows = [
-        (label(family, rate), f"{place} {name}", *(_delta(of, name, other) for other in names))
-        for rate, of in measures.items()
-        for place, name in enumerate(names, 1)
-    ]
-    columns = ("metric", "row − column", *(str(place) for place in range(1, len(names) + 1)))
-    measured = [measure for of in measures.values() for measure in of.values()]
-    note = (
-        "Starred: p is below 0.05 and the 95 % interval excludes 0, whatever is undecided. Each "
-        f"pair is compared on the samples that both decided. {summary(measured, 'pairs')}"
-    )
-    if any(measure["coverage"] < 1 for measure in measured):
-        note += f" Below a difference: {SHORT}."
-    return Table(f"{title(family)}: every pair", columns, rows, note, words=2)
-
-
-def _delta(measures: Measures, name: str, other: str) -> str:
-    there, back = measures.get((name, other)), measures.get((other, name))
-    measured = there or back
-    value = None if measured is None else measured["difference"]["value"]
-    if measured is None or value is None:
-        return "·" if name == other else NOTHING
-    shown = signed(value if there else -value, 1)
-    shown += "*" * (differs(measured) and not may_turn(measured))
-    if measured["coverage"] == 1:
-        return shown
-    low, high = measured["bounds"]
-    ends = interval((low, high) if there else (-high, -low), signed)
-    return f"{shown}\n{percent(measured['coverage'], 1)} %\n[{ends}]"
 
 
 def _wins(pairs: Sequence[Pair]) -> Table:

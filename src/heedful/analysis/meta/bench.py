@@ -31,7 +31,7 @@ class Bench:
 
     def __init__(self, data: Data, options: MetaOptions, *, scoring: Scoring, seed: int) -> None:
         refuse_unknown(options, MetaOptions)
-        self.options: MetaOptions = {**DEFAULTS, **options}
+        self.options: dict[str, Any] = {**DEFAULTS, **options}
         self.source = open_data(
             data, format=self.options["format"], responses=self.options["responses"]
         )
@@ -47,7 +47,11 @@ class Bench:
 
     async def judged(self, judge: Judge) -> Evaluation:
         """Judge all rows; in a folder, resume what an earlier call began."""
-        result = await evaluate_async(**self._job(judge), **self.limits())
+        most = self.options["max_cost"]
+        # A run that has nothing to buy goes through even so.
+        left = None if most is None else max(most - self._spent, 1e-12)
+        concurrency = self.options["concurrency"]
+        result = await evaluate_async(**self._job(judge), concurrency=concurrency, max_cost=left)
         self._spent += (result.summary.get("cost") or {}).get("dollars") or 0.0
         return result
 
@@ -55,31 +59,21 @@ class Bench:
         """Say what judging all rows would take, without a call."""
         return dry_run(evaluate, **self._job(judge))
 
-    def limits(self) -> dict[str, Any]:
-        """Return how many rows may be in flight, and how many dollars the next run may cost."""
-        most = self.options["max_cost"]
-        # A run that has nothing to buy goes through even so.
-        left = None if most is None else max(most - self._spent, 1e-12)
-        return {"concurrency": self.options["concurrency"], "max_cost": left}
-
-    def run_options(self) -> dict[str, Any]:
-        """Return the options that all runs share."""
-        names = ("retry_failed", "prices", "executor", "on_progress")
-        return {name: self.options[name] for name in names}  # type: ignore[literal-required]
-
     def _job(self, judge: Judge) -> dict[str, Any]:
-        options = self.options
+        def options(*names: str) -> dict[str, Any]:
+            return {name: self.options[name] for name in names}
+
         data = self.source.path if self.source else self.rows
-        reading = {name: options[name] for name in ("responses", "format", "reasoning")}
         job: dict[str, Any] = {
             "data": data,
-            **reading,
+            **options("responses", "format", "reasoning"),
             "judge": judge,
             "scoring": self.scoring,
             "seed": self.seed,
         }
         run = None if self.folder is None else self.folder / default_run(**job).name
-        return {**job, "run": run, **self.run_options()}
+        running = options("retry_failed", "prices", "executor", "on_progress")
+        return {**job, "run": run, **running}
 
     def samples(self) -> Iterable[Sample]:
         """Go through the rows that can be read."""

@@ -5,33 +5,28 @@
 
 from __future__ import annotations
 
-import json
-from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Unpack, cast
+from typing import TYPE_CHECKING, Any, Unpack, cast
 
 from heedful.analysis.meta.bench import Bench
-from heedful.analysis.meta.entries import JudgeEntry, Sums, collect, open_bounds
 from heedful.analysis.meta.labels import (
+    JudgeEntry,
     Labelled,
     RecordedCritiques,
+    collect,
     verdicts_of_code,
     without_labels,
 )
 from heedful.analysis.meta.measures import (
     against_annotators,
     alpha,
-    by_instruction,
-    coverage,
     measures,
     paired,
-    recall_bounds,
+    recorded_choices,
 )
 from heedful.analysis.meta.options import BY, MetaOptions
 from heedful.analysis.meta.probes import Probed, flips
-from heedful.analysis.meta.rankings import recorded_choices
 from heedful.core.errors import InputError, UsageError
-from heedful.core.nouns import Status
 from heedful.core.text import amount
 from heedful.core.version import __version__
 from heedful.engine.dry_run import end_dry_run, is_dry_run
@@ -40,9 +35,6 @@ from heedful.engine.saved_run import SavedRun
 from heedful.jobs.results import scored_entry
 from heedful.judges import make_judge
 from heedful.judges.base import CODE
-from heedful.metrics.agreement import number
-from heedful.metrics.clusters import cluster_of
-from heedful.metrics.correction import Corrected, corrected_rate, rogan_gladen
 
 if TYPE_CHECKING:
     import os
@@ -51,7 +43,6 @@ if TYPE_CHECKING:
     from heedful.core.nouns import Scoring
     from heedful.engine.inputs import Data
     from heedful.judges import Judge
-    from heedful.models import Model
 
     Name = str | os.PathLike[str]
 
@@ -114,12 +105,11 @@ async def meta_async(
 ) -> dict[str, Any]:
     """Do what :func:`meta` does, inside a running event loop."""
     bench = Bench(data, options, scoring=scoring, seed=seed)
-    probes, correct = bench.options["probes"], bench.options["correct"]
-    by, arbiter = bench.options["by"], bench.options["arbiter"]
+    probes, by = bench.options["probes"], bench.options["by"]
     judges = _judges(judge, scoring, seed, default="" if runs else "recorded")
     if bench.options["truth"] is None:
         judges = [without_labels(each) for each in judges]
-    _check_options(judges, runs, probes, arbiter)
+    _check_probes(judges, probes)
     labelled = await known_verdicts(bench, [each.name for each in judges])
     choices = recorded_choices(bench.samples(), scoring)
     if choices is not None and not any(target.labels for target in labelled.targets.values()):
@@ -130,13 +120,11 @@ async def meta_async(
     if by != BY and targets and all(target.group is None for target in targets):
         raise UsageError(f"no row has the tag {by!r}", hint="average by a tag of the rows")
     # What needs no call comes first: a run that is not there should not cost the others.
-    saved = [from_run(Path(run), labelled, explain=arbiter is not None) for run in runs]
-    names = [group[0].judge for group in saved] + [who.name for who in judges]
-    apparent = [apparent_rate(Path(run), names) for run in correct]
+    saved = [from_run(Path(run), labelled) for run in runs]
     if is_dry_run():
         probed = (Probed(who, probe, seed) for probe in probes for who in judges)
-        await _end_dry_run((*judges, *probed), saved, labelled, arbiter, bench)
-    judged = [await _asked(who, labelled, bench, explain=arbiter is not None) for who in judges]
+        end_dry_run([bench.planned(who) for who in (*judges, *probed)])
+    judged = [await _asked(who, labelled, bench) for who in judges]
     groups = judged + saved
     _tell_apart(groups)
     summary = _summary(groups, labelled, bench, by)
@@ -148,46 +136,13 @@ async def meta_async(
             for probe in probes
             for who, group in zip(judges, judged, strict=True)
         ]
-    if correct:
-        heads = [group[0] for group in groups]
-        summary["corrected"] = [corrected(rate, heads, labelled) for rate in apparent]
-    if arbiter is not None:
-        summary["explanations"] = await _compared(groups, labelled, arbiter, bench)
     return summary
 
 
-async def _end_dry_run(
-    judges: Sequence[Judge],
-    saved: Sequence[Sequence[JudgeEntry]],
-    labelled: Labelled,
-    arbiter: Model | None,
-    bench: Bench,
-) -> NoReturn:
-    """End a dry run; an arbiter's calls are known only where both judges have judged."""
-    on_top = None
-    if arbiter is not None:
-        if not judges:
-            await _compared(saved, labelled, arbiter, bench)
-        most = 2 * sum(len(target.labels) for target in labelled.targets.values())
-        on_top = f"calls to {arbiter.name}, the arbiter, come on top: {most:,} at most"
-    end_dry_run([bench.planned(who) for who in judges], on_top=on_top)
-
-
-async def _compared(
-    groups: Sequence[Sequence[JudgeEntry]], labelled: Labelled, arbiter: Model, bench: Bench
-) -> dict[str, Any]:
-    from heedful.analysis.meta.explanations import compare
-
-    first, second = groups
-    return await compare((first[0], second[0]), bench.samples(), labelled, arbiter, bench)
-
-
-async def _asked(
-    judge: Judge, labelled: Labelled, bench: Bench, *, explain: bool = False
-) -> list[JudgeEntry]:
+async def _asked(judge: Judge, labelled: Labelled, bench: Bench) -> list[JudgeEntry]:
     result = await bench.judged(judge)
     cost = result.summary.get("cost")
-    entries = collect(judge.name, result, labelled, judge.config, cost=cost, explain=explain)
+    entries = collect(judge.name, result, labelled, judge.config, cost=cost)
     entries[0].run = None if result.directory is None else str(result.directory)
     return entries
 
@@ -212,9 +167,7 @@ def _judges(
     ]
 
 
-def _check_options(
-    judges: Sequence[Judge], runs: Sequence[Name], probes: Sequence[str], arbiter: Model | None
-) -> None:
+def _check_probes(judges: Sequence[Judge], probes: Sequence[str]) -> None:
     """Refuse what cannot be done before anything is paid for."""
     for probe in probes:
         if not judges:
@@ -226,12 +179,6 @@ def _check_options(
                     "a recorded judge cannot be probed: it makes no calls",
                     hint="probe a judge that asks a model",
                 )
-    together = len(judges) + len(runs)
-    if arbiter is not None and together != 2:  # noqa: PLR2004 - a pair
-        raise UsageError(
-            f"explanations of {together} judges cannot be compared",
-            hint="give two, as judges or as runs",
-        )
 
 
 async def known_verdicts(bench: Bench, judges: Sequence[str]) -> Labelled:
@@ -347,7 +294,7 @@ def _notes(groups: Sequence[Sequence[JudgeEntry]], labelled: Labelled) -> list[s
     return notes
 
 
-def from_run(directory: Path, labelled: Labelled, *, explain: bool = False) -> list[JudgeEntry]:
+def from_run(directory: Path, labelled: Labelled) -> list[JudgeEntry]:
     """Collect the verdicts of a saved run."""
     with SavedRun.open(directory, finished=False) as run:
         config = run.judge
@@ -364,7 +311,6 @@ def from_run(directory: Path, labelled: Labelled, *, explain: bool = False) -> l
             config,
             # A run that was interrupted has no summary to say what it cost.
             cost=run.summary.get("cost") if run.finished else None,
-            explain=explain,
         )
     entries[0].run = str(directory)
     if not entries[0].verdicts:
@@ -378,87 +324,8 @@ def from_run(directory: Path, labelled: Labelled, *, explain: bool = False) -> l
     return entries
 
 
-class Apparent(NamedTuple):
-    """The rate of a run on rows without labels, as judged."""
-
-    directory: Path
-    config: Mapping[str, Any]
-    sums: Sums  # of (met, decided) verdicts by instruction
-    constraints: int
-
-
-def apparent_rate(directory: Path, judges: Sequence[str]) -> Apparent:
-    """Read how many constraints of a run are met."""
-    sums, constraints = Sums(2), 0
-    clusters: dict[bytes, int] = {}
-    with SavedRun.open(directory, finished=False) as run:
-        config = run.judge
-        if config["judge"] not in judges:
-            raise UsageError(
-                f"the run's judge is {config['judge']}, but {', '.join(judges)} is measured here",
-                where=str(directory),
-                hint="measure the judge that made the run",
-            )
-        for row in run.rows(scored_entry):
-            if row.sample is not None and row.critique is not None:
-                states = [judgment.status for judgment in row.critique.judgments]
-                constraints += len(states)
-                cluster = clusters.setdefault(cluster_of(row.sample), len(clusters))
-                decided = sum(status.decided for status in states)
-                sums.add(cluster, (states.count(Status.MET), decided))
-    return Apparent(directory, config, sums, constraints)
-
-
-def corrected(
-    apparent: Apparent, entries: Sequence[JudgeEntry], labelled: Labelled
-) -> dict[str, Any]:
-    """Correct a run's rate of constraints met for the errors of its judge."""
-    named = [entry for entry in entries if entry.judge == apparent.config["judge"]]
-    same = [entry for entry in named if _alike(entry.config, apparent.config)]
-    entry = (same or named)[0]
-    met, decided = apparent.sums.total()
-    counts = {(met, of): count for (met, of), count in apparent.sums.counted().items()}
-    return {
-        "run": str(apparent.directory),
-        "judge": entry.name,
-        "same_settings": bool(same),
-        "constraints": apparent.constraints,
-        "coverage": decided / apparent.constraints if apparent.constraints else 0.0,
-        "coverage_of_labelled": coverage(entry, labelled),
-        **_bounded(
-            corrected_rate(counts, by_instruction(entry, labelled)),
-            open_bounds(met, decided, apparent.constraints),
-            recall_bounds(entry, labelled),
-        ),
-    }
-
-
-def _bounded(
-    rates: Corrected, apparent: list[float] | None, recalls: Sequence[list[float] | None]
-) -> dict[str, Any]:
-    """Add the bounds that undecided verdicts leave, here and on the labelled rows."""
-    ends = [end for end in (apparent, *recalls) if end is not None]
-    whole = None
-    if len(ends) > len(recalls):
-        corners = [number(rogan_gladen(*corner)) for corner in product(*ends)]
-        known = [corner for corner in corners if corner is not None]
-        # Where the judge may be no better than chance, any rate is possible.
-        whole = [min(known), max(known)] if len(known) == len(corners) else [0.0, 1.0]
-    return {
-        "apparent": {**rates["apparent"], "bounds": apparent},
-        "sensitivity": {**rates["sensitivity"], "bounds": recalls[0]},
-        "specificity": {**rates["specificity"], "bounds": recalls[1]},
-        "corrected": {**rates["corrected"], "bounds": whole},
-    }
-
-
 def _reads_labels(config: Mapping[str, Any]) -> bool:
     """Check whether a judge read the recorded critiques that may be labels here."""
     if config.get("judge") == "recorded" and "critiques" not in config:
         return True
     return any(map(_reads_labels, config.get("judges", ())))
-
-
-def _alike(first: Mapping[str, Any], second: Mapping[str, Any]) -> bool:
-    """Check whether two configurations are the same once stored."""
-    return json.dumps(dict(first), sort_keys=True) == json.dumps(dict(second), sort_keys=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from heedful.engine.options import CONCURRENCY, ignore
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from heedful.core.reasoning import ReasoningMode
     from heedful.engine.runner import Progress
-    from heedful.models import Model, Price
+    from heedful.models import Price
 
     Name = str | os.PathLike[str]
 
@@ -30,14 +30,10 @@ class MetaOptions(TypedDict, total=False):
         by: The tag that averages per type go by. Default: task.
         truth: Take the verdicts of code as the labels: rules, compiled, or both with a comma.
         probes: judge again under these: ``repeat``, ``order``, ``length``.
-        correct: runs on rows without labels, by one of the judges, whose rate of constraints met
-            is to be corrected for that judge's errors.
-        arbiter: a model that compares two judges' explanations.
         folder: Where the judges' runs are kept; the same command again goes on there. Default:
             heedful-runs for a command; a temporary one for a call.
         concurrency: how many rows may be judged at a time; 64 by default.
-        retry_failed: Work again on the rows, and pairs of explanations, that failed or were left
-            undecided, and only those.
+        retry_failed: Work again on the rows that failed or were left undecided, and only those.
         max_cost: dollars that may be spent on models, over all judges and all sessions.
         prices: dollars by model; heedful's own table by default.
         executor: where calls are made; see :class:`heedful.RunOptions`.
@@ -50,8 +46,6 @@ class MetaOptions(TypedDict, total=False):
     by: str
     truth: str | None
     probes: Sequence[str]
-    correct: Sequence[Name]
-    arbiter: Model | None
     folder: str | os.PathLike[str] | None
     concurrency: int
     retry_failed: bool
@@ -61,20 +55,12 @@ class MetaOptions(TypedDict, total=False):
     on_progress: Callable[[Progress], None]
 
 
-DEFAULTS: MetaOptions = {
-    "responses": None,
-    "format": None,
-    "reasoning": None,
+DEFAULTS: dict[str, Any] = {
+    **dict.fromkeys(MetaOptions.__annotations__),
     "by": BY,
-    "truth": None,
     "probes": (),
-    "correct": (),
-    "arbiter": None,
-    "folder": None,
     "concurrency": CONCURRENCY,
     "retry_failed": False,
-    "max_cost": None,
-    "prices": None,
     "executor": "local",
     "on_progress": ignore,
 }

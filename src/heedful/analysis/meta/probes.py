@@ -10,18 +10,16 @@ import random
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from heedful.analysis.meta.entries import Sums, open_bounds
-from heedful.analysis.meta.labels import MET, UNMET
+from heedful.analysis.meta.labels import MET, UNMET, Sums, open_bounds
 from heedful.core.errors import UsageError
 from heedful.judges.prompts.block_layout import language_of
-from heedful.metrics.agreement_intervals import ratio_estimate
+from heedful.metrics.agreement import ratio_estimate
 from heedful.metrics.contrasts import contrast
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from heedful.analysis.meta.entries import JudgeEntry
-    from heedful.analysis.meta.labels import Labelled
+    from heedful.analysis.meta.labels import JudgeEntry, Labelled
     from heedful.core.nouns import Critique, Sample
     from heedful.judges import Judge
 

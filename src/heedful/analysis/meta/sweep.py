@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from heedful.analysis.meta.bench import Bench
-from heedful.analysis.meta.entries import Sums, collect
 from heedful.analysis.meta.job import check_labels, known_verdicts
-from heedful.analysis.meta.labels import MET, UNMET, without_labels
+from heedful.analysis.meta.labels import MET, UNMET, Sums, collect, without_labels
 from heedful.analysis.meta.measures import confusion, coverage, rate_difference, settle
 from heedful.core.errors import UsageError
 from heedful.core.text import amount
@@ -23,12 +22,10 @@ from heedful.engine.runner import finish
 from heedful.engine.saved_run import SavedRun
 from heedful.jobs.results import scored_entry
 from heedful.judges import make_judge
-from heedful.metrics.agreement_intervals import rate_estimates
+from heedful.metrics.agreement import rate_estimates
 from heedful.models.options import CONNECTION
-from heedful.reporting.chart import Chart
 from heedful.reporting.document import Document
 from heedful.reporting.notation import COVERAGE, INTERVAL, interval, percent, signed
-from heedful.reporting.plots import Axis, Line, Point, bounds_of, line_chart
 from heedful.reporting.table import Table
 
 if TYPE_CHECKING:
@@ -36,15 +33,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Unpack
 
-    from heedful.analysis.meta.entries import JudgeEntry
-    from heedful.analysis.meta.labels import Labelled
+    from heedful.analysis.meta.labels import JudgeEntry, Labelled
     from heedful.analysis.meta.options import MetaOptions
     from heedful.engine.inputs import Data
     from heedful.judges import Judge, JudgeOptions
 
     Name = str | os.PathLike[str]
 
-__all__ = ["document", "protocols", "sweep"]
 
 AXES = (
     "judge",
@@ -174,8 +169,8 @@ def _check(options: MetaOptions, margin: float, swept: Sequence[object]) -> None
     """Refuse what makes no sense before anything is paid for."""
     if not 0 <= margin < 1:
         raise UsageError(f"the margin is {margin}", hint="give a share, such as 0.01 for a point")
-    if options.get("probes") or options.get("correct") or options.get("arbiter") is not None:
-        raise UsageError("a sweep has no probes, corrections or arbiter", hint="leave them out")
+    if options.get("probes"):
+        raise UsageError("a sweep has no probes", hint="leave them out")
     if not swept:
         raise UsageError("there is nothing to sweep", hint="give protocols, or runs")
 
@@ -288,9 +283,6 @@ def _unit(judged: Sequence[JudgedArm]) -> str:
 
 RATES = {"balanced_accuracy": "balanced accuracy", "accuracy": "accuracy"}
 
-LOGARITHMIC_FROM = 10
-"""Ratio of the highest cost to the lowest from which on the chart's axis is logarithmic."""
-
 
 def document(summary: Mapping[str, Any]) -> Document:
     """Lay out a sweep as a document."""
@@ -301,8 +293,7 @@ def document(summary: Mapping[str, Any]) -> Document:
         f"{amount(labels['instructions'], 'instruction')}. "
         f"Labels: {', '.join(labels['from'])}."
     )
-    chart = Chart("frontier", "Accuracy against cost", _chart(summary))
-    return Document("Protocols", [headline, _chosen(summary)], [_table(summary), chart])
+    return Document("Protocols", [headline, _chosen(summary)], [_table(summary)])
 
 
 def _chosen(summary: Mapping[str, Any]) -> str:
@@ -354,18 +345,3 @@ def _table(summary: Mapping[str, Any]) -> Table:
 
 def _cost(value: float, unit: str) -> str:
     return f"${value:,.4f}" if unit == "dollars" else f"{value:,.0f}"
-
-
-def _chart(summary: Mapping[str, Any]) -> dict[str, Any]:
-    points: dict[str, list[Point]] = {"frontier": [], "other": []}
-    for each in summary["protocols"]:
-        value, between = each["accuracy"]["value"], each["accuracy"]["interval"] or (None, None)
-        if value is not None:
-            kind = "frontier" if each["frontier"] else "other"
-            points[kind].append(Point(each["cost"], value, *between))
-    lines = [Line(name, own, joined=name == "frontier") for name, own in points.items() if own]
-    costs = [each["cost"] for each in summary["protocols"]]
-    wide = 0 < LOGARITHMIC_FROM * min(costs) <= max(costs)
-    x = Axis(f"{summary['unit']} for {summary['per']:,} constraints", logarithmic=wide)
-    rate = RATES[summary["rate"]]
-    return line_chart(lines, x, Axis(rate, percent=True, bounds=bounds_of(lines)))

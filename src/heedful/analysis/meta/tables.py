@@ -13,7 +13,6 @@ from heedful.reporting.notation import (
     MEASURED,
     NOTHING,
     bounded,
-    bounds,
     cells,
     decimal,
     estimate,
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
 
     Measure = Mapping[str, Any]
 
-__all__ = ["document", "view"]
 
 TITLE = "How good are the judges?"
 
@@ -95,9 +93,6 @@ def tables(summary: Mapping[str, Any]) -> Iterator[Table]:
     yield from _pairs(summary["pairs"])
     yield from _costs(judges)
     yield from _probes(summary.get("probes", ()))
-    yield from _corrections(summary.get("corrected", ()))
-    if "explanations" in summary:
-        yield _explanations(summary["explanations"])
 
 
 def _rate(measure: Measure, of: Measure, write: Any = percent, digits: int = 1) -> str:
@@ -390,7 +385,7 @@ def _calibration(judge: Measure) -> Iterator[Table]:
 
 def _by_chance(score: Measure) -> str:
     """Write a score of calibration beside the one of a judge that is calibrated."""
-    shown = estimate(score["value"], score["interval"])
+    shown = estimate(score["value"], score.get("interval"))
     return f"{shown} %, by chance {percent(score['by_chance'], 1)} %"
 
 
@@ -472,69 +467,6 @@ def _probes(probes: Sequence[Measure]) -> Iterator[Table]:
         "Verdicts that changed when the same was judged again (repeat), with the checklist in "
         "another order (order), with a closing paragraph below the response (length)."
         + _brackets(probes, BRACKETS_OPEN),
-    ).filled()
-
-
-def _corrections(corrected: Sequence[Measure]) -> Iterator[Table]:
-    names = {
-        "apparent": "met, as judged",
-        "corrected": "met, corrected",
-        "sensitivity": "the judge's sensitivity",
-        "specificity": "the judge's specificity",
-    }
-    for correction in corrected:
-        run, labelled = correction["coverage"], correction["coverage_of_labelled"]
-        coverages = {
-            "apparent": run,
-            "corrected": min(run, labelled),
-            "sensitivity": labelled,
-            "specificity": labelled,
-        }
-        note = (
-            "The share of constraints met, corrected for the judge's known errors (Rogan–Gladen), "
-            "if it errs here as often as on the labelled rows."
-        )
-        if not correction["same_settings"]:
-            note += " It had other settings here, so it may not."
-        yield Table(
-            f"Corrected rate: {correction['run']}",
-            (correction["judge"], "%", INTERVAL, COVERAGE, "bounds"),
-            [
-                (
-                    name,
-                    percent(correction[key]["value"], 1),
-                    interval(correction[key]["interval"]),
-                    percent(coverages[key], 1),
-                    bounds({**correction[key], "coverage": coverages[key]}),
-                )
-                for key, name in names.items()
-            ],
-            note,
-        ).filled()
-
-
-def _explanations(comparison: Mapping[str, Any]) -> Table:
-    outcomes = comparison["outcomes"]
-    lost = comparison["rows"]["failed"]
-    failed = f" Of those undecided, {lost:,} failed." if lost else ""
-    return Table(
-        f"Explanations, compared by {comparison['arbiter']}",
-        ("judges", "win %", INTERVAL, "won", "lost", "tie", "mixed", "undec.", COVERAGE, "bounds"),
-        [
-            (
-                f"{comparison['first']} against {comparison['second']}",
-                percent(comparison["win_rate"]["value"], 1),
-                interval(comparison["win_rate"]["interval"]),
-                *(f"{outcomes[key]:,}" for key in ("first", "second", "tie", "inconsistent")),
-                f"{outcomes['undecided']:,}",
-                percent(comparison["coverage"], 1),
-                bounds({**comparison["win_rate"], "coverage": comparison["coverage"]}),
-            )
-        ],
-        "Where both came to the same verdict. Won: preferred in both orders; mixed: the answer "
-        "changed with the order. Ties and mixed ones are half a win. What was shown first was "
-        f"preferred {comparison['shown_first_preferred']:,} times, what was shown second "
-        f"{comparison['shown_second_preferred']:,} times.{failed}",
     ).filled()
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
-from heedful.analysis.meta.entries import collect
-from heedful.analysis.meta.labels import MET, UNMET, Labelled
+from heedful.analysis.meta.labels import MET, UNMET, Labelled, collect
 from heedful.analysis.meta.measures import measures
 from heedful.core.errors import InputError, ModelError, RowError
 from heedful.core.nouns import Critique, Judgment, Sample, Status

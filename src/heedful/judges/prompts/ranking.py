@@ -1,11 +1,13 @@
-"""Prompts that compare: several responses are ranked, or two explanations of one verdict."""
+"""Prompt that ranks several responses, and its parser.
+
+Prompt and words are ours.
+"""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
-from heedful.core.nouns import Message
 from heedful.judges.prompts import block_layout as layout
 from heedful.judges.prompts.base import last_line
 from heedful.judges.prompts.fence import Fence
@@ -14,63 +16,21 @@ from heedful.judges.prompts.template import fill, shipped, version
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from heedful.core.nouns import Constraint, Sample, Status
+    from heedful.core.nouns import Constraint, Message, Sample
     from heedful.judges.prompts.quotation import Shown
 
-Preference = Literal["first", "second", "neither"]
-
-_PREFERENCE_PARSER = 3
-_PREFERENCE = re.compile(
-    r"^[ \t*_#]*BETTER[*_]*[ \t]*[:：][ \t*_]*(FIRST|SECOND|NEITHER)[ \t*_.]*$",
-    re.IGNORECASE | re.MULTILINE,
-)
-_READ: dict[str, Preference] = {"first": "first", "second": "second", "neither": "neither"}
-
-_RANKING_PARSER = 4
+_PARSER = 4
 _LINE = re.compile(r"^[ \t*_#]*RANKING[*_]*[ \t]*[:：](.*)$", re.IGNORECASE | re.MULTILINE)
 _RANKING = re.compile(r"\d{1,4}(?:[>=]\d{1,4})*")
 
 
-def preference_version() -> str:
-    """Name the prompt that compares explanations, and its parser."""
-    return version(_PREFERENCE_PARSER, shipped("preference.txt"))
+def prompt_version() -> str:
+    """Name the prompt and the parser."""
+    return version(_PARSER, shipped("ranking.txt"))
 
 
-def render_preference(
-    sample: Sample, constraint: str, verdict: Status, first: str, second: str
-) -> list[Message]:
-    """Write the prompt that compares two explanations."""
-    turns = [(turn.role, turn.content) for turn in sample.conversation]
-    response = sample.response or ""
-    fence = Fence.around([*(text for _, text in turns), response, constraint, first, second])
-    roles = {"system": "SYSTEM PROMPT", "user": "USER", "assistant": "ASSISTANT"}
-    places = {
-        "mark": fence.mark,
-        "conversation": "\n\n".join(
-            fence.wrap(roles.get(role, "OTHER TURN"), text) for role, text in turns
-        ),
-        "response": fence.wrap("RESPONSE", response),
-        "constraint": fence.wrap("CONSTRAINT", constraint),
-        "verdict": verdict.value.upper(),
-        "first": fence.wrap("FIRST EXPLANATION", first),
-        "second": fence.wrap("SECOND EXPLANATION", second),
-    }
-    return [Message(role="user", content=fill(shipped("preference.txt"), places))]
-
-
-def parse_preference(text: str, shown: Shown) -> Preference | None:
-    """Read a reply's preference."""
-    line = last_line(_PREFERENCE, text, shown)
-    return None if line is None else _READ[line[1].casefold()]
-
-
-def ranking_version() -> str:
-    """Name the prompt that ranks responses, and its parser."""
-    return version(_RANKING_PARSER, shipped("ranking.txt"))
-
-
-def render_ranking(sample: Sample, responses: Sequence[str]) -> list[Message]:
-    """Write the prompt that ranks responses."""
+def render(sample: Sample, responses: Sequence[str]) -> list[Message]:
+    """Write the prompt."""
     checklist = layout.numbered([*map(_asked_for, sample.checklist)], None, "en")
     turns = sample.conversation
     fence = Fence.around([*layout.spoken(turns), checklist, *responses])
@@ -100,7 +60,7 @@ def _asked_for(constraint: Constraint) -> Constraint:
     return constraint.model_copy(update={"text": text})
 
 
-def parse_ranking(text: str, shown: Shown, size: int) -> list[int] | None:
+def parse(text: str, shown: Shown, size: int) -> list[int] | None:
     """Read a reply's ranking."""
     line = last_line(_LINE, text, shown)
     said = "" if line is None else re.sub(r"[\s*_`.。]+", "", line[1])
