@@ -17,9 +17,8 @@ from random import Random
 from statistics import fmean
 from typing import TYPE_CHECKING
 
-from heedful.critic.training.rows import Rows, data_file
+from heedful.critic.training.rows import Rows, data_file, open_chat, tokenised
 from heedful.critic.training.settings import SftSettings
-from heedful.critic.training.tokens import open_chat, tokenised
 from heedful.models.folder import find_folder
 
 if TYPE_CHECKING:

@@ -6,15 +6,14 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from heedful.critic.data.options import ExportSettings
-from heedful.critic.training.rows import Rows
+from heedful.critic.training.rows import Rows, open_chat, tokenised
 from heedful.critic.training.settings import DpoSettings
-from heedful.critic.training.tokens import open_chat, tokenised
 from heedful.models.folder import find_folder
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from heedful.critic.training.tokens import Encoded
+    from heedful.critic.training.rows import Encoded
 
 MEASURED = 24
 """Pairs that are measured, of those that were trained on."""

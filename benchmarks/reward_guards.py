@@ -20,8 +20,7 @@ from typing import TYPE_CHECKING, Any
 from heedful import Sample
 from heedful.data import formats
 from heedful.rewards import Reward
-from heedful.rewards.gates import GATES, violation
-from heedful.rewards.guards import violations
+from heedful.rewards.gates import GATES, violation, violations
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from commands import run
 from heedful import Constraint, Message, Sample
 from heedful.critic.data import Expert, sample_critiques
-from heedful.critic.data.examples import CodeVerdicts, Examples
+from heedful.critic.data.export import CodeVerdicts, Examples
 from heedful.critic.data.options import ExportSettings
 from heedful.critic.data.pairs import Pairs
 from heedful.judges import Measurement, prompts

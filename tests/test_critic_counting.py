@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from heedful import Constraint
-from heedful.critic.data.rules import decide, measurable
+from heedful.critic.data.verification import decide, measurable
 
 
 @pytest.mark.parametrize(

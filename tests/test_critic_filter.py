@@ -16,9 +16,8 @@ from heedful import Check, Constraint, Message, Sample, UsageError
 from heedful.core.errors import ModelError
 from heedful.critic.data import FilterSettings, filter_critiques, sample_critiques
 from heedful.critic.data.replies import prompt
-from heedful.critic.data.rules import measure, parse_parts, reveals_counting
 from heedful.critic.data.stages import Drop, FilterItem, MajorityStage
-from heedful.critic.data.verification import parse
+from heedful.critic.data.verification import measure, parse, parse_parts, reveals_counting
 from heedful.data.formats import open_source
 from heedful.judges import prompts
 from heedful.judges.prompts import plain, unfence

@@ -14,7 +14,7 @@ from commands import run
 from heedful import Constraint, Message, Sample
 from heedful.core.errors import HeedfulWarning, RowError
 from heedful.core.if_critic_blocks import write_checklist
-from heedful.critic.data.examples import Examples
+from heedful.critic.data.export import Examples
 from heedful.critic.data.options import ExportSettings
 from heedful.data.formats import if_critic
 from heedful.judges import prompts

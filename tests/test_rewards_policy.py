@@ -232,23 +232,6 @@ def said(text: str) -> list[dict[str, str]]:
     return [{"role": "assistant", "content": text}]
 
 
-def test_pairs_are_laid_out_for_each_tool() -> None:
-    write(row("a#1", "+-"), row("a#2", "++"), row("a#3", "--"))
-    (pair,) = data_set("pairs", "trl")
-    run("reward", "pairs", "judged.jsonl", "-o", "pairs.jsonl", "-q")
-    assert [pair] == read_rows("pairs.jsonl")
-    (pair,) = data_set("pairs", "alpaca")
-    assert pair == {
-        "instruction": "Say it.", "input": "", "system": "", "chosen": "a#2", "rejected": "a#3"
-    }  # fmt: skip
-    (pair,) = data_set("pairs", "sharegpt")
-    assert pair["conversations"] == [{"from": "human", "value": "Say it."}]
-    assert pair["chosen"] == {"from": "gpt", "value": "a#2"}
-    (pair,) = data_set("pairs", "openai")
-    assert pair["input"]["messages"] == [USER]
-    assert (pair["preferred_output"], pair["non_preferred_output"]) == (said("a#2"), said("a#3"))
-
-
 def test_the_best_are_laid_out_to_fine_tune_on() -> None:
     write(row("a#1", "+-"), row("a#2", "++"), row("b#1", "??"), row("c#1", "+", prompt=None))
     assert data_set("best", "trl") == [

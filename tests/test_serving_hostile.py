@@ -129,25 +129,6 @@ def test_odd_headers_are_refused(coded: Server, path: str, odd: str) -> None:
     assert is_alive(coded)
 
 
-LARGE: dict[str, dict[str, Any]] = {
-    "fields": {f"k{at}": at for at in range(200_000)},
-    "constraints": {"checklist": ["a"] * 100_000},
-    "constraints in JSON": {"checklist": json.dumps(["a"] * 100_000)},
-    "fields of a constraint": {
-        "checklist": [{"text": "a", **{f"k{n}": n for n in range(100_000)}}]
-    },
-    "turns": {"prompt": [{"role": "user", "content": "a"}] * 100_000},
-}
-
-
-@pytest.mark.parametrize("large", LARGE.values(), ids=LARGE)
-def test_a_row_of_very_many_values_is_refused(coded: Server, large: dict[str, Any]) -> None:
-    """Such a row took seconds, in which no other request was answered."""
-    status, body = coded.rewards(CODED, {**CODED, **large})
-    assert (status, body["rewards"]) == (200, [1, None])
-    assert body["results"][1]["error"]["what"] == "the row is too large"
-
-
 def test_a_client_that_goes_away_is_no_defect() -> None:
     with server() as made:
         for at in range(20):

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from heedful.critic.training.tokens import Chat
+    from heedful.critic.training.rows import Chat
     from heedful.models.engine import Engine
 
 needs("trl", extra="train")
@@ -48,7 +48,7 @@ def chat(model: Path) -> Chat:
 def opened(model: Path, template: str | None = None) -> Chat:
     from transformers import AutoTokenizer
 
-    from heedful.critic.training.tokens import Chat
+    from heedful.critic.training.rows import Chat
 
     return Chat(AutoTokenizer.from_pretrained(model), set(), template, "the model")
 
@@ -83,8 +83,7 @@ def test_only_the_differing_judgments_are_in_the_loss(
     model: Path, tmp_path: Path, verdicts: str
 ) -> None:
     from heedful.critic.training import DpoSettings
-    from heedful.critic.training.rows import Rows
-    from heedful.critic.training.tokens import open_chat, tokenised
+    from heedful.critic.training.rows import Rows, open_chat, tokenised
     from heedful.critic.training.trainer import dpo_trainer
     from heedful.models.folder import find_folder
 
@@ -109,8 +108,7 @@ def test_the_released_pairs_are_marked_in_their_segments(
 ) -> None:
     from heedful.critic.data.export import export
     from heedful.critic.data.pairs import Pairs
-    from heedful.critic.training.rows import Rows
-    from heedful.critic.training.tokens import tokenised
+    from heedful.critic.training.rows import Rows, tokenised
 
     Pairs(data / "if_critic" / "dpo_data.json", candidates=10).write(tmp_path / "pairs.jsonl")
     export(tmp_path / "pairs.jsonl", tmp_path / "dpo", to="parquet")
@@ -134,8 +132,7 @@ def test_the_released_pairs_are_marked_in_their_segments(
 def trainer(model: Path, tmp_path: Path) -> Any:
     """TRL's trainer of one row."""
     from heedful.critic.training import SftSettings
-    from heedful.critic.training.rows import Rows
-    from heedful.critic.training.tokens import open_chat, tokenised
+    from heedful.critic.training.rows import Rows, open_chat, tokenised
     from heedful.critic.training.trainer import sft_trainer
     from heedful.models.folder import find_folder
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from heedful.rewards.adapters import for_openrlhf, for_verifiers, for_verl
-from heedful.rewards.aggregates import AGGREGATES, Aggregate
-from heedful.rewards.agreement import critic_rows, for_trl_critic
 from heedful.rewards.divergence import Divergence
 from heedful.rewards.reward import Reward
-from heedful.rewards.terms import LengthPenalty, Rewarded, Terms
-from heedful.rewards.trl_functions import for_trl, trl_rewards
+from heedful.rewards.terms import AGGREGATES, Aggregate, LengthPenalty, Rewarded, Terms
+from heedful.rewards.trl_functions import critic_rows, for_trl, for_trl_critic, trl_rewards
 
 __all__ = [
     "AGGREGATES",

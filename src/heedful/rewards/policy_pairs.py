@@ -23,10 +23,10 @@ from heedful.data.formats import native
 from heedful.data.training_sets import Example, table
 from heedful.engine.saved_run import SavedRun
 from heedful.jobs.results import check_folder
-from heedful.rewards.aggregates import AGGREGATES
 from heedful.rewards.gates import GATES
 from heedful.rewards.groups import collect, judged
 from heedful.rewards.stats import VIEWS
+from heedful.rewards.terms import AGGREGATES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

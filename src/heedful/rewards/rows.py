@@ -25,31 +25,11 @@ CHECKLISTS = ("checklist", "checklist_struct", "constraints")
 _PROMPTS = ("prompt", "instruction", "question", "raw_prompt")
 
 
-MOST = 10_000
-"""Values in a row, at all depths: it is read in one go, and nothing else is done meanwhile."""
-
-
-def _refuse_large(row: Mapping[str, Any]) -> None:
-    """Refuse a row of more than :data:`MOST` values."""
-    left: list[Any] = [row]
-    count = 0
-    while left:
-        items = left.pop()
-        count += len(items)
-        if count > MOST:
-            hint = f"a row has at most {MOST:,} fields, turns, constraints and other values"
-            raise RowError("the row is too large", hint=hint)
-        inside = items if isinstance(items, list) else items.values()
-        left += [each for each in inside if isinstance(each, dict | list)]
-
-
 def read(row: Mapping[str, Any], number: int = 1) -> Sample:
     """Read a row with its response."""
-    _refuse_large(row)
     record = {key: value for key, value in _plain(row).items() if value is not None}
     for key in ("checklist", "constraints", "checklist_struct", "prompt", "messages"):
         record = _decoded(record, key)
-    _refuse_large(record)  # with what was written as JSON
     if isinstance(record.get("prompt"), list):
         record["messages"] = record.pop("prompt")
     marked = isinstance(record.get("checklist"), str)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from heedful.core.errors import UsageError
 from heedful.core.text import amount
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     Clusters = Sequence[Sequence[Sequence[float]]]
     """Rewards by instruction, those together that vary together."""
 
-QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+T = TypeVar("T")
 
 BINS_LISTED = 20
 """A reward with more values than this is listed by equal bins."""
@@ -49,30 +49,17 @@ def statistics(
 
     groups = collect(data, terms)
     clusters = _clusters(groups)
-    least, most = (
-        [
-            [[response.bounds[side] for response in group] for group in cluster]
-            for cluster in clusters
-        ]
-        for side in (0, 1)
-    )
+    least = _each(clusters, lambda response: response.bounds[0])
+    most = _each(clusters, lambda response: response.bounds[1])
     means = [
         mean_estimate(
             Counter((math.fsum(map(math.fsum, c)), float(sum(map(len, c)))) for c in ends)
         )
         for ends in (least, most)
     ]
-    lengths = [
-        [
-            [
-                (response.value, float(response.length))
-                for response in group
-                if response.value is not None
-            ]
-            for group in cluster
-        ]
-        for cluster in clusters
-    ]
+    lengths = _each(
+        clusters, lambda one: None if one.value is None else (one.value, float(one.length))
+    )
     decided = [value for cluster in lengths for group in cluster for value, _ in group]
     spread = _spread(decided)
     if len(decided) < len(list(groups)):
@@ -143,6 +130,17 @@ def _clusters(groups: ResponseGroups) -> list[list[list[ScoredResponse]]]:
     return list(members.values())
 
 
+def _each(
+    clusters: Sequence[Sequence[Sequence[ScoredResponse]]],
+    value: Callable[[ScoredResponse], T | None],
+) -> list[list[list[T]]]:
+    """Take a value of each response in the same groups, where it has one."""
+    return [
+        [[each for each in map(value, group) if each is not None] for group in cluster]
+        for cluster in clusters
+    ]
+
+
 def _between(name: str, low: Estimated, high: Estimated) -> dict[str, Any]:
     """Give a number if nothing undecided can change it, and else its ends alone."""
     (least, from_low), (most, from_high) = low, high
@@ -157,15 +155,13 @@ def _spread(values: Sequence[float]) -> dict[str, Any]:
     import numpy as np
 
     if not values:
-        return {"deviation": None, "quantiles": {}, "values": []}
-    quantiles = np.quantile(values, QUANTILES)
+        return {"deviation": None, "values": []}
     counts = sorted(Counter(round(value, 6) for value in values).items())
     if len(counts) > BINS_LISTED:
         heights, edges = np.histogram(values, BINS)
         counts = [(float(edge), int(n)) for edge, n in zip(edges, heights, strict=False)]
     return {
         "deviation": float(np.std(values)),
-        "quantiles": {f"{q:g}": float(v) for q, v in zip(QUANTILES, quantiles, strict=True)},
         "binned": len(set(values)) > BINS_LISTED,
         "values": [{"value": value, "responses": n} for value, n in counts],
     }
@@ -213,18 +209,12 @@ def _agreement(groups: ResponseGroups, others: ResponseGroups) -> dict[str, Any]
             "the two rewards have no response in common",
             hint="name a second run on the same responses, with the same ids",
         )
-    joint = [
-        [
-            [
-                (response.value, value)
-                for response in group
-                if response.value is not None
-                and (value := second.get((response.id, response.text))) is not None
-            ]
-            for group in cluster
-        ]
-        for cluster in _clusters(groups)
-    ]
+
+    def both(response: ScoredResponse) -> tuple[float, float] | None:
+        value = second.get((response.id, response.text))
+        return None if response.value is None or value is None else (response.value, value)
+
+    joint = _each(_clusters(groups), both)
     pairs = [pair for cluster in joint for group in cluster for pair in group]
     return {
         "shared": len(shared),

@@ -1,26 +1,346 @@
-"""Exporting critiques and pairs to a folder that training tools read as it is."""
+"""Exporting critiques and pairs to a folder that training tools read as it is.
+
+An example is a prompt with a critique to learn, or with a chosen and a rejected one. The critiques
+are those of files, or are made of what code decided in a run.
+"""
 
 from __future__ import annotations
 
 import json
+import random
 import shutil
+from collections import Counter, defaultdict
+from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from heedful.core.errors import InputError
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from heedful import verify
+from heedful.core.errors import InputError, RowError, VerifierError
 from heedful.core.files import PROMPT_TEXT, contents
-from heedful.critic.data.examples import Examples
+from heedful.core.nouns import Constraint, Judgment, Message, Recording, Status
+from heedful.core.turns import calls_by_turn
 from heedful.critic.data.funnel import stage_tables
+from heedful.critic.data.left_out import LeftOut
+from heedful.critic.data.options import ExportSettings
 from heedful.critic.data.pairs import summary_path
 from heedful.critic.data.views import VIEWS
 from heedful.data import training_sets as dataset
+from heedful.data.formats.fields import explain
+from heedful.data.formats.files import records
+from heedful.data.training_sets import Example
+from heedful.engine.inputs import items, open_data
+from heedful.judges import Measurement, prompts
+from heedful.judges.base import CODE, facts
+from heedful.judges.prompts import read_recording
 from heedful.reporting.table import Table, markdown_text
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from heedful.critic.data.options import ExportSettings
+    from heedful.core.nouns import Check, Sample
+
+
+class _Pair(BaseModel):
+    """A row as ``heedful critic pairs`` writes it."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    id: str
+    prompt_name: str
+    prompt_version: str | None = None
+    prompt: tuple[Message, ...]
+    chosen: str | None = None
+    rejected: str | None = None
+    segments: tuple[dict[str, Any], ...] = ()
+    measure: bool = False
+
+
+class Examples:
+    """The examples in a file: pairs as ``heedful critic pairs`` writes them, or critiques."""
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        format: str | None = None,  # noqa: A002 - the name users know from the command line
+        settings: ExportSettings | None = None,
+    ) -> None:
+        """Open a file."""
+        self.path = Path(path)
+        self.pairs = format is None and _has_pairs(self.path)  # whether they are pairs
+        self._source = None if self.pairs else open_data(self.path, format=format)
+        self._settings = settings or ExportSettings()
+        self._measure = Measurement() if self._settings.measure else None
+        self._of_code: CodeVerdicts | None = None
+        self.counts: Counter[str] = Counter()  # what the last pass counted
+        self.left_out = LeftOut()  # rows that it could not use
+
+    def __iter__(self) -> Iterator[Example]:
+        """Yield the examples in file order, in constant memory."""
+        self.counts, self.left_out = Counter(), LeftOut()
+        if self._of_code is not None:
+            self._of_code.begin()
+        for example in self._pairs() if self.pairs else self._critiques():
+            self.counts["examples"] += 1
+            yield example
+
+    def _pairs(self) -> Iterator[Example]:
+        for record in records(self.path):
+            name = str(record.data.get("id", f"line-{record.line}"))
+            if record.problem is not None:
+                self.left_out.add(record.line, name, record.problem)
+                continue
+            try:
+                pair = _Pair.model_validate(record.data)
+            except ValidationError as error:
+                self.left_out.add(record.line, name, explain(error))
+                continue
+            if not pair.prompt or not pair.chosen or not pair.rejected:
+                self.left_out.add(record.line, name, "prompt, chosen or rejected is empty")
+                continue
+            for segment in pair.segments:
+                self.counts[f"segments:{segment.get('verdict')}"] += 1
+            self.counts[f"prompt:{pair.prompt_name}"] += 1
+            yield Example(
+                pair.id,
+                pair.prompt,
+                chosen=pair.chosen,
+                rejected=pair.rejected,
+                beside={
+                    "prompt_name": pair.prompt_name,
+                    **({"prompt_version": pair.prompt_version} if pair.prompt_version else {}),
+                    **({"measure": True} if pair.measure else {}),
+                    "segments": list(pair.segments),
+                },
+            )
+
+    def _critiques(self) -> Iterator[Example]:
+        for item in items(self._source or ()):
+            if item.value is None or item.problem is not None:
+                self.left_out.add(item.line, item.id, item.problem or "not read")
+                continue
+            code = has_verdicts(item.value)
+            try:
+                yield from self._written(item.value) if code else [self._example(item.value)]
+            except RowError as error:
+                reason = "without a verdict of code" if code else "without a final critique"
+                self.left_out.add(item.line, item.id, str(error), reason)
+        if self._of_code is not None:
+            self.counts.update(self._of_code.counts)
+
+    def _samples(self) -> Iterator[Sample]:
+        return (each.value for each in items(self._source or ()) if each.value is not None)
+
+    def _written(self, sample: Sample) -> Iterator[Example]:
+        """Write critiques of what code decided."""
+        if self._of_code is None:
+            self._of_code = CodeVerdicts(self._samples, self._settings)
+        groups = self._of_code.groups(sample)
+        if not groups and not self._of_code.decided(sample):
+            raise RowError("code decided nothing of it", hint="judge it with --judge rules")
+        for number, group in enumerate(groups, start=1):
+            name = self._settings.prompt
+            constraints = [decided.constraint for decided in group]
+            judgments = [decided.judgment for decided in group]
+            prompt = prompts.make(name, prompt_file=self._settings.prompt_file)
+            text = prompt.write(judgments, constraints)
+            statuses = [judgment.status for judgment in judgments]
+            if [read.status for read in prompt.parse(text, constraints)] != statuses:
+                raise RowError(f"the verdicts cannot be written for the prompt {name}")
+            self.counts.update(
+                f"of type {decided.kind}: {decided.judgment.status}" for decided in group
+            )
+            key = sample.id if self._settings.per_call is None else f"{sample.id}/{number}"
+            yield self._made(key, sample, (constraints, judgments, text), name)
+
+    def _example(self, sample: Sample) -> Example:
+        """Make an example of a sample and its final critique."""
+        recording = sample.recording
+        if not sample.checklist:
+            raise RowError("no checklist", hint="make one with heedful checklist")
+        if recording is None or not recording.text:
+            raise RowError("no final critique", hint="make it with heedful critic filter")
+        if recording.prompt not in prompts.names():
+            raise RowError(f"no critic answers the prompt {recording.prompt}")
+        judgments = read_recording(Recording(prompt=recording.prompt, text=recording.text), sample)
+        for number, judgment in enumerate(judgments, start=1):
+            if not judgment.status.decided:
+                what = f"the critique does not decide constraint {number}: {judgment.explanation}"
+                raise RowError(what)
+        critique = (sample.checklist, judgments, recording.text)
+        return self._made(sample.id, sample, critique, recording.prompt)
+
+    def _made(
+        self,
+        key: str,
+        sample: Sample,
+        critique: tuple[Sequence[Constraint], Sequence[Judgment], str],
+        name: str,
+    ) -> Example:
+        """Put the prompt before a critique: its constraints, its judgments, its text."""
+        constraints, judgments, text = critique
+        counted = facts(self._measure, sample, constraints)
+        prompt = prompts.make(name, prompt_file=self._settings.prompt_file)
+        messages = tuple(prompt.render(sample, constraints, measurements=counted))
+        self.counts.update(f"judgments:{judgment.status}" for judgment in judgments)
+        self.counts[f"prompt:{name}"] += 1
+        how = {"measure": self._settings.measure, "per_call": self._settings.per_call}
+        beside: dict[str, Any] = {"prompt_name": name, "prompt_version": prompt.version}
+        beside.update({key: value for key, value in how.items() if value})
+        return Example(key, messages, completion=text, beside=beside)
+
+
+def _has_pairs(path: Path) -> bool:
+    """Distinguish pairs from samples by the first readable record."""
+    for record in records(path):
+        if record.problem is None:
+            return {"chosen", "rejected"} <= record.data.keys()
+    raise InputError("no row can be read", where=str(path), hint="it needs at least one row")
+
+
+# --- verdicts of code ---------------------------------------------------------------------------
+#
+# Code knows its verdicts and says why, so nobody needs to write these critiques or to filter them.
+# A model's responses meet most of what they were asked, and a critic that is trained on that learns
+# to say "met". So verdicts are balanced by type, and the constraints of other rows may be checked
+# on a response too, which it seldom meets.
+
+POOL = 2000
+"""Constraints of other rows that are kept at most; they are few, and repeat from row to row."""
+
+
+class Decided(NamedTuple):
+    """A constraint, and what code decided of it."""
+
+    constraint: Constraint
+    judgment: Judgment
+
+    @property
+    def kind(self) -> str:
+        """The group for balancing: the id of its check, or of the compiled one, with the unit."""
+        check = self.constraint.check or _compiled(self.constraint.text)
+        if check is None:
+            return self.constraint.type or "other"
+        unit = check.args.get("unit")
+        return f"{check.id} {unit}" if isinstance(unit, str) else check.id
+
+
+@lru_cache(8192)
+def _compiled(text: str) -> Check | None:
+    from heedful.verify.compiler.compile import compile_constraint
+
+    return compile_constraint(text).check
+
+
+def has_verdicts(sample: Sample) -> bool:
+    """Tell whether a row is a run's result: it holds verdicts as data, and no critique's text."""
+    recording = sample.recording
+    return recording is not None and recording.verdicts is not None and not recording.text
+
+
+class CodeVerdicts:
+    """The verdicts of code in a run's results, balanced."""
+
+    def __init__(self, samples: Callable[[], Iterable[Sample]], settings: ExportSettings) -> None:
+        """Look through the rows once, if the choice depends on all of them."""
+        self._settings = settings
+        self._pool = self._pooled(samples()) if settings.cross else []
+        self._totals: dict[str, Counter[Status]] = defaultdict(Counter)
+        if settings.balance:
+            for sample in samples():
+                for decided in self.decided(sample):
+                    self._totals[decided.kind][decided.judgment.status] += 1
+        self.begin()
+
+    def begin(self) -> None:
+        """Begin a pass over the rows, which is the same each time."""
+        self.counts: Counter[str] = Counter()
+        self._random = random.Random(f"{self._settings.seed} choice")
+        self._left = {kind: Counter(totals) for kind, totals in self._totals.items()}
+        self._wanted = {
+            kind: dict.fromkeys(
+                (Status.MET, Status.UNMET), min(totals[Status.MET], totals[Status.UNMET])
+            )
+            for kind, totals in self._totals.items()
+        }
+
+    def groups(self, sample: Sample) -> list[list[Decided]]:
+        """Return the verdicts of a row that are taken, those of one example together."""
+        taken = [decided for decided in self.decided(sample) if self._takes(decided)]
+        size = self._settings.per_call or max(1, len(taken))
+        return [taken[start : start + size] for start in range(0, len(taken), size)]
+
+    def _takes(self, decided: Decided) -> bool:
+        """Sample without replacement, one by one (Knuth, TAOCP 3.4.2, algorithm S)."""
+        if not self._settings.balance:
+            return True
+        kind, status = decided.kind, decided.judgment.status
+        left, wanted = self._left[kind][status], self._wanted[kind][status]
+        self._left[kind][status] -= 1
+        if self._random.random() * left >= wanted:
+            self.counts[f"left out to balance:{status}"] += 1
+            return False
+        self._wanted[kind][status] -= 1
+        return True
+
+    def decided(self, sample: Sample) -> list[Decided]:
+        """Return what code decides of a row: what its run says, and constraints of other rows."""
+        if not has_verdicts(sample) or sample.response is None:
+            return []
+        own = [
+            Decided(constraint, judgment)
+            for constraint, judgment in zip(sample.checklist, _judgments(sample), strict=True)
+            if judgment.status.decided and judgment.judge in CODE
+        ]
+        return own + self._crossed(sample) if self._pool else own
+
+    def _crossed(self, sample: Sample) -> list[Decided]:
+        calls = calls_by_turn(sample.conversation, sample.tool_calls)
+        response = verify.Response(sample.response or "", calls=calls)
+        asked = {constraint.text for constraint in sample.checklist}
+        choice = random.Random(f"{self._settings.seed} {sample.id}")
+        others = choice.sample(self._pool, min(len(self._pool), 2 * self._settings.cross))
+        crossed: list[Decided] = []
+        for constraint in others:
+            if len(crossed) == self._settings.cross or constraint.check is None:
+                break
+            if constraint.text in asked:
+                continue
+            try:
+                finding = verify.check(constraint.check, response)
+            except VerifierError:  # also where two readings disagree
+                continue
+            status = Status.MET if finding.met else Status.UNMET
+            judgment = Judgment(status=status, explanation=finding.found, judge=CODE[0])
+            crossed.append(Decided(constraint, judgment))
+        return crossed
+
+    def _pooled(self, samples: Iterable[Sample]) -> list[Constraint]:
+        """Collect constraints with a check, or that were compiled to one, each once."""
+        pool: dict[str, Constraint] = {}
+        for sample in samples:
+            if len(pool) >= POOL or not has_verdicts(sample):
+                continue
+            for constraint, judgment in zip(sample.checklist, _judgments(sample), strict=True):
+                check = constraint.check
+                if check is None and judgment.status.decided and judgment.judge == CODE[1]:
+                    check = _compiled(constraint.text)
+                if check is not None:
+                    checked = constraint.model_copy(update={"check": check})
+                    pool.setdefault(constraint.text, checked)
+        return list(pool.values())
+
+
+def _judgments(sample: Sample) -> Iterator[Judgment]:
+    recording = sample.recording
+    verdicts = None if recording is None else recording.verdicts
+    return iter(prompts.read(Recording(prompt="native", verdicts=verdicts), sample.checklist))
+
+
+# --- the folder ----------------------------------------------------------------------------------
 
 
 def sections(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from heedful.core.nouns import Sample
 from heedful.core.outputs import atomically, write_json
-from heedful.critic.data import rules, stages, verification
+from heedful.critic.data import stages, verification
 from heedful.critic.data.experts import SAMPLED
 from heedful.critic.data.funnel import Funnel, document
 from heedful.critic.data.options import FilterSettings
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from heedful.models.base import Model
 
 ASSUMED = (
-    f"{verification.TOKENS} a judgment that is verified, {rules.TOKENS} a constraint whose part of "
-    "the response is copied; what follows from the answers, reasoning and repeated requests come "
-    "on top"
+    f"{verification.TOKENS} a judgment that is verified, {verification.COPIED_TOKENS} a constraint "
+    "whose part of the response is copied; what follows from the answers, reasoning and repeated "
+    "requests come on top"
 )
 
 OUTCOME = "filtering"
@@ -130,7 +130,7 @@ def filter_critiques(
     first = next(iter(verifiers), None)
     makers: dict[str, Callable[[], Stage]] = {  # only stages that run need their models
         "cross": lambda: verification.CrossModelStage(verifiers, settings),
-        "rules": lambda: rules.RulesStage(extractor or first, expert, settings),
+        "rules": lambda: verification.RulesStage(extractor or first, expert, settings),
         "judgment": lambda: stages.MajorityStage(settings),
         "explanation": lambda: stages.ExplanationStage(settings),
     }

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from heedful.critic.training.tokens import Chat
+    from heedful.critic.training.rows import Chat
 
 _CONFIGURATION = "configuration.json"
 _STATE = "trainer_state.json"

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from heedful.core.nouns import Message, Sample
     from heedful.critic.training.held_out import HeldOut
+    from heedful.critic.training.rows import Chat, Tokens
     from heedful.critic.training.settings import Settings
-    from heedful.critic.training.tokens import Chat, Tokens
     from heedful.models.folder import ModelFolder
 
     Name = str | os.PathLike[str]
@@ -114,7 +114,7 @@ def prepared(
     known: tuple[Known, Known],
 ) -> TrainingPlan:
     """Read and check all inputs before training."""
-    from heedful.critic.training.tokens import open_chat, tokenised
+    from heedful.critic.training.rows import open_chat, tokenised
 
     text = data_file(data).with_name(PROMPT_TEXT)
     if settings.prompt_file is None and text.is_file():

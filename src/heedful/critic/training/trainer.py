@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
+    from heedful.critic.training.rows import Chat, Encoded
     from heedful.critic.training.settings import DpoSettings, Settings, SftSettings
-    from heedful.critic.training.tokens import Chat, Encoded
     from heedful.data.training_sets import Example
 
 

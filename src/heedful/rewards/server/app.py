@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from fastapi import FastAPI, Request, Response
+from fastapi.responses import PlainTextResponse
 from prometheus_client import CONTENT_TYPE_LATEST
 from pydantic import BaseModel, ValidationError
 from pydantic_core import from_json, to_json
@@ -19,16 +20,15 @@ from heedful.rewards import Rewarded, rows
 from heedful.rewards.adapters import openrlhf_sample
 from heedful.rewards.server import openapi as document
 from heedful.rewards.server.admission import Body, RefusedError, error_payload
-from heedful.rewards.server.auth import counts_of
+from heedful.rewards.server.auth import BODY, refusal
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Sequence
 
     from heedful.core.nouns import Critique, Judgment, Sample
     from heedful.rewards import Reward
-    from heedful.rewards.background import RewardSession
+    from heedful.rewards.reward import RewardSession
     from heedful.rewards.server.admission import JudgingService
-    from heedful.rewards.server.auth import RequestCounts
     from heedful.rewards.server.metrics import Metrics
 
 AGAIN = "send it again; answers are cached"
@@ -198,17 +198,15 @@ class Endpoints:
         body = {"rewards": rewards, "scores": rewards, "extra_logs": logs}
         return _reply(OK, body)
 
-    def _row(
-        self, kind: RowKind
-    ) -> Callable[[Any, int, RequestCounts], Coroutine[Any, Any, Judged]]:
-        async def judged(row: Any, at: int, counts: RequestCounts) -> Judged:
+    def _row(self, kind: RowKind) -> Callable[[Any, int], Coroutine[Any, Any, Judged]]:
+        async def judged(row: Any, at: int) -> Judged:
             try:
                 sample = read_row(row, at)
             except RowError as error:
-                self._count(error, counts)
+                self._metrics.failed()
                 return kind.failed(_id_of(row, at), error)
             outcome = await kind.judge(sample)
-            self._count(outcome, counts)
+            self._count(outcome)
             problem = getattr(outcome, "problem", None)
             if problem is not None:
                 return kind.failed(sample.id, RowError(problem, where=f"samples[{at}]"))
@@ -218,10 +216,10 @@ class Endpoints:
         return judged
 
     async def _openrlhf(
-        self, row: tuple[str, str, Any], at: int, counts: RequestCounts
+        self, row: tuple[str, str, Any], at: int
     ) -> tuple[float | None, float, float, float]:
         scored = await self._session.reward(openrlhf_sample(*row, at + 1))
-        self._count(scored, counts)
+        self._count(scored)
         undecided, gated = float(not scored.decided), float(scored.gate is not None)
         return scored.value, undecided, gated, scored.coverage or 0.0
 
@@ -229,17 +227,12 @@ class Endpoints:
         self,
         request: Request,
         rows: Sequence[Any],
-        judge: Callable[[Any, int, RequestCounts], Coroutine[Any, Any, T]],
+        judge: Callable[[Any, int], Coroutine[Any, Any, T]],
         until: float,
     ) -> list[T | None]:
         """Judge the rows of a request; ``None`` stands for a row not judged in time."""
-        counts = counts_of(request.scope)
-        counts.samples = len(rows)
-        outcomes = await self._service.judge(
-            rows, lambda row, at: judge(row, at, counts), counts.body, until
-        )
+        outcomes = await self._service.judge(rows, judge, request.scope[BODY], until)
         for _ in range(outcomes.count(None)):
-            counts.errors += 1
             self._metrics.failed()
         return outcomes
 
@@ -270,7 +263,7 @@ class Endpoints:
 
     async def _json(self, request: Request, until: float) -> Any:
         """Read a request's JSON."""
-        counted = counts_of(request.scope).body = Body(self._service.admission)
+        counted = request.scope[BODY] = Body(self._service.admission)
         said = request.headers.get("content-length", "")
         declared = int(said) if said.isdecimal() else 0
         body = await self._service.body(request.stream(), declared, counted, until)
@@ -320,20 +313,12 @@ class Endpoints:
         why = "the server is stopping" if closing else "the deadline has passed"
         return f"not judged yet, and {why}"
 
-    def _count(self, outcome: Critique | Rewarded | HeedfulError, counts: RequestCounts) -> None:
-        metrics = self._metrics
-        if isinstance(outcome, HeedfulError):
-            counts.errors += 1
-            metrics.failed()
-        elif isinstance(outcome, Rewarded):
-            counts.errors += outcome.problem is not None
-            counts.undecided += not outcome.decided and outcome.problem is None
-            metrics.rewarded(outcome)
+    def _count(self, outcome: Critique | Rewarded) -> None:
+        if isinstance(outcome, Rewarded):
+            self._metrics.rewarded(outcome)
             self._service.answered(outcome.critique)
         else:
-            decided = all(judgment.status.decided for judgment in outcome.judgments)
-            counts.undecided += not decided
-            metrics.judged(outcome)
+            self._metrics.judged(outcome)
             self._service.answered(outcome)
 
 
@@ -346,7 +331,7 @@ def application(
     secured: bool,
 ) -> FastAPI:
     """Make the app that answers."""
-    app = document.described(secured=secured)
+    app = document.described()
     here = Endpoints(reward, session, service, metrics)
     for path, endpoint, request, reply in (
         ("/v1/critique", here.critique, document.SampleBody, document.CritiqueReply),
@@ -354,10 +339,19 @@ def application(
         ("/v1/rewards", here.rewards, document.Batch, document.Rewards),
         ("/openrlhf", here.openrlhf, document.OpenRLHFQuery, document.OpenRLHFRewards),
     ):
-        app.add_api_route(path, endpoint, methods=["POST"], **document.posted(request, reply))
+        # The reply is for the document alone: endpoints return responses.
+        about = document.posted(request)
+        app.add_api_route(path, endpoint, methods=["POST"], response_model=reply, **about)
     for path, probe in (("/health", here.health), ("/ready", here.ready)):
-        app.add_api_route(path, probe, methods=["GET"], **document.probed(path))
-    app.add_api_route("/metrics", here.metrics, methods=["GET"], **document.metrics())
+        app.add_api_route(
+            path,
+            probe,
+            response_model=document.Health,
+            responses={UNAVAILABLE: {"model": document.Health}} if path == "/ready" else {},
+            openapi_extra={"security": []},
+        )
+    app.add_api_route("/metrics", here.metrics, response_class=PlainTextResponse)
+    document.complete(app, secured=secured)
     app.add_exception_handler(RefusedError, _refused)
     app.add_exception_handler(StopRunError, _stopped)
     app.add_exception_handler(HTTPException, _no_route)
@@ -372,7 +366,7 @@ def _reply(status: int, body: Any, headers: dict[str, str] | None = None) -> Res
 
 async def _refused(_: Request, error: Exception) -> Response:
     assert isinstance(error, RefusedError)  # noqa: S101 - for the type: it is called for no other
-    return _reply(error.status, {"error": error_payload(error)}, error.headers)
+    return refusal(error)
 
 
 async def _stopped(_: Request, error: Exception) -> Response:

@@ -7,11 +7,11 @@ import binascii
 import hmac
 import re
 import time
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from pydantic_core import to_json
+from starlette.responses import Response
 
 from heedful.core.errors import UsageError
 from heedful.core.log import logger
@@ -21,7 +21,6 @@ from heedful.rewards.server.admission import RefusedError, error_payload
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
 
-    from heedful.rewards.server.admission import Body
     from heedful.rewards.server.metrics import Metrics
 
     Scope = MutableMapping[str, Any]
@@ -32,30 +31,14 @@ if TYPE_CHECKING:
 OPEN = ("/health", "/ready")
 """Paths that need no token: probes have none."""
 
-COUNTS = "heedful.counts"
-
-
-@dataclass(slots=True)
-class RequestCounts:
-    """Counts of a request for the log, which holds no text."""
-
-    samples: int = 0  # how many samples it had
-    undecided: int = 0  # how many of them came out undecided
-    errors: int = 0  # how many could not be judged
-    body: Body | None = None  # the bytes that it sent, once they are being read
-
-
-def counts_of(scope: Mapping[str, Any]) -> RequestCounts:
-    """Return the counts of a request."""
-    counts: RequestCounts = scope[COUNTS]
-    return counts
-
+BODY = "heedful.body"
+"""The key in a request's scope of the bytes that it sent, once they are being read."""
 
 _HOST = re.compile(rb"\s*(?:\[[0-9A-Fa-f:.]+\]|[\w.-]+)(?::\d{1,5})?\s*", re.ASCII)
 
 
 class AuthMiddleware:
-    """Checks the token, and counts and logs each request."""
+    """Checks the token, and counts and logs each request, without its texts."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics, token: str | None) -> None:
         self._app = app
@@ -68,7 +51,6 @@ class AuthMiddleware:
             await self._app(scope, receive, send)
             return
         started = time.perf_counter()
-        about = scope[COUNTS] = RequestCounts()
         status = 0
 
         async def send_logged(message: MutableMapping[str, Any]) -> None:
@@ -83,19 +65,18 @@ class AuthMiddleware:
             if refused is None:
                 await self._app(scope, receive, send_logged)
             else:
-                await answer(refused, send_logged)
+                await refusal(refused)(scope, receive, send_logged)
         finally:
-            if about.body is not None:
-                about.body.leave()
+            if BODY in scope:
+                scope[BODY].leave()
             self._metrics.open.dec()
             seconds = time.perf_counter() - started
             # Paths that no route has are counted together: there may be any number of them.
             endpoint = getattr(scope.get("route"), "path", "other")
             self._metrics.answered(endpoint, status, seconds)
             if endpoint not in OPEN:
-                counts = f"samples {about.samples}, undecided {about.undecided}"
-                counts += f", errors {about.errors}, {seconds * 1000:.1f} ms"
-                logger.info("%s %s %d: %s", scope["method"], endpoint, status, counts)
+                method, taken = scope["method"], seconds * 1000
+                logger.info("%s %s %d: %.1f ms", method, endpoint, status, taken)
 
     def _refused(self, scope: Scope) -> RefusedError | None:
         """Return why a request is refused, if it is."""
@@ -138,14 +119,10 @@ def _is_here(address: bytes) -> bool:
         return False
 
 
-async def answer(refused: RefusedError, send: Send) -> None:
-    """Send a refusal as JSON."""
+def refusal(refused: RefusedError) -> Response:
+    """Lay out a refusal as JSON."""
     body = to_json({"error": error_payload(refused)})
-    headers = {"content-type": "application/json", "content-length": str(len(body))}
-    headers |= {name.lower(): value for name, value in refused.headers.items()}
-    pairs = [(name.encode(), value.encode()) for name, value in headers.items()]
-    await send({"type": "http.response.start", "status": refused.status, "headers": pairs})
-    await send({"type": "http.response.body", "body": body})
+    return Response(body, refused.status, refused.headers, "application/json")
 
 
 def checked(host: str, token: str | None) -> str | None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from fastapi import FastAPI
-from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel, ConfigDict, Field, SkipValidation
 from pydantic.json_schema import models_json_schema
 
@@ -190,78 +189,44 @@ REFUSALS = {
     504: "The deadline has passed; what was judged is in `results`.",
 }
 
+NO_FALLBACK = {409: "The server has no fallback for undecided rewards, and OpenRLHF takes no null."}
+
 REF = "#/components/schemas/{model}"
 
 REQUESTS: tuple[type[BaseModel], ...] = (SampleBody, Batch, OpenRLHFQuery)
 
 
-class _Documented(FastAPI):
-    """Adds what requests hold, and the token."""
-
-    secured = False
-
-    def openapi(self) -> dict[str, Any]:
-        """Return the document, which is made once."""
-        if self.openapi_schema is None:
-            made = get_openapi(
-                title=self.title,
-                version=self.version,
-                description=self.description,
-                routes=self.routes,
-            )
-            components = made.setdefault("components", {})
-            _, requests = models_json_schema(
-                [(model, "validation") for model in REQUESTS], ref_template=REF
-            )
-            components.setdefault("schemas", {}).update(requests["$defs"])
-            if self.secured:
-                components["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
-                made["security"] = [{"token": []}]
-            self.openapi_schema = made
-        return self.openapi_schema
-
-
-def described(*, secured: bool) -> FastAPI:
+def described() -> FastAPI:
     """Make an app without endpoints; it has no page, as that would load scripts from the net."""
-    app = _Documented(
+    return FastAPI(
         title="heedful",
         version=__version__,
         description=DESCRIPTION,
         docs_url=None,
         redoc_url=None,
     )
-    app.secured = secured
-    return app
 
 
-def posted(request: type[BaseModel], reply: type[BaseModel]) -> dict[str, Any]:
-    """Describe an endpoint that judges."""
+def complete(app: FastAPI, *, secured: bool) -> None:
+    """Add to the document of an app with endpoints what requests hold, and the token."""
+    document = app.openapi()
+    components = document["components"]
+    _, requests = models_json_schema(
+        [(model, "validation") for model in REQUESTS], ref_template=REF
+    )
+    components["schemas"].update(requests["$defs"])
+    if secured:
+        components["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
+        document["security"] = [{"token": []}]
+
+
+def posted(request: type[BaseModel]) -> dict[str, Any]:
+    """Describe an endpoint that judges: what it takes, and how it refuses."""
     content = {"application/json": {"schema": {"$ref": REF.format(model=request.__name__)}}}
-    refusals = {
-        status: {"model": Refusal, "description": text} for status, text in REFUSALS.items()
-    }
-    if request is OpenRLHFQuery:
-        text = "The server has no fallback for undecided rewards, and OpenRLHF takes no null."
-        refusals[409] = {"model": Refusal, "description": text}
+    refusals = REFUSALS if request is not OpenRLHFQuery else {**REFUSALS, **NO_FALLBACK}
     return {
-        "response_model": None,
-        "responses": {200: {"model": reply, "description": "Judged."}, **refusals},
+        "responses": {
+            status: {"model": Refusal, "description": text} for status, text in refusals.items()
+        },
         "openapi_extra": {"requestBody": {"required": True, "content": content}},
-    }
-
-
-def probed(path: str) -> dict[str, Any]:
-    """Describe an endpoint for probes, which needs no token."""
-    responses: dict[int, Any] = {200: {"model": Health, "description": "Yes."}}
-    if path == "/ready":
-        responses[503] = {"model": Health, "description": "No."}
-    return {"response_model": None, "responses": responses, "openapi_extra": {"security": []}}
-
-
-def metrics() -> dict[str, Any]:
-    """Describe the endpoint that Prometheus scrapes."""
-    content = {"text/plain": {"schema": {"type": "string"}}}
-    return {
-        "response_model": None,
-        "responses": {200: {"content": content, "description": "Prometheus' text format."}},
     }
