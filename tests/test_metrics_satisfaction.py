@@ -331,9 +331,7 @@ def test_labels_are_compared_where_both_are_known() -> None:
     assert summed([row("1")])["labels"] == {}
 
 
-@pytest.mark.parametrize("together", [1, 2, 100])
-def test_factors_are_rank_correlations(together: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("heedful.metrics.gathering.FACTORS_GATHERED", together)
+def test_factors_are_rank_correlations() -> None:
     rows = []
     for length, verdicts in enumerate(["1", "11", "110", "1000", "0"], 1):
         sample, critique = row(verdicts, "p" + "s" * (len(verdicts) - 1))

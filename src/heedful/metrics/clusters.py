@@ -17,6 +17,9 @@ from heedful.metrics.rates import EndSpreads
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    import numpy as np
+    from numpy.typing import NDArray
+
     from heedful.core.nouns import Sample
     from heedful.metrics.rates import Share
 
@@ -27,6 +30,11 @@ GROUPING_TAGS = ("conversation_id", "system_id")
 BYTES = 16
 WAITING = 2000
 """Rows that are gathered in memory before they go into the file."""
+
+FACTORS = ("outcome", "prompt_length", "types")
+"""A number for a row's outcome, and what is correlated with rates."""
+
+NO_FACTORS = (None,) * len(FACTORS)
 
 CACHED = 4000
 """Clusters whose changes are cached, for others that contribute the same."""
@@ -93,8 +101,9 @@ class ClusterStore:
     def __init__(self) -> None:
         self._db = sqlite3.connect("", isolation_level=None, check_same_thread=False)
         self._db.execute("PRAGMA journal_mode=OFF")
-        self._db.execute("CREATE TABLE rows (cluster INTEGER, contributions BLOB)")
-        self._waiting: list[tuple[int, bytes]] = []
+        factors = ", ".join(f"{name} INTEGER" for name in FACTORS)
+        self._db.execute(f"CREATE TABLE rows (cluster INTEGER, contributions BLOB, {factors})")
+        self._waiting: list[tuple[int | bytes | None, ...]] = []
         self._cells: dict[Cell, int] = {}
         weakref.finalize(self, self._db.close)
 
@@ -102,10 +111,17 @@ class ClusterStore:
         """Return the number of a cell; the first word of its name is its kind."""
         return self._cells.setdefault(name, len(self._cells))
 
-    def add(self, cluster: bytes, contributions: Iterable[int]) -> None:
-        """Take in a row."""
+    def add(
+        self,
+        cluster: bytes,
+        contributions: Iterable[int],
+        factors: tuple[int, int, int] | None = None,
+    ) -> None:
+        """Take in a row; of one without factors nothing is correlated."""
         number = int.from_bytes(cluster[:8], signed=True)
-        self._waiting.append((number, array("q", contributions).tobytes()))
+        self._waiting.append(
+            (number, array("q", contributions).tobytes(), *(factors or NO_FACTORS))
+        )
         if len(self._waiting) >= WAITING:
             self._flush()
 
@@ -130,6 +146,17 @@ class ClusterStore:
                     spreads[name, rate] = change if before is None else before.plus(change)
         return spreads
 
+    def counted(self, factor: str) -> NDArray[np.void]:
+        """Count the rows by a factor and their outcome, 24 bytes for each pair."""
+        import numpy as np
+
+        self._flush()
+        query = (
+            f"SELECT {factor}, outcome, count(*) FROM rows WHERE outcome IS NOT NULL GROUP BY 1, 2"  # noqa: S608 - our own words
+        )
+        kinds = [("factor", np.int64), ("outcome", np.int64), ("count", np.int64)]
+        return np.fromiter(self._db.execute(query), dtype=kinds)
+
     def _together(self) -> Iterator[dict[int, list[int]]]:
         """Go through the clusters of several rows: by cell, what each row contributes."""
         for _, rows in groupby(self._db.execute(REPEATED), key=lambda row: row[0]):
@@ -142,7 +169,7 @@ class ClusterStore:
 
     def _flush(self) -> None:
         self._db.execute("BEGIN")
-        self._db.executemany("INSERT INTO rows VALUES (?, ?)", self._waiting)
+        self._db.executemany("INSERT INTO rows VALUES (?, ?, ?, ?, ?)", self._waiting)
         self._db.execute("COMMIT")
         self._waiting.clear()
 

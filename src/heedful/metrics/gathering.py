@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from array import array
 from collections import Counter
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -28,8 +27,6 @@ if TYPE_CHECKING:
     from heedful.metrics.rubrics import RubricScore
     from heedful.metrics.statistics import Correlation
 
-    Ints = NDArray[np.integer[Any]]
-
 
 GROUPS = 500
 """A breakdown by more values than this helps nobody and would grow with the data."""
@@ -42,9 +39,6 @@ WORSE = (MISSING, MET, UNDECIDED, UNMET)
 """States of a turn: it is as its worst verdict, and a turn that comes twice as its worse one."""
 
 NO_TURNS = bytes([MISSING]) * TURNS
-
-FACTORS_GATHERED = 1 << 16
-"""Rows whose factors are gathered in memory before they are counted."""
 
 LISTED_TURNS = 100
 LISTED_LABELS = 20
@@ -213,69 +207,34 @@ class Labels:
             )
 
 
-class Factors:
-    """CFBench's factor analysis: what goes with satisfaction (arXiv 2408.01122).
+def correlations(
+    counted: Mapping[str, NDArray[np.void]],
+    columns: Mapping[str, Sequence[float]],
+    rates: Mapping[str, Sequence[float | None]],
+) -> dict[str, dict[str, Correlation]]:
+    """Correlate rates with factors, by rank: CFBench's factor analysis (arXiv 2408.01122).
 
-    Keeps the distinct pairs of a factor and an outcome with their counts, so memory grows with the
-    lengths of prompts that occur rather than with the rows.
+    ``counted`` has how often a factor's value came with an outcome, by the outcome's number;
+    ``columns`` the factors that an outcome itself determines.
     """
+    import numpy as np
 
-    def __init__(self) -> None:
-        self._outcomes = array("i")
-        self._factors = {"prompt_length": array("i"), "types": array("i")}
-        self._pairs: dict[str, tuple[Ints, Ints]] = {}  # factor and outcome as one number, counts
-
-    def add(self, sample: Sample, outcome: int, types: int) -> None:
-        """Take in one row, the caller's number for its outcome, its number of types."""
-        self._outcomes.append(outcome)
-        self._factors["prompt_length"].append(_prompt_length(sample))
-        self._factors["types"].append(types)
-        if len(self._outcomes) >= FACTORS_GATHERED:
-            self._gather()
-
-    def _gather(self) -> None:
-        """Turn rows into pairs."""
-        import numpy as np
-
-        for name, values in self._factors.items():
-            keys: Ints = np.array(values, np.int64) << 32 | np.array(self._outcomes, np.int64)
-            counts: Ints = np.ones(len(keys), np.int64)
-            if name in self._pairs:
-                before = self._pairs[name]
-                keys, counts = np.append(before[0], keys), np.append(before[1], counts)
-            distinct, places = np.unique(keys, return_inverse=True)
-            sums = np.zeros(len(distinct), np.int64)
-            np.add.at(sums, places, counts)
-            self._pairs[name] = distinct, sums
-            del values[:]
-        del self._outcomes[:]
-
-    def result(
-        self, columns: Mapping[str, Sequence[float]], rates: Mapping[str, Sequence[float | None]]
-    ) -> dict[str, dict[str, Correlation]]:
-        """Correlate rates with factors, by rank."""
-        if not (self._outcomes or self._pairs):
-            return {}
-        import numpy as np
-
-        self._gather()
-        pairs = {
-            name: (keys >> 32, keys & 0xFFFFFFFF, counts)
-            for name, (keys, counts) in self._pairs.items()
-        }
-        _, outcomes, counts = pairs["types"]
-        alone = np.bincount(outcomes, weights=counts).astype(np.int64)
-        known = np.arange(len(alone))
-        pairs |= {name: (np.asarray(of)[known], known, alone) for name, of in columns.items()}
-        correlations = {}
-        for name, values in rates.items():
-            rate = np.array(values, dtype=np.float64)
-            if not np.isnan(rate[outcomes]).all():
-                correlations[name] = {
-                    factor: spearman(of, rate[paired], times)
-                    for factor, (of, paired, times) in pairs.items()
-                }
-        return correlations
+    pairs = {name: (of["factor"], of["outcome"], of["count"]) for name, of in counted.items()}
+    _, outcomes, counts = pairs["types"]
+    if not len(outcomes):
+        return {}
+    alone = np.bincount(outcomes, weights=counts).astype(np.int64)
+    known = np.arange(len(alone))
+    pairs |= {name: (np.asarray(of)[known], known, alone) for name, of in columns.items()}
+    found = {}
+    for name, values in rates.items():
+        rate = np.array(values, dtype=np.float64)
+        if not np.isnan(rate[outcomes]).all():
+            found[name] = {
+                factor: spearman(of, rate[paired], times)
+                for factor, (of, paired, times) in pairs.items()
+            }
+    return found
 
 
 def turn_number(tag: object) -> int | None:
@@ -320,7 +279,8 @@ def agreement(equal: Sequence[bool], decided: Sequence[bool]) -> Share:
     return Share(agreed, agreed + len(decided) - sum(decided), len(decided))
 
 
-def _prompt_length(sample: Sample) -> int:
+def prompt_length(sample: Sample) -> int:
+    """Count the characters of the last user turn."""
     for message in reversed(sample.conversation):
         if message.role == "user":
             return len(message.content)

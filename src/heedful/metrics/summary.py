@@ -7,14 +7,15 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from heedful.core.nouns import Status
-from heedful.metrics.clusters import ClusterStore, cluster_of
+from heedful.metrics.clusters import FACTORS, ClusterStore, cluster_of
 from heedful.metrics.family import all_families, family_of
 from heedful.metrics.gathering import (
     GROUPS,
-    Factors,
     GroupCounts,
     Labels,
     Votes,
+    correlations,
+    prompt_length,
     tags_of,
 )
 from heedful.metrics.general import (
@@ -178,8 +179,8 @@ def collect(counts: Mapping[int, int], parts: Sequence[Mapping[Rate, Share]]) ->
 class Summary:
     """Accumulator of rows that computes the summary of a run at the end.
 
-    Memory does not grow with the rows, but for 16 bytes for each length of prompts that occurs with
-    an outcome, and some hundred bytes a conversation of SysBench or Multi-IF.
+    Memory does not grow with the rows, but for some hundred bytes a conversation of SysBench or
+    Multi-IF, and at the end 24 bytes for each length of prompts that occurs with an outcome.
     Which rows vary together is stored in a temporary file. The result does not depend on the order
     of the rows, but for which disagreements are listed.
     """
@@ -202,7 +203,6 @@ class Summary:
         self._labels = Labels()
         self._typed = ScoresByType(scoring)
         self._votes = Votes()
-        self._factors = Factors()
         self._misfits = 0
 
     def add(self, sample: Sample, critique: Critique) -> Mapping[str, float | None]:
@@ -227,8 +227,7 @@ class Summary:
             own = family is not None and family.score is not None and not row.of_judge
             self._typed.add(sample, critique, row.benchmark if own else WEIGHTED[0])
         types = len(verdicts.by("type"))
-        if types or row.prioritised:
-            self._factors.add(sample, number, types)
+        factors = (number, prompt_length(sample), types) if types or row.prioritised else None
         cells = [
             (ALL, number),
             *self._by_tags(sample, number),
@@ -236,7 +235,7 @@ class Summary:
             *self._compared(sample, critique, states),
         ]
         numbers = [part for cell, key in cells for part in (self._clusters.cell(cell), key)]
-        self._clusters.add(cluster_of(sample), numbers)
+        self._clusters.add(cluster_of(sample), numbers, factors)
         return scores_of(row, self._scoring)
 
     def _by_tags(self, sample: Sample, number: int) -> Iterator[tuple[Cell, int]]:
@@ -470,7 +469,8 @@ class Summary:
             "constraints": [row.verdicts.total for row in self._outcomes],
             "primaries": [row.primary.total for row in self._outcomes],
         }
-        return self._factors.result(columns, rates)
+        counted = {name: self._clusters.counted(name) for name in FACTORS[1:]}
+        return correlations(counted, columns, rates)
 
     def _notes(self, by: Mapping[str, Any]) -> list[str]:
         """Say what the numbers leave out."""

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from heedful.analysis.compare.differences import Difference, Part, Rate
-    from heedful.core.nouns import Critique, Sample, Scoring
+    from heedful.core.nouns import Constraint, Critique, Sample, Scoring
     from heedful.jobs.results import Scored
     from heedful.metrics.contrasts import Contrast, Sums
     from heedful.metrics.family import Family
@@ -78,7 +78,7 @@ class RunComparison:
         samples, critiques = (first.sample, first.sample), (first.critique, second.critique)
         verdicts = tuple(map(sort_verdicts, samples, critiques))
         states = verdicts[0].states, verdicts[1].states
-        self._pairs.add(first, second, states)
+        self._pairs.add((first.id, second.id), first.sample, critiques, states)
         alone = shared = tuple(map(outcome, samples, critiques, verdicts, self._scorings))
         both = verdicts
         if self._scorings == ("strict", "strict"):
@@ -320,15 +320,17 @@ class VerdictPairs:
         self._flips: list[dict[str, Any]] = []
 
     def add(
-        self, first: Scored, second: Scored, states: tuple[Sequence[int], Sequence[int]]
+        self,
+        ids: tuple[str, str],
+        sample: Sample,
+        critiques: tuple[Critique, Critique],
+        states: tuple[Sequence[int], Sequence[int]],
     ) -> None:
         """Add a pair of rows, and the states of both sides' verdicts."""
-        if first.sample is None:
-            return
-        self._count(*states, [constraint.is_penalty for constraint in first.sample.checklist])
+        self._count(*states, [constraint.is_penalty for constraint in sample.checklist])
         for place, pair in enumerate(zip(*states, strict=True)):
-            if set(pair) == {MET, UNMET}:
-                self._flip(first, second, place)
+            if set(pair) == {MET, UNMET} and len(self._flips) < FLIPS_LISTED:
+                self._flip(ids, sample.checklist[place], critiques, place)
 
     def _count(self, ours: Sequence[int], theirs: Sequence[int], penalties: Sequence[bool]) -> None:
         """Count verdicts and samples by both sides' verdicts."""
@@ -369,21 +371,21 @@ class VerdictPairs:
                 (cells[MET, MET], cells[MET, UNMET], cells[UNMET, MET], cells[UNMET, UNMET]),
             )
 
-    def _flip(self, ours: Scored, theirs: Scored, place: int) -> None:
-        if len(self._flips) == FLIPS_LISTED:
-            return
-        if ours.sample is None or ours.critique is None or theirs.critique is None:
-            return
-        constraint = ours.sample.checklist[place]
-        judgments = [critique.judgments[place] for critique in (ours.critique, theirs.critique)]
+    def _flip(
+        self,
+        ids: tuple[str, str],
+        constraint: Constraint,
+        critiques: tuple[Critique, Critique],
+        place: int,
+    ) -> None:
         first, second = (
             {"status": judgment.status.value, "explanation": judgment.explanation}
-            for judgment in judgments
+            for judgment in (critique.judgments[place] for critique in critiques)
         )
         self._flips.append(
             {
-                "id": ours.id,
-                "second_id": theirs.id,
+                "id": ids[0],
+                "second_id": ids[1],
                 "constraint": place + 1,
                 "text": constraint.text,
                 "type": constraint.type,

@@ -362,59 +362,41 @@ def _counts(pair: Mapping[str, Any], pairs: int) -> Table:
 def _breakdown(
     dimension: str, values: Mapping[str, Any], named: str, shown: int | None
 ) -> Iterator[Table]:
-    """Show the rates by group: in one table, or, for a terminal, in one for each that fits."""
+    """Show the rates by group; of one rate the groups that differ most come first."""
     families = ranked({family for group in values.values() for family in group})
     if shown is not None:
         families = [family for family in families if family not in GENERAL] or families
-    rates = [
-        (family, name)
-        for family in families
-        for name in dict.fromkeys(
-            rate for group in values.values() for rate in group.get(family, ())
+    rates = list(
+        dict.fromkeys(
+            (family, name)
+            for family in families
+            for group in values.values()
+            for name in group.get(family, ())
         )
+    )
+    if shown is not None and len(rates) * len(values) > ROWS_SHOWN:
+        rates = rates[:1]
+    rows: list[tuple[tuple[str, ...], Difference]] = [
+        ((label(family, name), taxonomy.name(value, "en")), group[family][name])
+        for family, name in rates
+        for value, group in values.items()
+        if name in group.get(family, ())
     ]
-    if shown is None and len(rates) > 1:
-        measures = [
-            ((label(*rate), taxonomy.name(group, "en")), each)
-            for rate in rates
-            for group, each in _of_rate(values, rate).items()
-        ]
-        note = summary([each for _, each in measures], "groups")
-        heads = ("metric", dimension)
-        title = f"By {dimension}: {named}"
-        yield from _differences(title, heads, measures, note, details=GROUP_DETAILS)
-        return
-    for rate in rates if len(rates) * len(values) <= ROWS_SHOWN else rates[:1]:
-        what = "constraints met" if rate == POOLED else label(*rate)
-        title = f"{what} by {dimension}: {named}"
-        yield from _one_rate(title, dimension, _of_rate(values, rate), shown)
-
-
-def _one_rate(
-    title: str, dimension: str, measured: Mapping[str, Difference], shown: int | None
-) -> Iterator[Table]:
-    """Show one rate by group, the groups that differ most first."""
-    order = sorted(
-        measured.items(), key=lambda item: (-abs(item[1]["difference"]["value"] or 0.0), item[0])
-    )
-    rows = [(taxonomy.name(group, "en"), each) for group, each in order[:shown]]
-    note = summary(measured.values(), "groups")
-    left = len(order) - len(rows)
-    if left:
-        note = f"{note} The groups that differ most; {left} more in a file (-o).".lstrip()
+    note = summary([measured for _, measured in rows], "groups")
+    heads: tuple[str, ...] = ("metric", dimension)
+    title = f"By {dimension}: {named}"
+    if len(rates) == 1:
+        what = "constraints met" if rates[0] == POOLED else label(*rates[0])
+        title, heads = f"{what} by {dimension}: {named}", (dimension,)
+        rows = [(names[1:], measured) for names, measured in rows]
+        rows.sort(key=lambda row: (-abs(row[1]["difference"]["value"] or 0.0), row[0]))
+        left = 0 if shown is None else len(rows) - shown
+        if left > 0:
+            note = f"{note} The groups that differ most; {left} more in a file (-o).".lstrip()
+        rows = rows[:shown]
     yield from _differences(
-        title, (dimension,), rows, note, terminal=shown is not None, details=GROUP_DETAILS
+        title, heads, rows, note, terminal=shown is not None, details=GROUP_DETAILS
     )
-
-
-def _of_rate(values: Mapping[str, Any], rate: tuple[str, str]) -> dict[str, Any]:
-    """Take one rate out of a breakdown, by group."""
-    family, name = rate
-    return {
-        group: rates[family][name]
-        for group, rates in values.items()
-        if name in rates.get(family, ())
-    }
 
 
 def _flips(pair: Mapping[str, Any], shown: int, cut: int | None) -> Table:

@@ -124,7 +124,7 @@ async def meta_async(
     if is_dry_run():
         probed = (Probed(who, probe, seed) for probe in probes for who in judges)
         end_dry_run([bench.planned(who) for who in (*judges, *probed)])
-    judged = [await _asked(who, labelled, bench) for who in judges]
+    judged = [await asked(who, labelled, bench) for who in judges]
     groups = judged + saved
     _tell_apart(groups)
     summary = _summary(groups, labelled, bench, by)
@@ -139,7 +139,8 @@ async def meta_async(
     return summary
 
 
-async def _asked(judge: Judge, labelled: Labelled, bench: Bench) -> list[JudgeEntry]:
+async def asked(judge: Judge, labelled: Labelled, bench: Bench) -> list[JudgeEntry]:
+    """Have a judge judge all rows, and collect its verdicts."""
     result = await bench.judged(judge)
     cost = result.summary.get("cost")
     entries = collect(judge.name, result, labelled, judge.config, cost=cost)
@@ -150,7 +151,7 @@ async def _asked(judge: Judge, labelled: Labelled, bench: Bench) -> list[JudgeEn
 async def _probed(
     judge: Judge, before: JudgeEntry, probe: str, labelled: Labelled, bench: Bench
 ) -> dict[str, Any]:
-    (after, *_) = await _asked(Probed(judge, probe, bench.seed), labelled, bench)
+    (after, *_) = await asked(Probed(judge, probe, bench.seed), labelled, bench)
     return flips(before, after, labelled, probe, bench.seed)
 
 
@@ -294,9 +295,9 @@ def _notes(groups: Sequence[Sequence[JudgeEntry]], labelled: Labelled) -> list[s
     return notes
 
 
-def from_run(directory: Path, labelled: Labelled) -> list[JudgeEntry]:
-    """Collect the verdicts of a saved run."""
-    with SavedRun.open(directory, finished=False) as run:
+def from_run(directory: Path, labelled: Labelled, *, finished: bool = False) -> list[JudgeEntry]:
+    """Collect the verdicts of a saved run, which may have to be finished."""
+    with SavedRun.open(directory, finished=finished) as run:
         config = run.judge
         if labelled.recorded and _reads_labels(config):
             raise InputError(

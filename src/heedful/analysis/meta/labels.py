@@ -499,6 +499,7 @@ class JudgeEntry:
     """By instruction, how often a confidence came with a right or a wrong verdict."""
     cost: Mapping[str, Any] | None = None
     judged: int = 0  # decided verdicts, on labelled constraints or others
+    constraints: int = 0  # verdicts, decided or not
     disagreements: list[dict[str, Any]] = field(default_factory=list)
     disagreeing: int = 0
     run: str | None = None
@@ -546,6 +547,7 @@ def collect(
         if row.sample is None or row.critique is None:
             continue
         entry.judged += sum(judgment.status.decided for judgment in row.critique.judgments)
+        entry.constraints += len(row.critique.judgments)
         target = labelled.targets.get(row.sample.id)
         if target is None:
             continue

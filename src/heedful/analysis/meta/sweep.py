@@ -11,16 +11,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from heedful.analysis.meta.bench import Bench
-from heedful.analysis.meta.job import check_labels, known_verdicts
-from heedful.analysis.meta.labels import MET, UNMET, Sums, collect, without_labels
+from heedful.analysis.meta.job import asked, check_labels, from_run, known_verdicts
+from heedful.analysis.meta.labels import MET, UNMET, Sums, without_labels
 from heedful.analysis.meta.measures import confusion, coverage, rate_difference, settle
 from heedful.core.errors import UsageError
 from heedful.core.text import amount
 from heedful.core.version import __version__
 from heedful.engine.dry_run import end_dry_run, is_dry_run
 from heedful.engine.runner import finish
-from heedful.engine.saved_run import SavedRun
-from heedful.jobs.results import scored_entry
 from heedful.judges import make_judge
 from heedful.metrics.agreement import rate_estimates
 from heedful.models.options import CONNECTION
@@ -127,7 +125,6 @@ class JudgedArm(NamedTuple):
     name: str
     settings: Mapping[str, Any]
     entry: JudgeEntry
-    costs: Mapping[str, float | None]  # of a constraint, by unit
 
     def cells(self, labelled: Labelled) -> Sums:
         """Count verdicts by label and instruction; what is undecided isn't right."""
@@ -136,6 +133,15 @@ class JudgedArm(NamedTuple):
             right = settle(target.labels, states, right=False)
             sums.add(target.cluster, confusion(target.labels, right))
         return sums
+
+    def cost(self, unit: str) -> float | None:
+        """Return what a constraint cost; ``None`` where that isn't known."""
+        paid = self.entry.cost
+        if paid is None:
+            return 0.0
+        tokens = (paid["prompt_tokens"], paid["completion_tokens"])
+        total = paid.get(unit) if unit != "tokens" else None if None in tokens else sum(tokens)
+        return None if total is None else total / max(1, self.entry.constraints)
 
 
 def sweep(
@@ -156,10 +162,15 @@ def sweep(
         bench = Bench(data, options, scoring="strict", seed=seed)
         labelled = await known_verdicts(bench, [arm.judge.name for arm in arms])
         check_labels(labelled, bench.where, [arm.judge for arm in arms])
-        saved = [_saved(Path(run), labelled) for run in runs]
+        saved = [
+            JudgedArm(str(run), {}, from_run(Path(run), labelled, finished=True)[0]) for run in runs
+        ]
         if is_dry_run():
             end_dry_run([_planned(arm, bench) for arm in arms])
-        judged = [await _judged(arm, labelled, bench) for arm in arms]
+        judged = [
+            JudgedArm(arm.name, arm.settings, (await asked(arm.judge, labelled, bench))[0])
+            for arm in arms
+        ]
         return _summary([*judged, *saved], labelled, bench, margin)
 
     return finish(work())
@@ -179,36 +190,6 @@ def _planned(arm: SweepArm, bench: Bench) -> dict[str, Any]:
     planned = bench.planned(arm.judge)
     judges = [{**judge, "judge": arm.name} for judge in planned["judges"]]
     return {**planned, "judge": arm.name, "judges": judges}
-
-
-async def _judged(arm: SweepArm, labelled: Labelled, bench: Bench) -> JudgedArm:
-    result = await bench.judged(arm.judge)
-    entry = collect(arm.judge.name, result, labelled, {})[0]
-    entry.run = None if result.directory is None else str(result.directory)
-    return JudgedArm(arm.name, arm.settings, entry, _costs(result.summary))
-
-
-def _saved(directory: Path, labelled: Labelled) -> JudgedArm:
-    with SavedRun.open(directory) as run:
-        entry = collect(str(run.judge["judge"]), run.rows(scored_entry), labelled, {})[0]
-        costs = _costs(run.summary)
-    entry.run = str(directory)
-    return JudgedArm(str(directory), {}, entry, costs)
-
-
-def _costs(summary: Mapping[str, Any]) -> dict[str, float | None]:
-    """Compute what a constraint cost in a run, by unit; ``None`` where that isn't known."""
-    cost = summary.get("cost")
-    if cost is None:
-        return dict.fromkeys(UNITS, 0.0)
-    tokens = (cost["prompt_tokens"], cost["completion_tokens"])
-    paid = {
-        "dollars": cost["dollars"],
-        "tokens": None if None in tokens else sum(tokens),
-        "calls": cost["calls"],
-    }
-    constraints = max(1, sum(summary["verdicts"].values()))
-    return {unit: None if sum_ is None else sum_ / constraints for unit, sum_ in paid.items()}
 
 
 def _summary(
@@ -247,7 +228,7 @@ def _protocols(
     cells = {arm.name: arm.cells(labelled) for arm in judged}
     accuracies = {name: rate_estimates(of.counted(), [rate])[rate] for name, of in cells.items()}
     values = {name: accuracy["value"] or 0.0 for name, accuracy in accuracies.items()}
-    arms = sorted(judged, key=lambda arm: (arm.costs[unit] or 0.0, -values[arm.name]))
+    arms = sorted(judged, key=lambda arm: (arm.cost(unit) or 0.0, -values[arm.name]))
     best = max(arms, key=lambda arm: values[arm.name]).name
     compared = ("recall_met", "recall_unmet") if rate == "balanced_accuracy" else (rate,)
     top, protocols = -1.0, []
@@ -261,7 +242,7 @@ def _protocols(
                 "run": arm.entry.run,
                 "accuracy": accuracies[arm.name],
                 "coverage": coverage(arm.entry, labelled),
-                "cost": (arm.costs[unit] or 0.0) * PER,
+                "cost": (arm.cost(unit) or 0.0) * PER,
                 "difference": rate_difference(against_best, compared, seed),
                 "frontier": frontier,
             }
@@ -275,7 +256,7 @@ def _plain(value: Any) -> Any:
 
 def _unit(judged: Sequence[JudgedArm]) -> str:
     for unit in UNITS:
-        costs = [arm.costs[unit] for arm in judged]
+        costs = [arm.cost(unit) for arm in judged]
         if None not in costs and any(costs):
             return unit
     return UNITS[-1]
