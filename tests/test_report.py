@@ -27,7 +27,6 @@ from properties import of_a_hundred
 from told import Told
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from pathlib import Path
 
 EMPTY = {"meta", "br", "wbr", "link", "img"}
@@ -423,25 +422,6 @@ def test_the_scripts_are_those_that_the_readme_names() -> None:
 
 def readme() -> str:
     return (ASSETS / "README.md").read_text(encoding="utf-8")
-
-
-def cells(shown: Page, title: str, rows: Iterable[str]) -> list[str]:
-    return [shown.table(title)[row][0] for row in rows]
-
-
-@pytest.mark.slow
-def test_ifeval_as_published(data: Path, tmp_path: Path) -> None:
-    folder = data / "ifeval"
-    evaluate(
-        folder / "input_data.jsonl",
-        responses=folder / "input_response_data_gpt4_20231107_145030.jsonl",
-        run=tmp_path / "run",
-    )
-    shown = page(tmp_path, tmp_path / "run")
-    rates = [f"IFEval {name}" for name in ("prompt strict", "instruction strict")]
-    assert cells(shown, "All metrics", rates) == ["77.08", "83.69"]
-    assert shown.table("Constraints met, by verifier")["punctuation:no_comma"][2] == "44 / 66"
-    assert "10 of 124 samples" in shown
 
 
 @pytest.mark.slow

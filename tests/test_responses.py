@@ -172,26 +172,6 @@ def test_responses_are_judged_with_the_file_they_came_from(tmp_path: Path) -> No
         assert summary["verdicts"]["met"] == 1
 
 
-@pytest.mark.slow
-def test_gpt_4_s_released_responses_make_the_round_and_score_as_before(
-    data: Path, tmp_path: Path
-) -> None:
-    prompts = data / "ifeval" / "input_data.jsonl"
-    released = read_rows(data / "ifeval" / "input_response_data_gpt4_20231107_145030.jsonl")
-    said = {row["prompt"]: row["response"] for row in released}
-    model = ScriptedModel(lambda messages, _: said[messages[-1].content])
-    out = tmp_path / "out.jsonl"
-    assert respond(prompts, models=model, output=out).summary["rows"]["completed"] == 541
-    for summary in (evaluate(prompts, responses=out).summary, evaluate(out).summary):
-        result = summary["metrics"]["ifeval"]
-        assert {name: one["numerator"] for name, one in result.items()} == {
-            "prompt_strict": 417,
-            "instruction_strict": 698,
-            "prompt_loose": 431,
-            "instruction_loose": 714,
-        }
-
-
 def test_a_run_over_fewer_rows_is_not_resumed_over_all(tmp_path: Path) -> None:
     path, run = tmp_path / "rows.jsonl", tmp_path / "run"
     row = {"prompt": "p", "checklist": ["c"]}

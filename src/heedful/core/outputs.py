@@ -20,13 +20,10 @@ if TYPE_CHECKING:
 PART_NAME = 200
 """Characters of a file's name in that of its unfinished part: names may have 255 bytes."""
 
-RUN_FILES = ("run.sqlite", "run.sqlite-wal", "run.sqlite-shm", "summary.json")
-"""Input of a run."""
-
-RUN_STORE = ("run.sqlite", "run.sqlite-wal", "run.sqlite-shm", "run.lock")
+STORE = ("run.sqlite", "run.sqlite-wal", "run.sqlite-shm", "run.lock")
 """Never an output."""
 
-RUN_RESULTS = ("results.jsonl", "summary.json", "samples.jsonl", "triplets.jsonl")
+RUN_FILES = (*STORE, "results.jsonl", "summary.json", "samples.jsonl", "triplets.jsonl")
 """No output where they lie beside a store."""
 
 _STREAMS = {"/dev/stdout": 1, "/dev/stderr": 2}
@@ -98,8 +95,8 @@ def _replaceable(path: Path) -> Path | None:
 def refuse_run_files(output: Path) -> None:
     """Refuse an output that would take the place of a file of any run."""
     target = Path(os.path.realpath(output))
-    result = target.name in RUN_RESULTS and (target.parent / "run.sqlite").exists()
-    if result or target.name in RUN_STORE:
+    beside_store = target.name in RUN_FILES and (target.parent / "run.sqlite").exists()
+    if beside_store or target.name in STORE:
         raise UsageError(
             "the output is a file of a run", where=str(output), hint="name another file"
         )

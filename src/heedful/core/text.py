@@ -14,6 +14,8 @@ _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 """Beginnings of what a spreadsheet computes; the wide signs count too in East Asian versions."""
 
+_MARKDOWN = re.compile(r"[\\`*_\[\]<>|~]")
+
 _UNSEEN = frozenset("\u115f\u1160\u2800\u3164\uffa0\ufffc")
 """Characters that show nothing: Hangul's fillers, the empty braille pattern, an object's place."""
 
@@ -75,6 +77,15 @@ def printable(text: str) -> str:
     b'red: \\N{REPLACEMENT CHARACTER}[31m\n'
     """
     return _CONTROLS.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+def markdown_cell(text: str) -> str:
+    r"""Keep text from being read as Markdown or HTML, or as the end of a cell; in one line.
+
+    >>> print(markdown_cell("a | *b*"))
+    a \| \*b\*
+    """
+    return " ".join(_MARKDOWN.sub(r"\\\g<0>", printable(text)).split())
 
 
 def spreadsheet_cell(value: object) -> str:

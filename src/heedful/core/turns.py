@@ -65,10 +65,6 @@ class ToolCall(Noun):
             return value | {"arguments": _parsed(arguments)}
         if arguments is None:
             return {key: each for key, each in value.items() if key != "arguments"}
-        try:
-            _json(arguments)
-        except (RecursionError, TypeError, ValueError) as error:
-            raise ValueError("the arguments can't be written as JSON") from error
         return value
 
 

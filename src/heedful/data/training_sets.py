@@ -8,7 +8,6 @@ LLaMA-Factory (alpaca and sharegpt, and its ``dataset_info.json``), and of OpenA
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import chain, islice
@@ -18,14 +17,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from heedful.core.errors import InputError, RowError, UsageError
 from heedful.core.files import PROMPT_TEXT
 from heedful.core.outputs import atomically, make_folder, replacing, write_json
+from heedful.core.text import markdown_cell
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterable, Iterator, Sequence
 
     from heedful.core.nouns import Message
-
-_SIGNS = re.compile(r"[\\`\[\]<>|]")
 
 _READ_BY = {
     "trl": "TRL (`load_dataset` on this folder; conversational format)",
@@ -293,13 +291,13 @@ def card(name: str, layout: str, file: str, what: str, sections: Sequence[str]) 
         f"{what}, exported by heedful for {_READ_BY[layout]}. The texts are their authors'; set "
         "the licence that they allow."
     )
-    return "\n\n".join([_metadata(name, file), f"# {_plain(name)}", about, *sections]) + "\n"
+    return "\n\n".join([_metadata(name, file), f"# {markdown_cell(name)}", about, *sections]) + "\n"
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     """Lay out a table in Markdown."""
     lines = [head, ["---"] * len(head), *rows]
-    return "\n".join(f"| {' | '.join(_cell(cell) for cell in line)} |" for line in lines)
+    return "\n".join(f"| {' | '.join(map(_cell, line))} |" for line in lines)
 
 
 def _metadata(name: str, file: str) -> str:
@@ -312,10 +310,4 @@ def _metadata(name: str, file: str) -> str:
 
 
 def _cell(value: Any) -> str:
-    text = f"{value:,}" if isinstance(value, int) else str(value)
-    return _plain(text)
-
-
-def _plain(text: str) -> str:
-    """Keep text from being read as HTML, links or the end of a cell."""
-    return " ".join(_SIGNS.sub(r"\\\g<0>", text).split())
+    return markdown_cell(f"{value:,}" if isinstance(value, int) else str(value))

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from heedful.core.text import printable
+from heedful.core.text import markdown_cell, printable
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 INDENT = "\N{EN SPACE}\N{EN SPACE}"
 """Set before the name of a row that belongs to the group row above it."""
 
-_SIGNS = re.compile(r"[\\`*_\[\]<>|~]")
 _BLOCK = re.compile(r"^(#|[-+=](?=\s|[-+=]|$)|\d+(?=[.)](\s|$)))")
 """Beginnings of a heading, a list or a rule in Markdown."""
 
@@ -62,9 +61,9 @@ class Table:
     def markdown(self) -> str:
         """Write it as Markdown, its title as a heading."""
         ruler = ["---" if place < self.words else "---:" for place in range(len(self.columns))]
-        lines = [list(map(_cell, self.columns)), ruler]
+        lines = [list(map(markdown_cell, self.columns)), ruler]
         for row in self.rows:
-            cells = list(map(_cell, row))
+            cells = list(map(markdown_cell, row))
             if self.is_group(row):
                 cells[0] = f"**{cells[0]}**"
             lines.append(cells)
@@ -179,16 +178,12 @@ def markdown_text(text: str) -> str:
     >>> print(markdown_text("1. <b>*bold*</b>"))
     1\. \<b\>\*bold\*\</b\>
     """
-    line = _cell(text)
+    line = markdown_cell(text)
     block = _BLOCK.match(line)
     if block is None:
         return line
     place = block.end() if block[0].isdigit() else 0
     return f"{line[:place]}\\{line[place:]}"
-
-
-def _cell(text: str) -> str:
-    return " ".join(_SIGNS.sub(r"\\\g<0>", printable(text)).split())
 
 
 _LATEX = str.maketrans(

@@ -247,14 +247,13 @@ class Window:
         self._advance(rest.start())
         return rest[0]
 
-    def take(self) -> str:
-        """Pass and return the next character, as :meth:`peek`."""
+    def take(self) -> None:
+        """Pass a character, and the white space behind it."""
+        self._advance(self._at + 1)
         self.peek()
-        return self._advance(self._at + 1)
 
     def element(self) -> Record:
-        """Read the value that comes next."""
-        self.peek()
+        """Read the value that starts here."""
         line = self.line
         while True:
             try:
@@ -314,6 +313,7 @@ def _array(path: Path) -> Iterator[Record]:
 
 
 def _elements(window: Window) -> Iterator[Record]:
+    window.peek()
     window.take()
     if window.peek() != "]":
         yield window.element()

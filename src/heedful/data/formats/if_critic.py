@@ -52,7 +52,7 @@ def _recording(record: Mapping[str, Any], critiques: list[str]) -> Recording | N
 
 
 def _checklist(record: Mapping[str, Any]) -> list[str]:
-    if record.get("checklist") is None and record.get("checklist_struct") is not None:
+    if not record.get("checklist") and record.get("checklist_struct"):
         items = fields.objects(record, "checklist_struct")
         return [fields.text(item, "要求") for item in items]
     try:
