@@ -26,9 +26,8 @@ from heedful.bench.criticbench.build import build
 from heedful.bench.criticbench.generate import BuildPlan
 from heedful.bench.criticbench.items import read_samples
 from heedful.bench.criticbench.metrics import self_consistency
-from heedful.bench.criticbench.report import report
 from heedful.bench.criticbench.run import CriticsJob, Examination
-from heedful.bench.criticbench.tables import charts
+from heedful.bench.criticbench.tables import charts, report
 from heedful.judges.prompts.fence import unfence
 from heedful.models import Completion, ScriptedModel, Usage
 from heedful.reporting.chart import Chart

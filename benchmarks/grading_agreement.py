@@ -23,7 +23,7 @@ from heedful.bench.grading.graders import Grader
 from heedful.bench.grading.math_pool import MathPool
 from heedful.bench.grading.problems import read_problems
 from heedful.bench.realcritic.critic import RealCriticItem
-from heedful.bench.realcritic.labels import adjudication_of
+from heedful.bench.realcritic.metrics import adjudication_of
 from heedful.core.problems import Problem, Solution
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from pathlib import Path
 from heedful.bench.grading.grading import grade_files
 from heedful.bench.grading.problems import read_problems
 from heedful.bench.realcritic.critic import RealCriticItem
-from heedful.bench.realcritic.labels import adjudication_of
+from heedful.bench.realcritic.metrics import adjudication_of
 
 
 def main() -> None:

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import signal
 import time
+from collections.abc import Callable, Iterator
 from itertools import product
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 __all__ = ["FLOOR_S", "LIMIT_S", "SIZE", "cpu_s", "excess", "pairs", "repeated", "runs"]
 

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
+from heedful.core.nouns import Message
 from heedful.judges.prompts.fence import unfence
 from heedful.models import Completion, ScriptedModel, Usage
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from heedful.core.nouns import Message
 
 __all__ = [
     "Named",

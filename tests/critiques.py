@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
 
 from heedful.core.nouns import Constraint, Judgment, Message, Recording, Sample, Status
 from heedful.judges import prompts
 from jsonl import write_rows
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from pathlib import Path
 
 TEXTS = ("Name three fruits.", "Use no commas.", "End with a question.")
 

@@ -6,17 +6,15 @@ import asyncio
 import json
 import re
 import threading
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from aiohttp import web
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    Script = Callable[[int, dict[str, Any]], "Answer"]
-    """From a request's number, counted from 0, and its body to what to answer."""
+Script = Callable[[int, dict[str, Any]], "Answer"]
+"""From a request's number, counted from 0, and its body to what to answer."""
 
 
 @dataclass(frozen=True)

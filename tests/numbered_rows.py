@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import re
 import sqlite3
+from collections import Counter
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import fault_server
 from fault_server import Answer, completion, refusal
-from heedful import Constraint, Sample, evaluate
+from heedful import Constraint, Evaluation, Sample, evaluate
 from heedful.judges import prompts
 from heedful.judges.model import Checklist
 from heedful.models import OpenAIModel
 from heedful.models.limiter import AdaptiveLimiter
-
-if TYPE_CHECKING:
-    from collections import Counter
-    from collections.abc import Iterator
-
-    from heedful import Evaluation
 
 __all__ = ["children", "judge", "lives", "rows", "serving", "usage", "verdicts"]
 

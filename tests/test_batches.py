@@ -9,22 +9,18 @@ import subprocess
 import sys
 import time
 from contextlib import closing
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from batch_model import KINDS, Scripted, judge, verdict
 from batch_model import rows as rows_of
-from batch_server import KEY, serving
+from batch_server import KEY, BatchServer, serving
 from commands import run
 from heedful import StopRunError, dry_run
 from heedful.core.errors import RunError
 from heedful.models import Sampling
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from batch_server import BatchServer
 
 pytestmark = pytest.mark.slow  # whole commands, with servers, files and processes
 

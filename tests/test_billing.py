@@ -4,24 +4,20 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fault_server import Answer, completion, refusal, serving, verdicts
+from fault_server import Answer, FaultServer, completion, refusal, serving, verdicts
 from heedful import Constraint, Message, Sample, evaluate
 from heedful.core.errors import StopRunError
 from heedful.judges import prompts
 from heedful.judges.model import Checklist
 from heedful.models import OpenAIModel, Price
 from heedful.models.replies import read_completion
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from fault_server import FaultServer
 
 pytestmark = pytest.mark.slow  # whole commands, with servers, files and processes
 

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 import commands
 from fault_server import completion, serving
 from heedful import InputError, Sample, meta
+from heedful.core.nouns import Message
 from heedful.jobs.choose import choose
 from heedful.judges.prompts.fence import unfence
 from heedful.models import ScriptedModel
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from heedful.core.nouns import Message
 
 PAIRS = [("long answer", "short", 1), ("long answer", "short", 2), ("no", "longer", 2)]
 

@@ -6,7 +6,9 @@ import json
 import shutil
 import subprocess
 import tomllib
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, ClassVar
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -14,17 +16,11 @@ from hypothesis import strategies as st
 
 from commands import run
 from fault_server import completion, serving
-from heedful import RunError, StopRunError, evaluate
+from heedful import Critique, RunError, Sample, StopRunError, evaluate
 from heedful.cli.help import RARE
 from heedful.engine.saved_run import SavedRun
 from heedful.pages.overview import run_lines
 from jsonl import write_rows
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from heedful import Critique, Sample
 
 ROW = {"prompt": "Greet.", "checklist": ["No commas.", "It is kind."], "response": "Hi!"}
 SCREEN = 60

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given, settings
@@ -20,9 +20,6 @@ from heedful.models.connections import (
     PlainConnections,
     connections,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
 
 LIMIT = 1000
 LENGTH = b"HTTP/1.1 200 OK\r\nRetry-After: 3\r\nContent-Length: 4\r\n\r\nfine"

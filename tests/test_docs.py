@@ -14,8 +14,8 @@ import subprocess
 import sys
 import threading
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from cyclopts import CycloptsError
@@ -26,9 +26,6 @@ from heedful import Message
 from heedful.cli import application
 from heedful.models import OpenAIModel
 from jsonl import write_rows
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 GUIDES = {path.name for path in (ROOT / "docs").glob("*.md")} - {
     "quickstart.md",

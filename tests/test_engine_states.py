@@ -6,16 +6,17 @@ import json
 import shutil
 import tempfile
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
 
-from heedful import Constraint, Sample, StopRunError, evaluate
+from heedful import Constraint, Message, Sample, StopRunError, evaluate
 from heedful.core.errors import ModelError
 from heedful.engine.schema import Input, UsageRecord
 from heedful.engine.store import Store
@@ -23,11 +24,6 @@ from heedful.judges import prompts
 from heedful.judges.model import Checklist
 from heedful.models import Completion, Sampling, Usage
 from properties import of_a_hundred
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from heedful import Message
 
 KEYS = st.integers(0, 5).map(lambda number: b"key %d" % number)
 

@@ -8,8 +8,9 @@ import os
 import random
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -20,9 +21,6 @@ from heedful.critic.data import STAGES, FilterSettings, filter_critiques, sample
 from heedful.critic.data import Expert as Sampler
 from heedful.judges import prompts
 from heedful.models import Sampling
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 EXAMPLE = Path(__file__).resolve().parents[1] / "examples" / "nano_critic"
 

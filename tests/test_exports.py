@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import csv
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from commands import run as command
 from heedful import Check, Constraint, Message, RunError, Sample, UsageError, evaluate, export
 from heedful.cli import main
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 TEXT = 'Say "no", twice,\n| <b>plainly</b>.'
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import math
 import zipfile
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,9 +15,6 @@ from heedful.cli import main
 from heedful.judges.model import Checklist
 from heedful.judges.prompts.plain import Plain
 from heedful.models import ScriptedModel
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 ROWS: list[dict[str, Any]] = [
     {

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,9 +13,6 @@ from heedful import Check, Constraint, Sample, UsageError, emit_events, evaluate
 from heedful.judges import Rules
 
 needs("opentelemetry.sdk", extra="otel")
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 NO_COMMA = Check(id="punctuation:no_comma")
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -16,10 +17,6 @@ from heedful.judges import prompts
 from heedful.judges.model import Checklist
 from heedful.models import Completion, Price, ScriptedModel, Usage
 from heedful.models.turns import content, with_shared_prefix
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
 
 LONG = "a word and another. " * 100
 

@@ -11,23 +11,19 @@ import itertools
 import json
 import shutil
 from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 import commands
 import extras
 from calling_commands import COMMANDS, Command, write_inputs
-from fault_server import Answer, completion, serving
+from fault_server import Answer, Script, completion, serving
 from heedful.models import OpenAIModel
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from fault_server import Script
 
 extras.needs("math_verify", extra="reasoning")
 

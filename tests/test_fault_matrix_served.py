@@ -6,16 +6,14 @@ so does one after which no call can succeed, once the model has answered.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
 from fault_server import Answer, serving, verdicts
 from heedful_server import ASKED, Server, server
 from test_fault_matrix import HARMLESS, LASTING, PASSING, STOPPING
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 FAULTS = (*PASSING, *HARMLESS, *LASTING, *STOPPING)
 SOME = {*FAULTS[:18:6], "401"}

@@ -6,17 +6,14 @@ import csv
 import json
 import re
 import shlex
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from commands import run
 from fault_server import FaultServer, serving, verdicts
 from jsonl import read_rows
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 PAGE = (Path(__file__).resolve().parents[1] / "docs" / "judging.md").read_text(encoding="utf-8")
 SECTION = PAGE.split("## Migrating from AdvancedIF")[1].split("\n## ")[0]

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import random
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import pytest
 
 import fuzz
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 EXTRAS = {"reward_rows": "fastapi"}
 

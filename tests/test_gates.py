@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -12,9 +13,6 @@ from commands import run as command
 from compared import run, sample
 from heedful import Check, Constraint, Message, Sample, compare, evaluate
 from heedful.analysis.compare.headline import headlines, no_worse
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = pytest.mark.slow  # whole commands, with servers, files and processes
 

@@ -10,20 +10,17 @@ import subprocess
 import sys
 import zipfile
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+from heedful import Sample
 from heedful.core.errors import InputError
 from heedful.data.formats import files, open_source
 from heedful.data.formats.files import records
 from heedful.data.formats.raw import UNPACKED
 from heedful.data.formats.source import FORMATS
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from heedful import Sample
 
 
 def test_text_of_parquet_that_is_not_utf_8_costs_its_row_only(tmp_path: Path) -> None:

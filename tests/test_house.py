@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 import house
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SOURCE = house.SOURCE
 MODULES = house.read()

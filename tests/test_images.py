@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 from base64 import b64encode
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,9 +18,6 @@ from heedful.judges.model import Checklist
 from heedful.models import OpenAIModel, Sampling, ScriptedModel
 from heedful.models.batches.anthropic import AnthropicBatches
 from heedful.models.batches.gemini import GeminiBatches
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(64)
 DATA = f"data:image/png;base64,{b64encode(PNG).decode()}"

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import json
 import math
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from heedful import evaluate
 from heedful.integrations.testing import assert_follows
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytest_plugins = ["pytester"]
 

@@ -8,16 +8,14 @@ from __future__ import annotations
 import asyncio
 import itertools
 import selectors
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Coroutine
+from typing import Any, TypeVar
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from heedful.models.limiter import SLACK_SECONDS, AdaptiveLimiter
-
-if TYPE_CHECKING:
-    from collections.abc import Coroutine
 
 T = TypeVar("T")
 

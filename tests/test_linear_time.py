@@ -10,10 +10,12 @@ import random
 import re
 import typing
 from collections import defaultdict, deque
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import cache
 from inspect import Parameter
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from types import ModuleType
+from typing import Any, Literal, NamedTuple
 
 import pytest
 
@@ -24,10 +26,6 @@ from heedful.core.nouns import Check
 from heedful.models.redaction import Redactor
 from heedful.verify import Response, base, check
 from heedful.verify.base import _signature
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from types import ModuleType
 
 Mode = Literal["search", "match", "fullmatch"]
 

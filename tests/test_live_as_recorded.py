@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -12,9 +13,6 @@ from hypothesis import strategies as st
 
 from fault_server import FaultServer, completion, serving
 from heedful import evaluate
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "cfbench" / "judge"
 FILES = sorted(DATA.glob("*.json"))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import logging
 import re
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -13,9 +14,6 @@ import commands
 from fault_server import Answer, FaultServer, refusal, serving, verdicts
 from heedful import Sample, evaluate
 from jsonl import write_rows
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 KEY = "sk-very-secret-0123456789"
 

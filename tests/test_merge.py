@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from commands import run
-from heedful import RunError, SavedRun, UsageError, evaluate, merge
+from heedful import Judge, RunError, SavedRun, UsageError, evaluate, merge
 from heedful.judges import prompts
 from heedful.judges.model import Checklist
 from heedful.models.scripted import ScriptedModel
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from heedful import Judge
 
 
 def judge() -> Judge:

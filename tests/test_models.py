@@ -6,7 +6,8 @@ import asyncio
 import json
 import time
 from email.utils import formatdate
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -34,9 +35,6 @@ from heedful.models.faults import Fault, FaultError, FaultKind, fault_of, retry_
 from heedful.models.limiter import AdaptiveLimiter
 from heedful.models.openai import BODY_LIMIT
 from heedful.models.replies import read_completion
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 KEY = "sk-very-secret-0123456789"
 FILTER = "content_filter"

@@ -8,9 +8,10 @@ import shutil
 import subprocess
 import sys
 import threading
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -30,9 +31,6 @@ from heedful.models import Completion, LocalModel, ModelNotFound, OpenAIModel, S
 from heedful.models.folder import Protocol
 from heedful.models.named import make
 from tiny_model import TEMPLATE, save_tiny_model
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 pytestmark = pytest.mark.slow  # many cases, or processes of their own
 

@@ -9,8 +9,9 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -21,9 +22,6 @@ from heedful.engine.inputs import fingerprint
 from heedful.engine.lock import LOCK, only_writer
 from heedful.engine.saved_run import Reader
 from heedful.engine.store import Store
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
 
 # Whole commands, with servers, files and processes.
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("empty_folder")]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -14,9 +15,6 @@ from heedful.engine.call_counter import BLOCK, BLOCK_TOKENS, PrefixCache
 from heedful.judges import prompts
 from heedful.judges.model import Checklist
 from heedful.reporting.notation import cost_line
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 PIECES = st.lists(st.sampled_from(["a" * 40, "b" * 70, "c" * 200, "d"]), max_size=6)
 

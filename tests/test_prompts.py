@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heedful.core.nouns import Constraint, Judgment, Recording, Status
+from heedful.core.nouns import Constraint, Judgment, Recording, Scoring, Status
 from heedful.data import formats
 from heedful.judges import prompts
 from heedful.judges.prompts import advancedif, cfbench, if_critic, plain, structured
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from random import Random
 
+SCORINGS: tuple[Scoring, ...] = ("strict", "faithful")
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="the benchmarks' data is not here")
 
@@ -41,6 +42,22 @@ def verdicts(judgments: Sequence[Judgment]) -> str:
 def test_no_text_breaks_a_published_reading(text: str, items: list[str]) -> None:
     assert cfbench.declared(text, constraints(*items))["scores"]
     assert advancedif.declared(text).keys() == {"satisfied_all", "answers"}
+
+
+def test_if_rewardbench_reads_the_parts_of_each_block() -> None:
+    items = {
+        "提到茶": ("写到了茶。", "人工智能助手的回复满足了该要求"),
+        "不用逗号": ("用了。", "没有满足"),
+    }
+    reply = "\n\n".join(
+        f"[检查项{number}-开始]\n要求：{asked}\n分析：{why}\n结论：{end}\n[检查项{number}-结束]"
+        for number, (asked, (why, end)) in enumerate(items.items(), 1)
+    )
+    recording = Recording(prompt="if_rewardbench", text=reply)
+    for scoring in SCORINGS:
+        judgments = prompts.read(recording, constraints(*items), scoring)
+        assert verdicts(judgments) == "mu"
+        assert [each.explanation for each in judgments] == ["写到了茶。", "用了。"]
 
 
 # --- if_critic ------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from heedful.core.errors import RowError, UsageError
 from heedful.core.nouns import Constraint, Judgment, Message, Sample, Status
 from heedful.data import formats
 from heedful.judges import prompts
+from heedful.judges.prompts import block_layout
 from heedful.judges.prompts.fence import Fence, Fenced, unfence
 
 if TYPE_CHECKING:
@@ -241,6 +242,7 @@ def test_further_lines_and_counts_cannot_pass_for_constraints() -> None:
     assert unfence(page)[-1].text == (
         "1. a\n   2. b\n   Counted by code: no\nCounted by code: 3 words\n   3. d\n2. c"
     )
+    assert block_layout.facts(given.checklist, [None, "3 words"]) == "2. 3 words"
 
 
 def test_structured_asks_for_a_schema_or_an_object() -> None:

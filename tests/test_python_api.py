@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -31,10 +33,6 @@ from heedful.core.nouns import Critique, Expense, Judgment, Status
 from heedful.models import Completion, Sampling, ScriptedModel, Usage
 from jsonl import write_rows
 from properties import of_a_hundred
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 api: Any = heedful
 """Without the types, which would refuse what makes no sense."""

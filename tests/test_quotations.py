@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from heedful.bench.criticbench.run import judgment
-from heedful.bench.realcritic.replies import read_check, read_review
+from heedful.bench.realcritic.prompts import read_check, read_review
 from heedful.core.nouns import Constraint, Judgment, Message, Recording, Sample, Status
 from heedful.critic.data import verification
 from heedful.critic.data.experts import Expert

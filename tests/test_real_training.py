@@ -10,16 +10,14 @@ import json
 import random
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from llama_server import unpack, weights
 from model_server import ALONE
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 pytestmark = [pytest.mark.real, pytest.mark.filterwarnings("ignore")]
 for package in ("gguf", "torch", "trl"):

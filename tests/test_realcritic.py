@@ -12,8 +12,8 @@ import pytest
 
 from heedful import dry_run
 from heedful.bench.realcritic.metrics import numbers
-from heedful.bench.realcritic.report import write_report
 from heedful.bench.realcritic.run import RealCriticPlan, Results, run_realcritic
+from heedful.bench.realcritic.tables import write_report
 from heedful.core.errors import ModelError, RunError, UsageError
 from heedful.models import Completion, Sampling, ScriptedModel
 from jsonl import read_rows, write_rows

@@ -10,8 +10,13 @@ import pytest
 
 from heedful.bench.grading.problems import read_problems
 from heedful.bench.realcritic.critic import RealCriticItem
-from heedful.bench.realcritic.labels import Labels, adjudication_of, adjudications, digest_of
-from heedful.bench.realcritic.metrics import numbers
+from heedful.bench.realcritic.metrics import (
+    Labels,
+    adjudication_of,
+    adjudications,
+    digest_of,
+    numbers,
+)
 from heedful.bench.realcritic.run import RealCriticPlan, run_realcritic
 from heedful.core.nouns import Scoring
 from heedful.models import ScriptedModel

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heedful.bench.grading.passages import last_boxed
-from heedful.bench.realcritic import replies
-from heedful.bench.realcritic.prompts import Prompts
+from heedful.bench.realcritic.prompts import Prompts, read_check, read_review
 from heedful.core.errors import UsageError
 from heedful.core.problems import Problem, Solution
 from heedful.judges.prompts.fence import unfence
@@ -72,30 +71,30 @@ Therefore, the final answer is \boxed{5}.
     ],
 )
 def test_reviews_are_read(text: str, verdict: object, step: int | None, box: str | None) -> None:
-    review = replies.read_review(text)
+    review = read_review(text)
     assert (review.verdict, review.first_error) == (verdict, step)
     assert last_boxed(review.correction or "") == box
 
 
 def test_the_last_conclusion_counts() -> None:
     twice = "## Conclusion\nThe solution is Incorrect.\n" + reply("Correct", -1, "5")
-    assert replies.read_review(twice).verdict is True
+    assert read_review(twice).verdict is True
 
 
 def test_checks_are_read() -> None:
-    assert replies.read_check("It looked.\n\n**RESULT: QUALIFIED**") is True
-    assert replies.read_check("It solved first.\nRESULT: unqualified.") is False
-    assert replies.read_check(r"So \boxed{Unqualified}") is False
-    assert replies.read_check("RESULT: QUALIFIED\nRESULT: UNQUALIFIED") is False
-    assert replies.read_check("Is it qualified or not?") is None
+    assert read_check("It looked.\n\n**RESULT: QUALIFIED**") is True
+    assert read_check("It solved first.\nRESULT: unqualified.") is False
+    assert read_check(r"So \boxed{Unqualified}") is False
+    assert read_check("RESULT: QUALIFIED\nRESULT: UNQUALIFIED") is False
+    assert read_check("Is it qualified or not?") is None
 
 
 @given(st.text())
 def test_any_reply_can_be_read(text: str) -> None:
-    review = replies.read_review(text)
+    review = read_review(text)
     if review.verdict is not None and review.first_error is not None:
         assert review.verdict == (review.first_error == -1)
-    replies.read_check(text)
+    read_check(text)
 
 
 @given(st.text(min_size=1), st.text())

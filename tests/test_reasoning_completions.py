@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from heedful.bench.grading.completions import completed
+from heedful.bench.grading.programs import completed
 from heedful.core.problems import Problem
 
 ADD = Problem(

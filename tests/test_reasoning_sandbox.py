@@ -15,9 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heedful.bench.grading import programs
-from heedful.bench.grading.completions import completed
-from heedful.bench.grading.harness import ENDED
-from heedful.bench.grading.plain import decode, encode
+from heedful.bench.grading.harness import ENDED, decode, encode
 from heedful.bench.grading.sandbox import (
     Docker,
     Sandbox,
@@ -25,7 +23,7 @@ from heedful.bench.grading.sandbox import (
     open_sandbox,
 )
 from heedful.bench.grading.supervise import ResourceLimits
-from heedful.core.errors import RowError, UsageError
+from heedful.core.errors import UsageError
 from heedful.core.problems import Problem
 from hostile import CHANGING, CONTAINED, FORGED, SECRET, STOPPED, TIDY
 
@@ -220,7 +218,7 @@ GRADED = {
 @pytest.mark.parametrize("written", GRADED)
 def test_unit_tests_decide_what_a_completion_is_worth(written: str, sandbox: Sandbox) -> None:
     passed, held, reason = GRADED[written]
-    program = completed(ADD, written)
+    program = programs.completed(ADD, written)
     limits = LIMITS if "longer" in reason else PATIENT
     result = programs.tested(sandbox, ADD, program, limits)
     assert (result.passed, programs.passed_tests(sandbox, ADD, program, limits)) == (passed, held)
@@ -293,11 +291,6 @@ HONEST = {
         "assert list(f(3)) == [0, 1, 4]",
         "def f(n):\n    for i in range(n): yield i * i",
     ),
-    "a function that is returned": ("assert f(2)(3) == 5", "def f(a): return lambda b: a + b"),
-    "a function that is given": (
-        "assert f(lambda x: x + 1, [1, 2]) == [2, 3]",
-        "def f(g, v): return [g(x) for x in v]",
-    ),
     "keywords": ("assert f(b=2, a=1) == -1", "def f(a, b): return a - b"),
     "errors that are wanted": (
         (
@@ -336,31 +329,12 @@ UNSEEN = [
         "from pathlib import PurePosixPath as P\ndef f(): return P('/x')",
     ),
     (
-        "import uuid\nassert f(5) == [uuid.UUID(int=5)]",
-        "import uuid\ndef f(n): return [uuid.UUID(int=n)]",
-    ),
-    (
-        "assert f().name == 'A'",
-        "from enum import IntEnum\nclass E(IntEnum):\n  A = 1\ndef f(): return E.A",
-    ),
-    (
         "assert str(f()) == 'mine'",
         "class D(dict):\n  def __str__(s): return 'mine'\ndef f(): return D()",
     ),
     (
-        "try:\n  f()\nexcept TooSmall:\n  return\nassert False",
-        "class TooSmall(Exception): pass\ndef f(): raise TooSmall",
-    ),
-    (
         "try:\n  f()\nexcept Exception as e:\n  assert e.code == 5",
         "class E(Exception): code = 5\ndef f(): raise E",
-    ),
-    (
-        (
-            "class Boom(Exception): pass\ndef g(): raise Boom\n"
-            "try:\n  f(g)\nexcept Boom:\n  return\nassert False"
-        ),
-        "def f(g): return g()",
     ),
     ("try:\n  f()\nexcept StopIteration:\n  return\nassert False", "def f(): next(iter(()))"),
     (
@@ -370,9 +344,12 @@ UNSEEN = [
         ),
         "def f(): print('x')",
     ),
-    ("import io\nassert f(io.StringIO('abc')) == 'abc'", "def f(s): return s.read()"),
     ("i = iter([1, 2])\nassert f(i) == 1 and next(i) == 2", "def f(i): return next(i)"),
-    ("assert f(1) == f(1)", "g = lambda: 1\ndef f(n): return g"),
+    ("assert f(lambda: 1) == 1", "def f(g): return g()"),
+    ("assert f() != 3", "def f(): return object()"),
+    ("import asyncio\nassert asyncio.run(f()) == 1", "async def f(): return 1"),
+    ("assert f.cache_info().hits == 0", "def f(): return 1"),
+    ("v = [1]\nassert f(v) == 1 and v == []", "def f(v): return v.pop()"),
 ]
 
 
@@ -385,33 +362,13 @@ def test_a_correct_program_passes(name: str, sandbox: Sandbox) -> None:
 
 
 @pytest.mark.sandbox
-@pytest.mark.parametrize(
-    ("tests", "program"),
-    [
-        ("assert f().x == 1", "class P: x = 1\ndef f(): return P()"),
-        ("assert f() != 3", "def f(): return object()"),
-        ("import asyncio\nassert asyncio.run(f()) == 1", "async def f(): return 1"),
-        ("assert f.cache_info().hits == 0", "def f(): return 1"),
-        (
-            "assert abs(f() - 1) < 1e-6",
-            "class N:\n  def __sub__(s, o): return 0\ndef f(): return N()",
-        ),
-        ("v = [1]\nassert f(v) == 1 and v == []", "def f(v): return v.pop()"),
-        *UNSEEN,
-    ],
-)
+@pytest.mark.parametrize(("tests", "program"), UNSEEN)
 def test_what_plain_values_cannot_show_is_undecided(
     tests: str, program: str, sandbox: Sandbox
 ) -> None:
     result = programs.tested(sandbox, _function(tests), program, PATIENT)
     assert result.passed is None
     assert result.reason
-
-
-def test_tests_that_are_not_python_are_refused(sandbox: Sandbox) -> None:
-    broken = ADD.model_copy(update={"tests": "def check(add) assert"})
-    with pytest.raises(RowError, match="add"):
-        programs.tested(sandbox, broken, "", LIMITS)
 
 
 PLAIN = st.recursive(
@@ -439,8 +396,8 @@ PLAIN = st.recursive(
 
 @given(PLAIN)
 def test_a_plain_value_survives_the_way(value: object) -> None:
-    sent = json.loads(json.dumps(encode(value, lambda _: 0)))
-    back = decode(sent, lambda _: None)
+    sent = json.loads(json.dumps(encode(value)))
+    back = decode(sent)
     assert back == value
     assert type(back) is type(value)
 
@@ -450,7 +407,7 @@ def test_a_plain_value_survives_the_way(value: object) -> None:
 )
 def test_a_hostile_message_is_a_plain_value_or_refused(data: object) -> None:
     try:
-        value = decode(data, lambda _: None)
+        value = decode(data)
     except (ValueError, TypeError, KeyError, IndexError, ArithmeticError):
         return
-    assert type(value).__module__ in {"builtins", "collections", "heedful.bench.grading.plain"}
+    assert type(value).__module__ in {"builtins", "collections"}

@@ -9,17 +9,14 @@ import shlex
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from heedful.rewards import rows
 from jsonl import read_rows
 from tiny_model import save_tiny_model
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 RECIPES = EXAMPLES / "recipes"

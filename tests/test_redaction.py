@@ -6,7 +6,9 @@ import asyncio
 import json
 import logging
 import string
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
 from urllib.parse import quote, quote_plus
 
 import pytest
@@ -22,10 +24,6 @@ from heedful.models import OpenAIModel, Sampling
 from heedful.models.faults import fault_of
 from heedful.models.redaction import PIECE, Redactor
 from heedful.models.replies import read_completion
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
 
 KEYS = st.text(
     string.ascii_letters + string.digits + "-_.+/=%& \"\\<>'~", min_size=16, max_size=80

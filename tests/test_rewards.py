@@ -7,8 +7,10 @@ import itertools
 import pickle
 import subprocess
 import sys
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -16,6 +18,7 @@ from hypothesis import strategies as st
 
 from heedful import Check, Constraint, Critique, Judgment, Sample, Status, StopRunError, UsageError
 from heedful.core.errors import ModelError
+from heedful.core.nouns import Message
 from heedful.core.reasoning import answered
 from heedful.judges.model import Checklist
 from heedful.judges.prompts.plain import Plain
@@ -29,12 +32,6 @@ from heedful.rewards import (
     trl_rewards,
 )
 from heedful.rewards.gates import shows_nothing
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
-
-    from heedful.core.nouns import Message
 
 NO_COMMAS = Constraint(text="No commas.", check=Check(id="punctuation:no_comma"))
 POLITE = Constraint(text="It is polite.")

@@ -11,8 +11,10 @@ import asyncio
 import functools
 import inspect
 import json
+from collections.abc import Iterator
+from pathlib import Path
 from types import MethodType, SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -30,10 +32,6 @@ from heedful.rewards import (
     for_verl,
     trl_rewards,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 STRUCT = [{"编号": "1", "要求": "不出现逗号"}, {"编号": "2", "要求": "语气礼貌"}]
 CHECKLIST: list[dict[str, Any]] = [
@@ -192,6 +190,13 @@ def test_functions_of_trl_are_summed_with_their_weights() -> None:
     assert logged["rewards/heedful/mean"] == pytest.approx(2 / 3)
     assert logged["rewards/brevity/mean"] == 0.5
     assert logged["rewards/constant/std"] == 0
+
+
+def test_a_plain_function_may_have_a_loop_of_its_own() -> None:
+    def asking(completions: list[str], **_: Any) -> list[float]:
+        return [asyncio.run(asyncio.sleep(0, 0.5)) for _ in completions]
+
+    assert called(trl_rewards([asking]), "Hi", "Hi") == [0.5, 0.5]
 
 
 @pytest.mark.parametrize("nested", [False, True])

@@ -9,16 +9,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from heedful.rewards import Reward, for_verifiers
 from tiny_model import save_tiny_model
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]  # trainers load torch
 

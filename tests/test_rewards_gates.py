@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import runpy
 import zlib
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -17,9 +18,6 @@ from heedful import Message, Sample, Status, UsageError
 from heedful.rewards import Reward
 from heedful.rewards.gates import GATES, normalised, violation
 from told import Told
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
@@ -314,12 +312,20 @@ def test_constraints_word_for_word_that_make_up_most_of_a_text_are_a_copy(
     assert stopped(text) == gate
 
 
-@pytest.mark.parametrize(("own", "gate"), [(0, "echo"), (4, "echo"), (12, None)])
+@pytest.mark.parametrize(("own", "gate"), [(0, "echo"), (4, "echo"), (7, None), (12, None)])
 def test_the_instruction_with_a_few_more_words_is_a_copy(own: int, gate: str | None) -> None:
     asked = f"Tell us all about this text. {PARAGRAPH}"
     words = asked.split()
-    text = " ".join([*words[:-6], *GOOD.split()[:own], *words[-6:]])
-    assert stopped(text, asked, ["It is told."]) == gate
+    more = GOOD.split()[:own]
+    inside, before = [*words[:-6], *more, *words[-6:]], [*more, *words]
+    assert stopped(" ".join(inside), asked, ["It is told."]) == gate
+    assert stopped(" ".join(before), asked, ["It is told."]) == gate
+
+
+@pytest.mark.parametrize(("others", "gate"), [(5, "repetition"), (6, None)])
+def test_a_text_half_of_which_is_one_word_is_a_repetition(others: int, gate: str | None) -> None:
+    words = [word for other in GOOD.split()[:others] for word in ("cup", other)]
+    assert stopped(" ".join([*words, *(["so"] * (others > 5))])) == gate
 
 
 LONG = [

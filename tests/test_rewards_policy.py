@@ -79,6 +79,7 @@ def test_every_instruction_without_a_pair_has_its_reason(
         row("equal#1", "+-"), row("equal#2", "-+"),
         row("undecided#1", "+?"), row("undecided#2", "++"),
         row("same#1", "++", "x"), row("same#2", "++", "x"),
+        row("also#1", "--", "x"), row("also#2", "--", "x"),
         row("close#1", "+++++"), row("close#2", "++++-"),
         row("bare#1", "+", prompt=None), row("bare#2", "-", prompt=None),
         row("fine#1", "+"), row("fine#2", "-"),
@@ -87,14 +88,15 @@ def test_every_instruction_without_a_pair_has_its_reason(
     assert (found, code) == ([("fine#1", "fine#2")], 0)
     printed = capsys.readouterr().out
     for reason in (
-        "one response",
-        "all rewards equal",
-        "fewer than two decided",
-        "all the same text",
-        "below the margin",
-        "no prompt",
+        "without a pair:",
+        "1: one response",
+        "1: all rewards equal",
+        "1: fewer than two decided",
+        "2: all the same text",
+        "1: below the margin",
+        "1: no prompt",
     ):
-        assert f"1: {reason}" in printed
+        assert reason in printed
     assert "1 reward undecided" in printed
 
 

@@ -108,9 +108,9 @@ def test_a_growing_gap_is_an_alarm_and_a_constant_one_is_none() -> None:
 
 def test_undecided_rewards_are_not_compared() -> None:
     divergence = Divergence(Reward(), window=5)
-    pairs = [(0.5, None), (None, 0.5), (0.75, 0.5)]
+    pairs = [(0.5, None), (None, 0.5), (0.75, 0.5), (0.5, 0.25)]
     logs = divergence.record(1, *([rewarded(pair[side]) for pair in pairs] for side in (0, 1)))
-    assert (logs["compared"], logs["gap"], logs["reference"]) == (1, 0.25, 0.5)
+    assert (logs["compared"], logs["gap"], logs["reference"]) == (2, 0.25, 0.375)
     logs = divergence.record(2, [rewarded(None)], [rewarded(0.5)])
     assert logs == {"compared": 0, "alarm": 0}
     assert [step for step, _, _ in divergence.gaps] == [1]

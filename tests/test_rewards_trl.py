@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -24,11 +26,6 @@ from heedful.rewards import (
 )
 from tiny_model import save_tiny_model
 from told import Told
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
 
 pytestmark = [pytest.mark.training, pytest.mark.filterwarnings("ignore")]
 

@@ -5,15 +5,8 @@ from __future__ import annotations
 import asyncio
 import io
 import json
-import os
 import re
-import signal
-import sqlite3
-import subprocess
-import sys
-import time
-from contextlib import closing
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -22,9 +15,6 @@ from heedful.engine.progress import Display, line
 from heedful.engine.runner import Item, Progress, run
 from heedful.engine.schema import Input
 from heedful.engine.store import Store
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def items(count: int) -> list[Item[int]]:
@@ -182,43 +172,6 @@ def test_a_file_in_the_way_of_the_run_is_named(tmp_path: Path) -> None:
     (tmp_path / "other" / "run.sqlite").write_text("not a database, but long enough to be read" * 9)
     with pytest.raises(RunError, match="--run"):
         Store(tmp_path / "other")
-
-
-SLOW = """
-import asyncio, json, sys
-from pathlib import Path
-from heedful.engine.runner import Item, run
-from heedful.engine.store import Store
-async def work(value):
-    await asyncio.sleep(0.01)
-    return str(value)
-rows = [Item(line=k + 1, id=str(k), value=k) for k in range(100000)]
-with Store(Path(sys.argv[1])) as store:
-    print("ready", flush=True)
-    asyncio.run(run(rows, work, store, encode=json.dumps, concurrency=8))
-"""
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(sys.platform == "win32", reason="kill -9 is a POSIX signal")
-def test_a_killed_run_keeps_what_was_committed(tmp_path: Path) -> None:
-    process = subprocess.Popen(
-        [sys.executable, "-c", SLOW, str(tmp_path)], stdout=subprocess.PIPE, text=True
-    )
-    assert process.stdout is not None
-    process.stdout.readline()
-    with closing(sqlite3.connect(tmp_path / "run.sqlite", timeout=60)) as reader:
-        seen = 0
-        while seen <= 20 and process.poll() is None:
-            time.sleep(0.01)
-            if reader.execute("SELECT 1 FROM sqlite_master WHERE name = 'outputs'").fetchone():
-                ((seen,),) = reader.execute("SELECT count(*) FROM outputs")
-    os.kill(process.pid, signal.SIGKILL)
-    process.communicate()
-    with Store(tmp_path) as store:
-        done = list(store.done())
-    assert len(done) >= seen > 20
-    assert done == sorted(done)
 
 
 def test_progress_says_how_far_how_fast_and_how_long() -> None:

@@ -53,8 +53,8 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def make_criticbench(folder: Path) -> None:
-    from heedful.bench.criticbench.report import examine
     from heedful.bench.criticbench.run import Examination
+    from heedful.bench.criticbench.tables import examine
 
     (folder / "build").mkdir()
     rows = [

@@ -8,7 +8,8 @@ import signal
 import socket
 import time
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import aiohttp
 import pytest
@@ -16,9 +17,6 @@ import pytest
 from fault_server import serving, verdicts
 from heedful_server import ASKED, CODED, Server, server
 from test_serving import TOKEN, slow
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = pytest.mark.slow  # each test starts a server
 

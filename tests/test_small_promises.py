@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heedful import Constraint, Critique, Judgment, Message, Status, evaluate
+from heedful import Constraint, Critique, Judgment, Message, Sample, Status, evaluate
 from heedful.core.errors import InputError, StopRunError
 from heedful.engine.budget import Budget, Quote
 from heedful.engine.call_cache import cache_calls, complete
@@ -20,12 +22,6 @@ from heedful.engine.store import Store
 from heedful.judges import prompts
 from heedful.models import Completion, Price, Sampling, ScriptedModel, Usage
 from heedful.models.attempts import METER
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from heedful import Sample
 
 PRICES = {"m": Price(prompt=10.0, completion=100.0)}
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import contextlib
 import json
 import re
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -20,9 +21,6 @@ from heedful.data.formats import open_source
 from heedful.judges import Cascade, Panel, Rules, prompts
 from heedful.judges.model import Checklist
 from heedful.models import Completion, Price, Sampling, ScriptedModel, Usage, estimate_tokens
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 PLAIN = prompts.make("plain")
 PRICES = {"scripted": Price(prompt=10.0, completion=100.0)}

@@ -6,16 +6,13 @@ import shutil
 import tempfile
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from heedful.engine.schema import Input
 from heedful.engine.store import Store
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 ROW = "x" * 20_000
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -20,9 +21,6 @@ from heedful.judges.model import Checklist
 from heedful.judges.prompts.fence import unfence
 from heedful.models import ScriptedModel
 from heedful.verify import Response, check, describe
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 CALLS = [("search", {"q": "rome", "filters": {"year": 2024, "open": True}}), ("book", {"id": 7})]
 

@@ -6,7 +6,7 @@ import re
 from contextlib import closing
 from html import unescape
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given
@@ -17,6 +17,8 @@ from properties import of_a_hundred
 pytest.importorskip("starlette", reason="the extra 'view' is not installed")
 pytest.importorskip("httpx2", reason="Starlette's client needs httpx2")
 
+from pathlib import Path
+
 from starlette.datastructures import QueryParams
 
 from heedful.core.nouns import Constraint, Critique, Judgment, Message, Sample, Status
@@ -26,9 +28,6 @@ from heedful.pages.viewer.building import STATUSES, Builder, Facts, facts
 from heedful.pages.viewer.index import GROUPS, ORDERS, Filter
 from heedful.pages.viewer.pages_samples import marked, quotes, spans
 from heedful.pages.viewer.runs import Recent, Run
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 LETTERS = "aAbB 中国é\n\"%_\\'x*"
 TYPES = ("format", "content", "a b", '"')

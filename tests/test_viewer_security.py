@@ -9,12 +9,13 @@ import subprocess
 import sys
 from contextlib import closing
 from http.client import HTTPConnection
-from typing import TYPE_CHECKING
 
 import pytest
 
 pytest.importorskip("starlette", reason="the extra 'view' is not installed")
 pytest.importorskip("httpx2", reason="Starlette's client needs httpx2")
+
+from pathlib import Path
 
 from starlette.testclient import TestClient
 
@@ -24,9 +25,6 @@ from heedful.core.net import listen
 from heedful.pages.viewer.app import Keys, make_app
 from heedful.pages.viewer.state import Viewer
 from viewing import HOST, client, keys_of, make_run
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.fixture

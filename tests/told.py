@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from heedful.core.nouns import Critique, Judgment, Sample, Status
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 
 class Told:

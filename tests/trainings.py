@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 from critiques import write
 from heedful import Constraint, Judgment, Message, Recording, Sample, Status
@@ -11,10 +13,6 @@ from heedful.critic.data.export import export
 from heedful.critic.data.options import ExportSettings
 from heedful.critic.data.pairs import Pairs
 from heedful.judges import prompts
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
 
 TEXTS = ("Name three fruits.", "Use no commas.")
 PROMPT = "{{response}}\n{{checklist}}"

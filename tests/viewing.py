@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from starlette.testclient import TestClient
 
@@ -11,10 +12,6 @@ from heedful.core.nouns import Critique, Judgment, Status
 from heedful.judges import Panel
 from heedful.pages.viewer.app import Keys, make_app
 from heedful.pages.viewer.state import Viewer
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
 
 __all__ = ["HOST", "HOSTILE", "client", "keys_of", "make_run", "notes", "open_client"]
 

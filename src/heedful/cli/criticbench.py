@@ -101,7 +101,7 @@ def run(
         size: A critic's size in billions of parameters, for the scaling chart: NAME=7.
         output: Write a report here, a folder: JSON, Markdown, HTML, charts.
     """
-    from heedful.bench.criticbench.report import examine
+    from heedful.bench.criticbench.tables import examine
 
     names = options.pop("model", [])
     models, how = connected(options, names, temperature=TEMPERATURE)
@@ -139,7 +139,7 @@ def report(
         prices: A file, {"MODEL": {"prompt": 1, "completion": 2}}, dollars per million tokens.
         quiet: Print no tables.
     """
-    from heedful.bench.criticbench.report import report as report_runs
+    from heedful.bench.criticbench.tables import report as report_runs
     from heedful.models.pricing import read_prices
 
     table = None if prices is None else read_prices(prices)
@@ -201,8 +201,7 @@ def _examined(
     progress: Progress | None = None,
 ) -> Outcome:
     """Say how good critics are, and write the report."""
-    from heedful.bench.criticbench.report import RESULTS, SUMMARY, write_report
-    from heedful.bench.criticbench.tables import document
+    from heedful.bench.criticbench.tables import RESULTS, SUMMARY, document, write_report
 
     written = write_report(result, output, charts) if output else []
     run = Path(result["runs"][0]["run"]) if progress else None

@@ -105,7 +105,7 @@ def _graded(
 ) -> Outcome:
     """Lay out the result of a run."""
     from heedful.bench.realcritic.metrics import numbers
-    from heedful.bench.realcritic.report import document
+    from heedful.bench.realcritic.tables import document
 
     summary = results.summary()
     rows, file = summary["rows"], (results.directory or Path()) / "results.jsonl"
@@ -150,7 +150,7 @@ def report(
             where code had erred or could not decide.
         quiet: Print no table.
     """
-    from heedful.bench.realcritic.report import write_report
+    from heedful.bench.realcritic.tables import write_report
 
     if not runs:
         raise UsageError("no run to report on", hint="name the directory that --run named")

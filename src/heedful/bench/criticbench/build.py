@@ -19,7 +19,6 @@ from heedful.bench.criticbench.generate import (
     GenerationRequest,
     Questions,
     Sampler,
-    Tools,
 )
 from heedful.bench.criticbench.items import (
     CERTAINTIES,
@@ -165,7 +164,7 @@ class BuildJob(Job[GenerationRequest, Built]):
         box = open_sandbox(plan.sandbox) if programs and not dry else None
         self._sandbox = None if box is None else box.name
         async with MathPool(timeout_s=plan.timeout_s) as pool:
-            self._sampler = Sampler(plan.sampling, Tools(Grader(pool, box), pool))
+            self._sampler = Sampler(plan.sampling, Grader(pool, box), pool)
             yield
 
     def result(self, store: Store, progress: Progress, prices: Mapping[str, Price] | None) -> Built:

@@ -52,13 +52,6 @@ class GenerationRequest(NamedTuple):
     n_samples: int
 
 
-class Tools(NamedTuple):
-    """Grader and pool that annotate answers."""
-
-    grader: Grader
-    pool: MathPool
-
-
 def reasoning_steps(problem: Problem, text: str) -> int:
     r"""Count reasoning steps: sentences, which a line break ends too; for a program, its lines.
 
@@ -76,10 +69,11 @@ def reasoning_steps(problem: Problem, text: str) -> int:
 class Sampler:
     """Samples one generator's answers to one query, and annotates them."""
 
-    def __init__(self, sampling: Sampling, tools: Tools) -> None:
-        """Take the temperature and so on, and the grader."""
+    def __init__(self, sampling: Sampling, grader: Grader, pool: MathPool) -> None:
+        """Take the temperature and so on, and what grades and compares answers."""
         self._sampling = sampling
-        self._tools = tools
+        self._grader = grader
+        self._pool = pool
 
     async def sample(self, request: GenerationRequest) -> Samples:
         """Ask, and annotate what comes; a sample that fails costs no other."""
@@ -127,16 +121,16 @@ class Sampler:
     async def _annotated(self, problem: Problem, texts: dict[int, str]) -> list[SampledResponse]:
         responses = await together(self._graded(problem, number, texts[number]) for number in texts)
         if problem.kind == "open":
-            return await _same_answers(responses, self._tools.pool)
+            return await _same_answers(responses, self._pool)
         return responses
 
     async def _graded(self, problem: Problem, number: int, text: str) -> SampledResponse:
-        grade = await self._tools.grader.grade(problem, Solution(text=text))
+        grade = await self._grader.grade(problem, Solution(text=text))
         answer, passed = grade.extracted, None
         if problem.kind == "code" and grade.correct is not None:
             answer = "all tests"
             if not grade.correct:
-                passed = await self._tools.grader.tests_passed(problem, text)
+                passed = await self._grader.tests_passed(problem, text)
                 answer = f"tests passed: {passed}"
         elif problem.kind == "open" and answer is None:
             answer = final_answer(text)

@@ -69,13 +69,13 @@ CERTAINTIES: dict[str, Certainty] = {"log_ratio": log_ratio, "majority_share": m
 """The formulas that can be named."""
 
 
-class _Record(BaseModel):
+class FrozenRecord(BaseModel):
     """Immutable; a field that does not exist is a mistake."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class SampledResponse(_Record):
+class SampledResponse(FrozenRecord):
     """One sampled response, graded."""
 
     sample_index: int  # from 1
@@ -95,7 +95,7 @@ class Answer(NamedTuple):
     correct: bool | None
 
 
-class Samples(_Record):
+class Samples(FrozenRecord):
     """All that one generator answered to one query."""
 
     query: str

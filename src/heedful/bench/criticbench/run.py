@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, TypeAdapter
+from pydantic import TypeAdapter
 
 from heedful.bench.criticbench.items import (
     SAMPLES,
     SAMPLING,
     TRIPLETS,
+    FrozenRecord,
     Samples,
     Triplet,
     read_samples,
@@ -64,10 +65,8 @@ _JUDGMENT = re.compile(
 _NEXT_EXAMPLE = re.compile(r"^[^\w\n]*+Example \d+\W*$", re.MULTILINE)
 
 
-class Verdict(BaseModel):
+class Verdict(FrozenRecord):
     """A critic's verdict on a response."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     status: Status
     text: str = ""
@@ -123,13 +122,7 @@ async def critique(
     return Verdict(status=status or "unparsed", text=completion.text)
 
 
-class _RunRecord(BaseModel):
-    """Immutable; a field that does not exist is a mistake."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Vote(_RunRecord):
+class Vote(FrozenRecord):
     """One sampled response, as far as a vote on the answer needs to know."""
 
     sample_index: int
@@ -137,7 +130,7 @@ class Vote(_RunRecord):
     correct: bool | None
 
 
-class SelfCheck(_RunRecord):
+class SelfCheck(FrozenRecord):
     """A generator's answers to a query, to be checked by a critic before they vote."""
 
     query: str
@@ -147,7 +140,7 @@ class SelfCheck(_RunRecord):
     votes: tuple[Vote, ...]
 
 
-class CritiqueInput(_RunRecord):
+class CritiqueInput(FrozenRecord):
     """A row of a run's inputs: a critic with a triplet, or with answers to check."""
 
     critic: str
@@ -165,7 +158,7 @@ class _CritiqueRequest(NamedTuple):
     responses: Sequence[str]
 
 
-class Critiqued(_RunRecord):
+class Critiqued(FrozenRecord):
     """A row with what came of it."""
 
     judged: CritiqueInput

@@ -54,31 +54,31 @@ _CLAUSE = re.compile(
     re.DOTALL,
 )
 _LEADING = re.compile(r"(?:[ *$`\"'_]|\.(?!\d))+")
-_PARAGRAPHS = re.compile(r"\n\s*\n")
 _FULL_WIDTH = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {0x3000: " "}
 _FULL_WIDTH.pop(ord("，"))
 _FULL_WIDTH.pop(ord("？"))
 
 _MASK = "\N{OBJECT REPLACEMENT CHARACTER}"
 _VALUE = re.compile(r"[\d=<>]|\\[a-z]")
+_HELD = re.compile(rf"[\d{_MASK}√π∞]")
 _NUMBER = (
     r"(?:\d{1,3}(?:(?:,|\{,\})\d{3})+(?!\d)|\d+,\d\d?(?![\d,])|\d+)?"
     r"(?:(?<=\d)\.\d+|(?<![\d.])\.\d+)?(?<=\d)"
 )
-_PIECE = re.compile(
-    rf"""(?P<formula>{_MASK}+)
-    |(?P<number>(?:\\?\$\s?)?[-−]?(?:\\?\$\s?)?{_NUMBER}
-        (?:\s?/\s?\d+(?!\d|\.\d))?(?:\s?\\?%|\s(?:dozen|hundred|thousand|million|billion)(?![a-z]))?)
-    |(?P<function>(?:sqrt|pi|arcsin|arccos|arctan|sin|cos|tan|log|ln)(?![a-zA-Z]))
-    |(?P<letter>(?<![a-zA-Z])[a-zA-Z](?:_\{{?\w+\}}?|'(?=\s?[(=]))?(?![a-zA-Z'’]))
-    |(?P<sign>[-−–+*^/=<>≤≥≠≈×·÷±√∞πθ°²³!|∪∩∈]|\\?%)
-    |(?P<open>[(\[{{])|(?P<close>[)\]}}])|(?P<comma>,(?=\s?[-\d(√π]))|(?P<word>[a-zA-Z]+|\S)""",
-    re.VERBOSE,
-)
-_ATOMS = {"formula", "number", "function", "letter"}
-_ENDS_WITH = set("%°²³∞πθ|!")
-_BEGINS_WITH = set("-−√±π∞|")
-_PAIRS = {"(": ")]", "[": ")]", "{": "}"}
+_SIGN = r"(?:[-−]|[±√|]\s?)?"
+_OPERATOR = r"(?:\s?[-−–+*^/=<>≤≥≠≈×·÷±∪∩∈]\s?)?"
+_PLAIN = rf"""(?>(?:{_MASK}++
+    |(?:\\?\$\s?)?[-−]?(?:\\?\$\s?)?(?=\.?\d)(?>{_NUMBER})
+    (?:(?<=\d)\s\d+/\d+|\s?/\s?\d+(?!\d|\.\d))?
+    (?:\s?\\?%|\s(?:dozen|hundred|thousand|million|billion)(?![a-z]))?
+    |(?:sqrt|pi|arcsin|arccos|arctan|sin|cos|tan|log|ln)(?![a-zA-Z])
+    |(?<![a-zA-Z])[a-zA-Z](?:_\{{?\w+\}}?|'(?=\s?[(=]))?(?![a-zA-Z'’])|[π∞])[%°²³!|]*)"""
+_ITEM = rf"{_SIGN}{_PLAIN}"
+_BRACKETED = rf"[(\[{{]\s?{_ITEM}(?:(?:{_OPERATOR}|,\s?){_ITEM})*+\s?[)\]}}][%°²³!]*"
+_TERM = rf"{_SIGN}(?:{_PLAIN}|{_BRACKETED})"
+_RUN = re.compile(rf"{_TERM}(?:{_OPERATOR}{_TERM})*+", re.VERBOSE)
+"""What may be a value, where it has a number or a formula: ``x = 3``, ``(2, -3)``, ``4!/2!``."""
+
 _INTRODUCED = re.compile(
     r"""(?:[=<>≤≥≈:：]|\b(?:is|are|was|were|be|equals?|only|so|gives?|giving|leaves?|leaving|get
     |makes?|made|earns?|costs?|pays?|takes?|took|spends?|needs?|has|have|had|left|but|total\ of
@@ -87,14 +87,12 @@ _INTRODUCED = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 _LISTING = re.compile(
-    r"(?:[=:：]|\b(?:is|are|be|equals?|either)\b|[为是得即故于])\s{0,3}[:：]?\s{0,3}$",
-    re.IGNORECASE,
+    r"(?:^[\s*•-]*|[=:：]|\b(?:is|are|be|equals?|either)\b|[为是得即故于])\s{0,3}$", re.IGNORECASE
 )
 _NEGATED = re.compile(
     r"(?:\b(?:not|cannot|never|than)|n['’]t|不是|不)\s{0,3}(?:be|equal\sto)?\s{0,3}$", re.IGNORECASE
 )
 _CONNECTOR = re.compile(r"\s{0,3}(?:[,，、或和;；]|,?\s{0,3}(?:and|or)(?![a-zA-Z]))\s{0,3}")
-_NAME = re.compile(r"\s{0,3}[a-zA-Z](?:_?\{?\w+\}?|'*\s{0,3}\([a-zA-Z]\))?\s{0,3}")
 _RELATION = re.compile(
     r"[<>≤≥≠≈≡]|\\(?:leq?|geq?|lt|gt|neq?|in|to|approx|equiv|leqslant|geqslant)(?![a-z])"
 )
@@ -103,11 +101,6 @@ _WORDED = re.compile(
 )
 _YES_OR_NO = re.compile(
     r"\W{0,20}(?:so,?\s|therefore,?\s)?(?P<word>yes|no)(?=[,.;]|$)", re.IGNORECASE
-)
-_COUNTED = re.compile(
-    r"\b(?:is|are|has|have|equals|be)\s(?:only\s)?(?P<word>zero|one|two|three|four|five|six|seven|eight"
-    r"|nine|ten|eleven|twelve)\b",
-    re.IGNORECASE,
 )
 _QUESTION = re.compile(r"[?？]\W{0,9}$")
 _CHECK = re.compile(
@@ -130,10 +123,11 @@ _CIRCUMSTANCES = tuple(
 
 
 class _Run(NamedTuple):
-    """A value in a sentence, and whether it is a formula between marks."""
+    """A value in a sentence, where its unit ends, and whether it is a formula between marks."""
 
     start: int
     end: int
+    unit_end: int
     formula: bool
 
 
@@ -162,12 +156,8 @@ def final_answer(text: str) -> str | None:
     *_, emphasized = [None, *_EMPHASIZED.finditer(text)]
     if emphasized is not None:
         return emphasized["value"]
-    for passage in (_PARAGRAPHS.split(text.strip())[-1], text):
-        for sentence in reversed(sentences(passage)):
-            value = conclusion(sentence)
-            if value is not None:
-                return value
-    return None
+    values = map(conclusion, reversed(sentences(text)))
+    return next((value for value in values if value is not None), None)
 
 
 def stated_answer(text: str) -> str | None:
@@ -237,75 +227,15 @@ def _masked(sentence: str, formulas: list[Passage]) -> str:
 
 
 def _runs(masked: str) -> Iterator[_Run]:
-    """Give the runs of pieces that belong together and have a value, as ``x = 3``."""
-    run: list[re.Match[str]] = []
-    depth = 0
-    pieces = [piece for piece in _PIECE.finditer(masked) if piece.group()]
-    for piece, following in zip(pieces, [*pieces[1:], None], strict=True):
-        kind = piece.lastgroup
-        if kind == "word" or (kind == "comma" and not depth) or not _belongs(run, piece, following):
-            yield from _trimmed(run)
-            run, depth = [], 0
-        if kind == "word" or (kind == "comma" and not depth):
-            continue
-        run.append(piece)
-        depth += (kind == "open") - (kind == "close")
-    yield from _trimmed(run)
-
-
-def _belongs(
-    run: list[re.Match[str]], piece: re.Match[str], following: re.Match[str] | None
-) -> bool:
-    """Check whether a piece goes on with a run, or may begin one."""
-    kind = piece.lastgroup
-    last = run[-1] if run else None
-    if kind == "letter" and (last is None or last.end() < piece.start()):
-        signed = last is not None and last.lastgroup in {"sign", "open", "comma"}
-        return signed or (following is not None and following.lastgroup == "sign")
-    if (
-        last is None
-        or last.lastgroup in {"sign", "open", "comma"}
-        or kind in {"sign", "close", "comma"}
-    ):
-        return True
-    if last.lastgroup == kind == "number":  # 2 1/2
-        return last.group().isdigit() and "/" in piece.group()
-    return last.end() == piece.start()
-
-
-def _trimmed(run: list[re.Match[str]]) -> Iterator[_Run]:
-    """Cut signs off that say nothing at an end, and brackets that are not closed."""
-    start, end = 0, len(run)
-    opened: list[int] = []
-    for place, piece in enumerate(run):
-        if piece.lastgroup == "open":
-            opened.append(place)
-        elif piece.lastgroup == "close":
-            if not opened or piece.group() not in _PAIRS[run[opened[-1]].group()]:
-                start = place + 1
-                opened = []
-                continue
-            opened.pop()
-    if opened and opened[0] < end:
-        start, end = (opened[0] + 1, end) if opened[0] == 0 else (0, opened[0])
-    while start < end and not _may_begin(run, start, end):
-        start += 1
-    while start < end and not (
-        run[end - 1].lastgroup in {*_ATOMS, "close"} or run[end - 1].group() in _ENDS_WITH
-    ):
-        end -= 1
-    kept = run[start:end]
-    if any(piece.lastgroup in {"formula", "number"} or piece.group() in "√π∞" for piece in kept):
-        formula = len(kept) == 1 and kept[0].lastgroup == "formula"
-        yield _Run(kept[0].start(), kept[-1].end(), formula)
-
-
-def _may_begin(run: list[re.Match[str]], start: int, end: int) -> bool:
-    piece = run[start]
-    if piece.lastgroup in _ATOMS or piece.lastgroup == "open":
-        return True
-    close = start + 1 < end and piece.end() == run[start + 1].start()
-    return piece.group() in _BEGINS_WITH and (close or piece.group() not in "-−")
+    """Give the values in a sentence whose formulas are masked, with their units."""
+    at = 0
+    while run := _RUN.search(masked, at):
+        at = run.end()
+        if _HELD.search(run.group()):
+            formula = not run.group().strip(_MASK)
+            unit = None if formula or "=" in run.group() else SAID_UNIT.match(masked, at)
+            at = unit.end() if unit else at
+            yield _Run(run.start(), run.end(), at, formula)
 
 
 def _before(masked: str, run: _Run) -> str:
@@ -319,48 +249,25 @@ def _is_introduced(masked: str, run: _Run) -> bool:
 
 def _written(sentence: str, masked: str, runs: list[_Run], chosen: _Run) -> str:
     """Write a value as an answer, with its unit, or with those that only ``and`` keeps from it."""
-    unit = SAID_UNIT.match(masked, chosen.end)
-    if unit is not None and not chosen.formula and "=" not in masked[chosen.start : chosen.end]:
-        return _measure(sentence, masked, runs, chosen)
     first = last = runs.index(chosen)
-    while first and _CONNECTOR.fullmatch(masked, runs[first - 1].end, runs[first].start):
+    while first and _CONNECTOR.fullmatch(masked, runs[first - 1].unit_end, runs[first].start):
         first -= 1
     while last + 1 < len(runs) and _CONNECTOR.fullmatch(
-        masked, runs[last].end, runs[last + 1].start
+        masked, runs[last].unit_end, runs[last + 1].start
     ):
         last += 1
     group = runs[first : last + 1]
-    texts = [sentence[run.start : run.end] for run in group]
-    if len(group) > 1 and _are_listed(masked, group, texts):
-        return ", ".join(map(_simple, texts))
-    return _simple(sentence[chosen.start : chosen.end])
-
-
-def _measure(sentence: str, masked: str, runs: list[_Run], chosen: _Run) -> str:
-    """Write a value with its unit, and with the measure beside it: ``2 hours and 30 minutes``."""
-    units = [SAID_UNIT.match(masked, run.end) for run in runs]
-    first = last = runs.index(chosen)
-    for place in (first - 1, first):
-        pair = units[place : place + 2] if place >= 0 else []
-        if len(pair) > 1 and pair[0] and pair[1]:
-            between = pair[0].end(), runs[place + 1].start
-            if "or" not in masked[slice(*between)] and _CONNECTOR.fullmatch(masked, *between):
-                first, last = min(first, place), max(last, place + 1)
-    unit = units[last]
-    assert unit is not None  # noqa: S101 - of the chosen value, at least
-    if first < last:
-        return sentence[runs[first].start : unit.end()]
-    return f"{_simple(sentence[chosen.start : chosen.end])} {unit.group().strip(' -')}"
-
-
-def _are_listed(masked: str, group: list[_Run], texts: list[str]) -> bool:
-    """Check whether values that stand beside each other are one answer."""
-    if all(run.formula for run in group):
-        return True
-    if any("=" in text and not _NAME.fullmatch(text.partition("=")[0]) for text in texts):
-        return False
-    start = masked[max(0, group[0].start - BEFORE) : group[0].start]
-    return "=" in texts[0] or bool(_LISTING.search(start)) or not start.strip(" *-•")
+    if len(group) > 1 and all(run.unit_end > run.end for run in group):
+        return sentence[group[0].start : group[-1].unit_end]  # 2 hours and 30 minutes
+    if chosen.unit_end > chosen.end:
+        unit = sentence[chosen.end : chosen.unit_end].strip(" -")
+        return f"{_simple(sentence[chosen.start : chosen.end])} {unit}"
+    listed = (
+        _LISTING.search(_before(masked, group[0])) or "=" in masked[group[0].start : chosen.end]
+    )
+    if not listed and not all(run.formula for run in group):
+        group = [chosen]
+    return ", ".join(_simple(sentence[run.start : run.end]) for run in group)
 
 
 def _simple(text: str) -> str:
@@ -387,6 +294,6 @@ def settled(formula: str) -> str:
 
 
 def _in_words(sentence: str) -> str | None:
-    """Return an answer without digits: no solution, a yes or no, a number in words."""
-    worded = _WORDED.search(sentence) or _COUNTED.search(sentence) or _YES_OR_NO.match(sentence)
+    """Return an answer without digits: no solution, a yes or no."""
+    worded = _WORDED.search(sentence) or _YES_OR_NO.match(sentence)
     return worded[1] if worded else None

@@ -53,14 +53,8 @@ _NEGATED = re.compile(
     r"\b(?:not|never|isn['’]t|cannot|incorrect|wrong|neither)\b|不是|不选|错误", re.IGNORECASE
 )
 _WRAPPED = re.compile(r"\\(?:text|mathbf|mathrm|textbf|mathit|textit|rm|bf)\b\s*")
-_LABELLED = re.compile(r"^\([A-J1-9]\)\s*")
 _WIDE_LETTERS = {ord("Ａ") + place: chr(ord("A") + place) for place in range(26)}
 _MARKED = re.compile(r"<answer>\s*([^<]{1,200}?)\s*</answer>|####[ \t]*([^\n]{1,200})")
-
-
-def settled_choice(text: str, choices: Mapping[str, str]) -> str | None:
-    """Return the label of the choice that a text settles on: by its label, else by its words."""
-    return choice_letter(text, choices) or choice_of_words(text, choices)
 
 
 def choice_letter(text: str, choices: Mapping[str, str]) -> str | None:
@@ -90,7 +84,7 @@ def choice_letter(text: str, choices: Mapping[str, str]) -> str | None:
 
 def choice_of_words(text: str, choices: Mapping[str, str]) -> str | None:
     """Return the label of the one choice that an answer gives in words instead of by its label."""
-    keys = {label: _key(_LABELLED.sub("", words)) for label, words in choices.items()}
+    keys = {label: _key(words) for label, words in choices.items()}
     said = last_boxed(text) or stated_answer(text)
     *_, last = ["", *sentences(text)]
     for answer in (said or text, last):

@@ -86,8 +86,7 @@ class Grader:
 
     async def tests_passed(self, problem: Problem, text: str) -> int:
         """Count the unit tests that a wrong program passes."""
-        from heedful.bench.grading.completions import completed
-        from heedful.bench.grading.programs import passed_tests
+        from heedful.bench.grading.programs import completed, passed_tests
 
         program = completed(problem, text)
         return await asyncio.to_thread(passed_tests, self._boxed(), problem, program, self._limits)
@@ -151,21 +150,9 @@ class Grader:
         return Grade(first.equal, answer, problem.answers[0], first.method, first.reason)
 
     async def _program(self, problem: Problem, text: str) -> Grade:
-        from heedful.bench.grading.completions import completed
-        from heedful.bench.grading.programs import tested
+        from heedful.bench.grading.programs import completed, tested
 
         sandbox = self._boxed()
         program = completed(problem, text)
         outcome = await asyncio.to_thread(tested, sandbox, problem, program, self._limits)
         return Grade(outcome.passed, program, None, "unit test", outcome.reason)
-
-
-class Ungraded:
-    """Grades nothing, for an estimate: which calls there are does not depend on grades."""
-
-    async def grade(
-        self, problem: Problem, solution: Solution, reading: Reading = "solution"
-    ) -> Grade:
-        """Decide nothing."""
-        del problem, solution, reading
-        return Grade(None, None, None, "text")

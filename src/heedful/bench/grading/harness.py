@@ -2,91 +2,195 @@
 
 The candidate's process loads the program and calls its functions. The tests' process holds the
 tests and what they expect; there the candidate is a :class:`Remote`. Between them go lines of JSON
-that hold plain values (:mod:`heedful.bench.grading.plain`), so what a candidate returns has no
-methods of its own, and nothing that the tests know is in the candidate's process.
+with plain values: numbers, texts, dates, collections. A subclass is written as its plain type, by
+that type's own methods, with a mark that it was one. So what a candidate returns has no methods of
+its own, and nothing that the tests know is in the candidate's process.
 
-This file is sent to both processes as text, so it imports the standard library and ``plain`` alone.
+This file is sent to both processes as text, so it imports the standard library alone.
 """
 
 from __future__ import annotations
 
 import ast
 import builtins
+import datetime as dt
+import decimal
+import fractions
 import json
 import os
 import sys
+import traceback
 import types
+from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import Any
-
-from heedful.bench.grading.plain import (
-    MUTABLE,
-    UnsendableError,
-    decode,
-    encode,
-    holds,
-    is_opaque,
-    is_used_up,
-    unmarked,
-    update,
-)
 
 ENDED = "it ended before its tests did"
 
 MESSAGE_BYTES = 1 << 24
 """The longest message."""
 
+DEEPEST = 200
+"""Levels of nesting in a value."""
+
+LONGEST_ITERATOR = 100_000
+"""Items of an iterator, which is written as a whole."""
+
+LARGEST_BITS = 10_000
+"""Bits of a whole number; a larger one has more digits than JSON may hold."""
+
 _NOT_RAISED = (StopIteration, StopAsyncIteration)
 """Raised in a test, these would end a loop of it in silence."""
+
+_STREAMS = {"redirect_stdout", "redirect_stderr", "stdout", "stderr", "stdin", "capsys"}
+"""Names that say that the tests read what a program prints, or write what it reads."""
+
+_CATCHERS = {"raises", "assertRaises", "assertRaisesRegex", "suppress"}
 
 
 class EndedError(BaseException):
     """The other process has ended, or does not keep to the protocol."""
 
 
-class Remote:
-    """A function of the other process, known by its name there or by its number."""
+class UnsendableError(BaseException):
+    """The tests ask more of a value than can be sent; ``except Exception`` doesn't hide it."""
 
-    def __init__(self, peer: Peer, target: str | int) -> None:
+
+_SCALARS: dict[type, Callable[[Any], Any]] = {
+    # What JSON has; each is stripped of its subclass.
+    int: int.__pos__,
+    float: float.__pos__,
+    str: str.__str__,
+}
+_AS_TEXT: dict[str, tuple[Any, Callable[[Any], str], Callable[[str], Any]]] = {
+    # The base type, and how it is written and read; a type comes before those that it derives from.
+    "complex": (complex, complex.__repr__, complex),
+    "Fraction": (fractions.Fraction, fractions.Fraction.__str__, fractions.Fraction),
+    "Decimal": (decimal.Decimal, decimal.Decimal.__str__, decimal.Decimal),
+    "datetime": (dt.datetime, dt.datetime.isoformat, dt.datetime.fromisoformat),
+    "date": (dt.date, dt.date.isoformat, dt.date.fromisoformat),
+}
+_COLLECTIONS: dict[str, tuple[Any, Callable[[list[Any]], Any]]] = {
+    # The base type, and how it is made of its items.
+    "list": (list, list),
+    "tuple": (tuple, tuple),
+    "set": (set, set),
+    "frozenset": (frozenset, frozenset),
+    "bytes": (bytes, bytes),
+    "range": (range, lambda bounds: range(*bounds)),
+    "dict": (dict, lambda items: dict(zip(items[::2], items[1::2], strict=True))),
+    "iterator": (Iterator, iter),
+}
+
+
+def encode(value: Any, depth: int = 0) -> Any:
+    """Write a value as JSON."""
+    if value is None or value is True or value is False:
+        return value
+    if depth > DEEPEST:
+        return ["opaque", f"value nested deeper than {DEEPEST} levels"]
+    for base, stripped in _SCALARS.items():
+        if isinstance(value, base):
+            plain = stripped(value)
+            large = base is int and plain.bit_length() > LARGEST_BITS
+            return ["opaque", "number too large"] if large else _marked(value, base, plain)
+    for tag, (base, write, _) in _AS_TEXT.items():
+        if isinstance(value, base):
+            return _marked(value, base, [tag, write(value)])
+    for tag, (base, _) in _COLLECTIONS.items():
+        if isinstance(value, base):
+            items = [tag, *(encode(item, depth + 1) for item in _items(value, base))]
+            return items if base is Iterator else _marked(value, base, items)
+    return ["opaque", type(value).__name__]
+
+
+def _marked(value: Any, base: type, written: Any) -> Any:
+    """Mark what was more than its base type."""
+    return written if type(value) is base else ["subclass", written]
+
+
+def _items(value: Any, base: Any) -> Iterator[Any]:
+    """Go through a collection by its base type's own method."""
+    if base is dict:
+        return (part for pair in dict.items(value) for part in pair)
+    if base is range:
+        return iter((value.start, value.stop, value.step))
+    if base is Iterator:
+        return islice(value, LONGEST_ITERATOR)
+    return iter(base.__iter__(value))
+
+
+def decode(data: Any) -> Any:
+    """Read a value that :func:`encode` wrote."""
+    if data is None or isinstance(data, str | int | float):
+        return data
+    tag, *parts = data
+    if tag in _COLLECTIONS:
+        return _COLLECTIONS[tag][1]([decode(part) for part in parts])
+    (part,) = parts
+    return decode(part) if tag == "subclass" else _AS_TEXT[tag][2](part)
+
+
+def holds(data: Any, tag: str) -> bool:
+    """Whether a value, as :func:`encode` wrote it, is or holds one with a tag."""
+    left = [data]
+    while left:
+        part = left.pop()
+        if isinstance(part, list):
+            if part[:1] == [tag]:
+                return True
+            left += part
+    return False
+
+
+def update(old: Any, new: Any) -> Any:
+    """Make a value what a copy of it has become; return the copy where it cannot be changed."""
+    if type(old) is not type(new) or not isinstance(old, list | dict | set):
+        return new
+    if isinstance(old, list):
+        old[:] = map(update, old, new) if len(old) == len(new) else new
+    else:
+        old.clear()
+        old.update(new)
+    return old
+
+
+class Remote:
+    """A function of the candidate's process, known by its name there."""
+
+    def __init__(self, peer: Peer, name: str) -> None:
         self._peer = peer
-        self._target = target
+        self._name = name
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call it there; what it returns and raises comes back as plain values."""
-        return self._peer.call(self._target, args, kwargs)
+        return self._peer.call(self._name, args, kwargs)
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, attribute: str) -> Any:
         """Refuse to say."""
-        raise UnsendableError(f"the tests use {self._target}.{name}, and only calls can be sent")
+        raise self._peer.unsendable(f"the tests use {self._name}.{attribute}, not only calls")
 
     def __eq__(self, other: object) -> bool:
-        """Equal nothing plain, where it was returned; a name of the program's may be anything."""
-        if self is other:
-            return True
-        if isinstance(self._target, int) and not isinstance(other, Remote):
-            return False
-        raise UnsendableError(f"the tests compare {self._target}, and only calls can be sent")
+        """Refuse to say."""
+        raise self._peer.unsendable(f"the tests compare {self._name}, and only calls can be sent")
 
     __hash__ = object.__hash__
 
 
 class Peer:
-    """One end of the conversation: calls the other's functions, and serves calls of its own."""
+    """One end of the conversation."""
 
-    def __init__(self, names: dict[str, Any], *, shared: bool = False) -> None:
+    def __init__(self, *, shared: bool = False) -> None:
         self._in = os.fdopen(os.dup(0), "rb")
         self._out = os.dup(1)
         nothing = os.open(os.devnull, os.O_RDWR)
         os.dup2(nothing, 0)
         os.dup2(nothing, 1)
-        self._names = names
         self._shared = shared
-        self._exported: list[Any] = []
-        self.calls = 0
-        self.opaque = False
-        self.undecided: str | None = None
-        self.ended: str | None = None
+        self.called = False
+        self.stopped: BaseException | None = None  # tests may catch even this
         self.ambiguous = False
-        self.lost: str | None = None
+        self.stripped = False
         self.foreign = False
 
     def send(self, message: dict[str, Any]) -> None:
@@ -103,209 +207,151 @@ class Peer:
         except (ValueError, RecursionError, OSError):
             message = None
         if not isinstance(message, dict):
-            self.ended = self.ended or ENDED
-            raise EndedError(self.ended)
+            raise self._stop(EndedError(ENDED))
         return message
 
-    def call(self, target: str | int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Call a function of the other process, and serve its calls meanwhile."""
-        self.calls += 1
-        number = self.calls
-        sent = [encode(value, self._export) for value in (args, kwargs)]
-        if any(map(is_opaque, sent)):
-            raise UnsendableError(self._undecided("the tests pass a value that cannot be sent"))
-        self._note(sent)
-        self.send({"call": target, "id": number, "args": sent[0], "kwargs": sent[1]})
-        while True:
-            message = self.receive()
-            if "call" in message:
-                self._serve(message)
-                continue
-            try:
-                return self._result(message, number, (*args, *kwargs.values()))
-            except (ValueError, TypeError, KeyError, IndexError, ArithmeticError, RecursionError):
-                if "raised" in message:
-                    raise
-                self.ended = "its reply cannot be read"
-                raise EndedError(self.ended) from None
+    def call(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Call a function of the candidate's process."""
+        self.called = True
+        sent = [encode(value) for value in (args, kwargs)]
+        if holds(sent, "opaque") or holds(sent, "iterator"):
+            raise self.unsendable("the tests pass a value that cannot be sent")
+        self.send({"call": name, "args": sent[0], "kwargs": sent[1]})
+        message = self.receive()
+        self.stripped = self.stripped or holds([sent, message.get("value")], "subclass")
+        try:
+            error = self._error(message) if "raised" in message else None
+            value = None if error else self._value(message, (*args, *kwargs.values()))
+        except (ValueError, TypeError, KeyError, IndexError, ArithmeticError, RecursionError):
+            raise self._stop(EndedError("its reply cannot be read")) from None
+        if error is not None:
+            raise error
+        return value
 
-    def _result(self, message: dict[str, Any], number: int, args: tuple[Any, ...]) -> Any:
-        if message["id"] != number:
-            raise ValueError(number)
-        if "raised" in message:
-            raise self._error(message)
-        value = decode(message["value"], self._remote)
-        self.opaque = self.opaque or is_opaque(message["value"])
-        if holds(message["value"], "subclass"):
-            self.lost = "it returned an object of a class that isn't plain"
-        returned = message.get("argument")
-        self.ambiguous = self.ambiguous or returned is not None
+    def _value(self, message: dict[str, Any], args: tuple[Any, ...]) -> Any:
+        """Read what a call returned, and what it made of its arguments."""
+        if any(holds(message.get(part), "opaque") for part in ("value", "args")):
+            raise self.unsendable("it returned a value that isn't plain")
+        value = decode(message["value"])
         if "args" in message:
+            self.ambiguous = self.ambiguous or value is not None
             if self._shared or value is None:
-                for old, new in zip(args, decode(message["args"], self._remote), strict=True):
+                for old, new in zip(args, decode(message["args"]), strict=True):
                     update(old, new)
-            else:
-                self.ambiguous = True
-        return args[returned] if self._shared and returned is not None else value
-
-    def _note(self, sent: list[Any]) -> None:
-        """Note what the values that are sent lose."""
-        if holds(sent, "iterator"):
-            self.lost = "the tests pass an iterator, which is read before it is sent"
-        if holds(sent, "subclass"):
-            self.lost = "the tests pass an object of a class that isn't plain"
+        return value
 
     def _error(self, message: dict[str, Any]) -> Exception:
-        """Make an error of the nearest built-in kind, which says what it was."""
+        """Make an error of the nearest built-in kind."""
         names = [str(name) for name in message["raised"]]
-        said = str(message.get("said", ""))
-        for name in names:
-            kind = getattr(builtins, name, None)
-            if not isinstance(kind, type) or not issubclass(kind, Exception) or kind in _NOT_RAISED:
-                continue
-            for args in (decode(message.get("given"), self._remote), (said,)):
-                try:
-                    error = kind(*args)
-                except TypeError:  # it wants something else
-                    continue
-                self.foreign = self.foreign or name != names[0] or str(error)[:300] != said
-                return error
-        self.foreign = True
-        return RuntimeError(said)
+        kinds = [getattr(builtins, name, None) for name in names]
+        errors = [kind for kind in kinds if isinstance(kind, type) and issubclass(kind, Exception)]
+        kind = next((kind for kind in errors if kind not in _NOT_RAISED), Exception)
+        plain = not holds(message["given"], "opaque")
+        self.foreign = self.foreign or kind.__name__ != names[0] or not plain
+        return kind(*(decode(message["given"]) if plain else names[:1]))
 
-    def serve(self) -> None:
-        """Serve calls until the other process ends."""
-        while True:
-            try:
-                message = self.receive()
-            except EndedError:
-                return
-            self._serve(message)
+    def unsendable(self, reason: str) -> BaseException:
+        """Note that the tests ask for more than can be sent."""
+        return self._stop(UnsendableError(reason))
 
-    def _serve(self, message: dict[str, Any]) -> None:
-        reply: dict[str, Any] = {"id": message.get("id")}
-        try:
-            function = self._function(message["call"])
-            args = decode(message["args"], self._remote)
-            kwargs = decode(message["kwargs"], self._remote)
-            value = function(*args, **kwargs)
-            reply["value"] = encode(value, self._export)
-            sent = [*message["args"][1:], *message["kwargs"][2::2]]
-            every = (*args, *kwargs.values())
-            after = [
-                before if is_used_up(before) else encode(argument, _number)
-                for argument, before in zip(every, sent, strict=True)
-            ]
-            if repr([*map(unmarked, after)]) != repr([*map(unmarked, sent)]):
-                reply["args"] = ["tuple", *(encode(argument, self._export) for argument in every)]
-            for place, argument in enumerate(every):
-                if value is argument and isinstance(argument, MUTABLE):
-                    reply["argument"] = place
-        except Exception as error:  # noqa: BLE001 - any of the function's own
-            raised = [kind.__name__ for kind in type(error).__mro__]
-            reply = {"id": message.get("id"), "raised": raised, "said": _said(error)}
-            reply["given"] = self._given(error)
-        self.send(reply)
-
-    def _function(self, target: str | int) -> Any:
-        if isinstance(target, int):
-            return self._exported[target]
-        if target not in self._names:
-            raise NameError(f"name {target!r} is not defined")
-        return self._names[target]
-
-    def _export(self, function: Any) -> int:
-        self._exported.append(function)
-        return len(self._exported) - 1
-
-    def _given(self, error: Exception) -> Any:
-        try:
-            return encode(tuple(error.args), self._export)
-        except Exception:  # noqa: BLE001 - its own
-            return ["tuple"]
-
-    def _remote(self, number: int) -> Remote:
-        return Remote(self, number)
-
-    def _undecided(self, reason: str) -> str:
-        self.undecided = self.undecided or reason
-        return reason
-
-
-def _said(error: Exception) -> str:
-    try:
-        return str(error)[:300]
-    except Exception:  # noqa: BLE001 - its own
-        return ""
-
-
-def _number(function: Any) -> int:
-    """Number a function to compare values that hold it: those of the other process as it did."""
-    target = vars(function).get("_target") if isinstance(function, Remote) else None
-    return target if isinstance(target, int) else -1
+    def _stop(self, error: BaseException) -> BaseException:
+        self.stopped = self.stopped or error
+        return error
 
 
 def serve(program: str) -> None:
     """Load a program and serve calls of its functions; its standard output is dropped."""
-    module = types.ModuleType("solution")
-    sys.modules["solution"] = module
-    peer = Peer(module.__dict__)
-    exec(compile(program, "<solution>", "exec"), module.__dict__)  # noqa: S102 - the program itself
+    module = sys.modules["solution"] = types.ModuleType("solution")  # dataclasses look there
+    names = module.__dict__
+    peer = Peer()
+    exec(compile(program, "<solution>", "exec"), names)  # noqa: S102 - the program itself
     peer.send({"ready": True})
-    peer.serve()
+    while True:
+        try:
+            message = peer.receive()
+        except EndedError:
+            return
+        peer.send(reply(names, message))
+
+
+def reply(names: dict[str, Any], message: dict[str, Any]) -> dict[str, Any]:
+    """Call one of a program's functions."""
+    args, kwargs = decode(message["args"]), decode(message["kwargs"])
+    every = (*args, *kwargs.values())
+    before = json.dumps(encode(every))
+    try:
+        if message["call"] not in names:
+            raise NameError(f"name {message['call']!r} is not defined")  # noqa: TRY301 - as its own
+        answer = {"value": encode(names[message["call"]](*args, **kwargs))}
+    except Exception as error:  # noqa: BLE001 - any of the function's own
+        raised = [kind.__name__ for kind in type(error).__mro__]
+        return {"raised": raised, "given": encode(tuple(error.args))}
+    after = encode(every)
+    return answer if json.dumps(after) == before else {**answer, "args": after}
 
 
 def run_tests(setup: str, tests: str, entry: str, *, count: bool, shared: bool) -> None:
     """Run tests on the other process's program, and write a report to standard error."""
     report = os.dup(2)
-    peer = Peer({}, shared=shared)
+    peer = Peer(shared=shared)
     os.dup2(1, 2)
-    failed: Exception | SystemExit | None = None
+    failed: BaseException | None = None
+    used: set[str] = set()
     try:
         peer.receive()
-        _check(peer, (setup, tests, entry), report if count else None)
-    except UnsendableError as error:
-        peer.undecided = peer.undecided or str(error)
-    except EndedError:
-        pass
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - the tests' own, or the program's
+        tree = ast.parse(tests)
+        used = _used(tree)
+        _check(peer, (setup, tree, entry), used, report if count else None)
+    except (Exception, SystemExit, EndedError, UnsendableError) as error:  # noqa: BLE001 - any
         failed = error
-        if not peer.calls:
-            peer.undecided = f"its tests cannot be run: {type(error).__name__}: {error}"
-        elif peer.opaque and not isinstance(error, AssertionError):
-            peer.undecided = "it returned a value that isn't plain, and the tests use more of it"
-    result: dict[str, Any] = {"ambiguous": peer.ambiguous}
-    result |= {"lost": peer.lost, "foreign": peer.foreign, "ended": peer.ended is not None}
-    if peer.ended is not None:
-        result |= {"passed": False, "reason": peer.ended}
-    elif peer.undecided is not None:
-        result |= {"passed": None, "reason": peer.undecided}
-    elif failed is not None:
-        result |= {"passed": False, "reason": f"{type(failed).__name__}: {_shown(failed, tests)}"}
-    else:
-        result |= {"passed": True, "reason": ""}
+    passed, reason = _verdict(peer, peer.stopped or failed, used, tests)
+    result = {"passed": passed, "reason": reason, "ambiguous": peer.ambiguous}
     os.write(report, json.dumps(result).encode())
+
+
+def _verdict(
+    peer: Peer, error: BaseException | None, used: set[str], tests: str
+) -> tuple[bool | None, str]:
+    """Say whether the program passed, or why plain values can't show it."""
+    if error is None:
+        return True, ""
+    if isinstance(error, EndedError | UnsendableError):
+        return (False if isinstance(error, EndedError) else None), str(error)
+    said = f"{type(error).__name__}: {_shown(error, tests)}"
+    if not peer.called:
+        return None, f"its tests cannot be run: {said}"
+    if peer.stripped or (peer.foreign and used & _CATCHERS):
+        return None, f"only plain values and built-in errors can be sent: {said}"
+    return False, said
 
 
 def _shown(error: BaseException, tests: str) -> str:
     """Say what went wrong; of an assertion without words, which it is."""
-    said = str(error)[:300]
-    trace = error.__traceback__
-    line = 0
-    while trace is not None:
-        if trace.tb_frame.f_code.co_filename == "<tests>":
-            line = trace.tb_lineno
-        trace = trace.tb_next
-    return said or tests.splitlines()[line - 1].strip()[:300] if line else said
+    trace = traceback.extract_tb(error.__traceback__)
+    lines = [frame.lineno for frame in trace if frame.filename == "<tests>" and frame.lineno]
+    said = str(error) or (tests.splitlines()[lines[-1] - 1].strip() if lines else "")
+    return said[:300]
 
 
-def _check(peer: Peer, sources: tuple[str, str, str], report: int | None) -> None:
-    setup, tests, entry = sources
-    names: dict[str, Any] = {"__name__": "tests"}
+class _ProgramNames(dict[str, Any]):
+    """Python's own names, and behind them those of the program."""
+
+    def __init__(self, peer: Peer) -> None:
+        super().__init__(vars(builtins))
+        self._peer = peer
+
+    def __missing__(self, name: str) -> Remote:
+        return Remote(self._peer, name)
+
+
+def _check(
+    peer: Peer, sources: tuple[str, ast.Module, str], used: set[str], report: int | None
+) -> None:
+    setup, tree, entry = sources
+    if used & _STREAMS:
+        raise peer.unsendable("the tests use standard streams, which the program doesn't share")
+    names: dict[str, Any] = {"__name__": "tests", "__builtins__": _ProgramNames(peer)}
     exec(compile(setup, "<setup>", "exec"), names)  # noqa: S102 - the problem's own
-    tree = ast.parse(tests)
-    for name in sorted(_free_names(tree) - names.keys()):
-        names[name] = Remote(peer, name)
     if report is not None:
         tree = ast.fix_missing_locations(_AssertCounter().visit(tree))
         names[_AssertCounter.REPORT] = lambda: os.write(report, b"\n")
@@ -313,22 +359,19 @@ def _check(peer: Peer, sources: tuple[str, str, str], report: int | None) -> Non
     names["check"](Remote(peer, entry))
 
 
-def _free_names(tree: ast.AST) -> set[str]:
-    """Return the names that code uses and does not bind anywhere."""
-    used: set[str] = set()
-    bound: set[str] = set()
+def _used(tree: ast.AST) -> set[str]:
+    """Return the names and attributes that tests use; ``suppress`` also where they catch errors."""
+    used = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Name):
-            (used if isinstance(node.ctx, ast.Load) else bound).add(node.id)
-        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            bound.add(node.name)
-        elif isinstance(node, ast.arg):
-            bound.add(node.arg)
+            used.add(node.id)
+        elif isinstance(node, ast.Attribute):
+            used.add(node.attr)
         elif isinstance(node, ast.alias):
-            bound.add((node.asname or node.name).split(".")[0])
-        elif isinstance(node, ast.ExceptHandler) and node.name:
-            bound.add(node.name)
-    return used - bound - set(dir(builtins))
+            used.add(node.name)
+        elif isinstance(node, ast.ExceptHandler):
+            used.add("suppress")
+    return used
 
 
 class _AssertCounter(ast.NodeTransformer):

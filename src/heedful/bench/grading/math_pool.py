@@ -3,7 +3,8 @@
 sympy may not come back from what a model has written, and holds the interpreter while it does not.
 So comparisons run in worker processes: one that takes too long is tried once more, its worker is
 killed and replaced, and the others go on. Workers are started when they are first needed and kept,
-for importing sympy takes a second.
+for importing sympy takes a second. A worker is this module as a program: one JSON request a line
+in, one JSON verdict a line out.
 """
 
 from __future__ import annotations
@@ -11,12 +12,16 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import logging
+import os
 import sys
+import threading
+import time
+from dataclasses import asdict
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Self
 
-from heedful.bench.grading.equality import EqualityResult, compare_quickly
-from heedful.bench.grading.math_worker import READY
+from heedful.bench.grading.equality import EqualityResult, compare, compare_quickly
 from heedful.core.errors import HeedfulError, UsageError
 from heedful.core.machine import available_cores
 
@@ -26,6 +31,11 @@ if TYPE_CHECKING:
 
 START_SECONDS = 120.0
 """Seconds for a worker to start on a busy machine; not part of any comparison's time."""
+
+READY = "ready"
+
+MEMORY_BYTES = 4 << 30
+"""Memory of one comparison; more is an error of that comparison, not of the machine."""
 
 STARTS = 2
 """Attempts at a pair: on a busy machine, one that ran out of time may be decided at the second."""
@@ -113,7 +123,7 @@ async def _start() -> Process:
     worker = await asyncio.create_subprocess_exec(
         sys.executable,
         "-m",
-        "heedful.bench.grading.math_worker",
+        "heedful.bench.grading.math_pool",
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL,
@@ -128,7 +138,7 @@ async def _start() -> Process:
         await _end(worker)
         raise HeedfulError(
             "the process that compares answers does not start",
-            hint=f"see what {sys.executable} -m heedful.bench.grading.math_worker says",
+            hint=f"see what {sys.executable} -m heedful.bench.grading.math_pool says",
         )
     return worker
 
@@ -152,3 +162,46 @@ async def _end(worker: Process) -> None:
     with contextlib.suppress(ProcessLookupError):
         worker.kill()
     await asyncio.shield(worker.wait())
+
+
+def main() -> None:
+    """Answer requests until the input ends."""
+    _limit_memory()
+    threading.Thread(target=_end_with_parent, args=(os.getppid(),), daemon=True).start()
+    logging.disable(logging.CRITICAL)  # the libraries warn about what the pool takes care of
+    import math_verify  # noqa: F401 - so that no request pays for the import
+    from latex2sympy2_extended import latex2sympy
+
+    latex2sympy("x+1")  # builds the parser's tables
+    replies = sys.stdout
+    sys.stdout = sys.stderr  # what a library prints isn't a reply
+    print(READY, file=replies, flush=True)
+    for line in sys.stdin:
+        gold, answer = json.loads(line)
+        try:
+            result = compare(gold, answer)
+        except MemoryError:
+            result = EqualityResult(None, "symbolic", "comparing it takes too much memory")
+        except Exception as error:  # noqa: BLE001 - one pair's defect must not end the worker
+            result = EqualityResult(None, "symbolic", f"comparing it fails: {type(error).__name__}")
+        print(json.dumps(asdict(result)), file=replies, flush=True)
+
+
+def _end_with_parent(parent: int) -> None:
+    """Leave when the pool was killed: a comparison that never ends would not see its input end."""
+    while os.getppid() == parent:
+        time.sleep(1)
+    os._exit(1)
+
+
+def _limit_memory() -> None:
+    try:
+        import resource
+    except ImportError:  # not on Windows
+        return
+    with contextlib.suppress(ValueError, OSError):  # macOS refuses to lower it
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
+
+
+if __name__ == "__main__":
+    main()

@@ -29,7 +29,6 @@ _COORDINATED = re.compile(
 )
 """Words that may stand between the two boxes of one sentence."""
 
-_SUM = re.compile(r"\d[^$]*[\s(]$")
 _PROSE = re.compile(r"(?<![\\a-zA-Z])[a-zA-Z]{2,}[ ,]+[a-zA-Z]+[ ,]")
 _REMARK = re.compile(
     r"(?<=[^\s=])\s{0,3}[(\[](?!\s*(?:in|mod|if|for)\b)(?=[^()\[\]\\$]*[a-zA-Z]{3,}[ .,)\]])"
@@ -116,10 +115,7 @@ def formulas_of(text: str) -> list[Passage]:
         each
         for each in delimited(text, MATH)
         if "**" not in each.content
-        and (
-            text.startswith(("$$", "\\"), each.start)
-            or not (_PROSE.search(each.content + " ") or _SUM.match(each.content))
-        )
+        and (text.startswith(("$$", "\\"), each.start) or not _PROSE.search(each.content + " "))
     ]
 
 

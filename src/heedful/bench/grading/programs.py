@@ -1,4 +1,7 @@
-"""Programs as answers: running the unit tests of a problem on what a model wrote."""
+"""Programs as answers: whole ones out of what models write, and the unit tests run on them.
+
+Models write programs fenced or not, with prose around, indented or not.
+"""
 
 from __future__ import annotations
 
@@ -6,32 +9,239 @@ import ast
 import builtins
 import inspect
 import json
-from dataclasses import dataclass
+import re
+import textwrap
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
-from heedful.bench.grading import harness, plain
-from heedful.bench.grading.completions import setup
+from heedful.bench.grading import harness
 from heedful.core.errors import RowError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from heedful.bench.grading.sandbox import Sandbox
     from heedful.bench.grading.supervise import ProgramOutcome, ResourceLimits
     from heedful.core.problems import Problem
 
 
-_STREAMS = {"redirect_stdout", "redirect_stderr", "stdout", "stderr", "stdin", "capsys"}
-"""Names that say that the tests read what a program prints, or write what it reads."""
+LONGEST = 30_000
+"""Characters of a text in which code is searched for; a longer one is taken as it is."""
 
-_CATCHERS = {"raises", "assertRaises", "assertRaisesRegex", "suppress"}
+_REACH = 50
+"""Pieces of a text that one statement may extend over, with a bracket or a string left open."""
+
+_CUTS = 20
+"""Ends of a body that are tried, from the last."""
+
+_FENCE = re.compile(
+    r"^[ \t]*(`{3,}+|~{3,}+)[^\n]*+\n(?P<code>.*?)(?:^[ \t]*\1[ \t]*$|\Z)", re.MULTILINE | re.DOTALL
+)
+_MARGIN = re.compile(r"^[ \t\u00a0]+", re.MULTILINE)
+_CONTINUES = re.compile(r"(?:else|elif|except|finally)\b")
+_LOOKS_LIKE_CODE = re.compile(
+    r"(?:(?:async[ ]+)?def|class)\s+\w+\s*[(:]|import\s+\w|from\s+[\w.]+\s+import\b|@\w|\w+\s*=[^=]"
+)
+_KEYWORDS = re.compile(
+    r"(?:assert|async|await|break|class|continue|def|del|elif|else|except|finally|for|from|global|"
+    r"if|import|lambda|nonlocal|not|pass|raise|return|try|while|with|yield)\b"
+)
 
 
-@dataclass(frozen=True, slots=True)
-class Tested:
+def completed(problem: Problem, text: str) -> str:
+    """Make a whole program of a problem's prompt and what a model wrote for it.
+
+    Code that defines the function, in a fenced block or between prose, is the program, below the
+    imports and helpers that the prompt has above it and other blocks that it uses. A method of a
+    class is the function, too (``class Solution``). Anything else continues the prompt, as
+    HumanEval's completions do, or is the function's body without its indentation.
+    """
+    above = setup(problem)
+    name = re.escape(problem.entry_point or "")
+    assigned = re.compile(rf"^{name}[ \t]*(?::[^=\n]+)?=[^=]", re.MULTILINE)
+    text = _MARGIN.sub(lambda m: m.group().replace("\N{NO-BREAK SPACE}", " "), text)
+    blocks = [textwrap.dedent(match["code"]) for match in _FENCE.finditer(text)]
+    for code in [*reversed(blocks), text]:
+        if _definition(problem).search(code) or assigned.search(code):
+            program = _code_of(code)
+            return f"{above}\n{_needed(above + program, blocks)}{program}\n"
+    for code in [*reversed(blocks), text]:
+        program = _code_of(code)
+        owner = _owner(program, problem.entry_point)
+        if owner:
+            alias = f"{problem.entry_point} = {owner}().{problem.entry_point}"
+            return f"{above}\n{program}\n\n{alias}\n"
+    return _continued(problem.question, blocks[-1] if blocks else text)
+
+
+def setup(problem: Problem) -> str:
+    """Return what a prompt has above its function: imports and helpers."""
+    parts = _definition(problem).split(problem.question, maxsplit=1)
+    return parts[0] if len(parts) > 1 else ""
+
+
+def _definition(problem: Problem) -> re.Pattern[str]:
+    name = re.escape(problem.entry_point or "")
+    return re.compile(rf"^(?:async[ \t]+)?def[ \t]+{name}[ \t]*\(", re.MULTILINE)
+
+
+def _tree(code: str) -> ast.Module | None:
+    """Parse a program; ``None`` where it isn't one."""
+    try:
+        tree = ast.parse(code)
+        compile(code, "<completion>", "exec", dont_inherit=True)  # finds a "return" outside, too
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
+        return None
+    return tree
+
+
+def _needed(program: str, blocks: Sequence[str]) -> str:
+    """Return the other blocks that bind names which a program uses and doesn't bind itself."""
+    tree = _tree(program)
+    if tree is None:
+        return ""
+    used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    missing = used - _bound(tree) - set(dir(builtins))
+    trees = [(block, _tree(block)) for block in blocks]
+    kinds = ast.Import | ast.ImportFrom | ast.FunctionDef | ast.ClassDef | ast.Assign
+    return "".join(
+        f"{block}\n"
+        for block, part in trees
+        if part and all(isinstance(each, kinds) for each in part.body) and missing & _bound(part)
+    )
+
+
+def _bound(tree: ast.Module) -> set[str]:
+    """Return the names that a program binds anywhere."""
+    bound = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            bound.add(node.name)
+        elif isinstance(node, ast.alias):
+            bound.add((node.asname or node.name).partition(".")[0])
+        elif isinstance(node, ast.arg):
+            bound.add(node.arg)
+        elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            bound.add(node.id)
+    return bound
+
+
+def _owner(program: str, name: str | None) -> str | None:
+    """Return the one class of a program that has a method of this name and takes no arguments."""
+    tree = _tree(program)
+    owners = []
+    for part in tree.body if tree else ():
+        if isinstance(part, ast.ClassDef):
+            methods = {each.name: each for each in part.body if isinstance(each, ast.FunctionDef)}
+            made = methods.get("__init__")
+            if name in methods and (made is None or len(made.args.args) == 1):
+                owners.append(part.name)
+    return owners[0] if len(owners) == 1 else None
+
+
+def _code_of(text: str) -> str:
+    """Return a text without the prose before, between and after its code."""
+    if len(text) > LONGEST:
+        return text
+    code = []
+    pieces = list(_pieces(text))
+    place = 0
+    while place < len(pieces):
+        looks = _LOOKS_LIKE_CODE.match(pieces[place])
+        ends = range(place + 1, min(len(pieces), place + (_REACH if looks else 1)) + 1)
+        trees = ((end, _tree("".join(pieces[place:end]))) for end in ends)
+        end, tree = next(((end, tree) for end, tree in trees if tree), (place + 1, None))
+        if tree is not None and all(map(_acts, tree.body)):
+            code.append("".join(pieces[place:end]))
+        elif tree is None and looks:
+            return text  # code that isn't Python: the program shall fail for it
+        place = end
+    return "".join(code)
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """Cut a text before each line that begins at the margin."""
+    piece: list[str] = []
+    for line in text.splitlines(keepends=True):
+        if piece and line[:1].strip() and not _CONTINUES.match(line):
+            yield "".join(piece)
+            piece = []
+        piece.append(line)
+    yield "".join(piece)
+
+
+def _acts(statement: ast.stmt) -> bool:
+    """Whether a statement does something: ``Done``, ``Output: 3`` and ``Note (1)`` are words."""
+    if isinstance(statement, ast.AnnAssign):
+        return statement.value is not None
+    if not isinstance(statement, ast.Expr):
+        return True
+    called = statement.value.func if isinstance(statement.value, ast.Call) else None
+    return isinstance(called, ast.Attribute) or (
+        isinstance(called, ast.Name) and hasattr(builtins, called.id)
+    )
+
+
+def _continued(question: str, text: str) -> str:
+    """Put a body below a prompt: as it is, or indented where it lacks that, and without prose."""
+    plain = f"{question}{text}\n"
+    if len(plain) > LONGEST:
+        return plain
+    last = next((line for line in reversed(question.splitlines()) if line.strip()), "")
+    indent = last[: len(last) - len(last.lstrip())] or "    "
+    for body in _cuts(text):
+        first, _, rest = body.lstrip("\n").partition("\n")
+        for shape in (
+            body,
+            f"{indent}{first.lstrip()}\n{rest}",  # the first line alone has lost its indentation
+            textwrap.indent(textwrap.dedent(body), indent),
+        ):
+            if _grows(question, shape):
+                return f"{question}{shape}\n"
+    return plain
+
+
+def _cuts(text: str) -> Iterator[str]:
+    """Yield a text, then parts of it: without prose before, and ends before a line of prose."""
+    yield text
+    lines = text.splitlines(keepends=True)
+    prose = [n for n, line in enumerate(lines) if _is_prose(line)]
+    start = next((n for n in range(len(lines)) if n not in prose), 0)
+    if start:
+        yield "".join(lines[start:])
+    for place in reversed([n for n in prose if n > start][:_CUTS]):
+        yield "".join(lines[start:place])
+
+
+def _is_prose(line: str) -> bool:
+    """Whether a line at the margin is words rather than code."""
+    if not line[:1].strip() or _KEYWORDS.match(line):
+        return False
+    tree = _tree(line)
+    return tree is None or not all(map(_acts, tree.body))
+
+
+def _grows(question: str, body: str) -> bool:
+    """Whether a body makes the prompt's last function do something, and no word of it is prose."""
+    tree, prompt = _tree(f"{question}{body}\n"), _tree(f"{question}    pass\n")
+    if tree is None or not all(map(_acts, tree.body)):
+        return False
+    kinds = ast.FunctionDef | ast.AsyncFunctionDef
+    functions = [part for part in tree.body if isinstance(part, kinds)]
+    if prompt is None or not functions:
+        return True
+    place = sum(isinstance(part, kinds) for part in prompt.body)
+    function = functions[min(place, len(functions)) - 1]
+    return len(function.body) > (ast.get_docstring(function, clean=False) is not None)
+
+
+class Tested(NamedTuple):
     """Result of a program's tests."""
 
     passed: bool | None
     reason: str = ""
+    ambiguous: bool = False  # it changed its arguments, and returned something
+    held: int = 0  # asserts that held, where they are counted
 
 
 def tested(sandbox: Sandbox, problem: Problem, program: str, limits: ResourceLimits) -> Tested:
@@ -41,12 +251,12 @@ def tested(sandbox: Sandbox, problem: Problem, program: str, limits: ResourceLim
     plain values only (see :mod:`heedful.bench.grading.harness`), so passing means that the values
     that the program returned are those that the tests want.
     """
-    result, report = _run(sandbox, problem, program, limits)
-    if not report["ambiguous"] or result.passed is None:
+    result = _run(sandbox, problem, program, limits)
+    if not result.ambiguous or result.passed is None:
         return result
-    # It changed its arguments, or returned one of them. Tests may look at these, or compute what
-    # they expect from them, so the verdict must not depend on whether they see the change.
-    other, _ = _run(sandbox, problem, program, limits, shared=True)
+    # Tests may look at arguments that were changed, or compute what they expect from them, so the
+    # verdict must not depend on whether they see the change.
+    other = _run(sandbox, problem, program, limits, shared=True)
     if other.passed == result.passed:
         return result
     return Tested(None, "whether it passes depends on whether it may change its arguments")
@@ -58,8 +268,7 @@ def passed_tests(sandbox: Sandbox, problem: Problem, program: str, limits: Resou
     A unit test is an ``assert``, counted each time that it holds; one that fails does not end the
     others, but what goes wrong between them does, as does a limit.
     """
-    _, report = _run(sandbox, problem, program, limits, count=True)
-    return int(report["held"])
+    return _run(sandbox, problem, program, limits, count=True).held
 
 
 def _run(
@@ -70,79 +279,38 @@ def _run(
     *,
     count: bool = False,
     shared: bool = False,
-) -> tuple[Tested, dict[str, Any]]:
-    """Run the tests once; return the result, and all that the tests' process reports."""
-    call = (setup(problem), _tests(problem), problem.entry_point)
+) -> Tested:
+    """Run the tests once."""
+    if problem.tests is None or problem.entry_point is None:
+        raise RowError(f"the problem {problem.id} has no tests")
+    call = (setup(problem), problem.tests, problem.entry_point)
     first, second = sandbox.run_pair(
-        f"{_sent()}run_tests(*{call!r}, count={count}, shared={shared})\n",
-        f"{_sent()}serve({program!r})\n",
+        f"{_harness()}\nrun_tests(*{call!r}, count={count}, shared={shared})\n",
+        f"{_harness()}\nserve({program!r})\n",
         limits,
     )
-    report: dict[str, Any] = {"held": first.stderr.count("\n"), "ambiguous": False}
+    held = first.stderr.count("\n")
     limit = second.limit or first.limit
     if limit is not None:
-        reason = f"it hit the limit on {limit}"
-        if limit == "time":
-            reason = f"it ran longer than {limits.seconds:g} s"
-        return Tested(passed=False, reason=reason), report
+        over = f"it ran longer than {limits.seconds:g} s"
+        reason = over if limit == "time" else f"it hit the limit on {limit}"
+        return Tested(passed=False, reason=reason, held=held)
     try:
-        report |= json.loads(first.stderr)
+        report = json.loads(first.stderr)
     except ValueError:
         reason = _last_words(first) or f"exit code {first.exit_code}"
-        return Tested(None, f"its tests cannot be run: {reason}"), report
-    reason = str(report["reason"])
+        return Tested(None, f"its tests cannot be run: {reason}", held=held)
+    reason = report["reason"]
     if reason == harness.ENDED and second.exit_code:
         reason = _last_words(second) or reason
-    passed = report["passed"]
-    hidden = None if passed is None else _hidden(call[1], report, passed=passed)
-    return Tested(None, hidden) if hidden else Tested(passed, reason), report
+    return Tested(report["passed"], reason, report["ambiguous"], held)
 
 
 @cache
-def _sent() -> str:
-    """Write the program that both processes begin with: it makes our modules of their text."""
-    sources = [(module.__name__, inspect.getsource(module)) for module in (plain, harness)]
-    return (
-        "import sys, types\n"
-        f"for name, source in {sources!r}:\n"
-        "    module = sys.modules[name] = types.ModuleType(name)\n"
-        "    exec(compile(source, name, 'exec'), module.__dict__)\n"
-        "from heedful.bench.grading.harness import run_tests, serve\n"
-    )
-
-
-def _tests(problem: Problem) -> str:
-    if problem.tests is None or problem.entry_point is None:
-        raise RowError(f"the problem {problem.id} has no tests")
-    try:
-        ast.parse(problem.tests)
-    except (SyntaxError, ValueError) as error:
-        what = f"the tests of the problem {problem.id} aren't Python: {error}"
-        raise RowError(what) from error
-    return problem.tests
+def _harness() -> str:
+    return inspect.getsource(harness)
 
 
 def _last_words(outcome: ProgramOutcome) -> str:
     lines = outcome.stderr.strip().splitlines()
     return lines[-1][:300] if lines else ""
-
-
-def _hidden(tests: str, report: dict[str, Any], *, passed: bool) -> str | None:
-    """Say what tests ask for that plain values can't show, so that their verdict may be wrong."""
-    nodes = list(ast.walk(ast.parse(tests)))
-    names = {node.id for node in nodes if isinstance(node, ast.Name)}
-    attributes = {node.attr for node in nodes if isinstance(node, ast.Attribute)}
-    imported = {
-        alias.name for node in nodes if isinstance(node, ast.ImportFrom) for alias in node.names
-    }
-    if (names | attributes | imported) & _STREAMS:
-        return "the tests use standard streams, which the program doesn't share"
-    if passed or report["ended"]:
-        return None
-    handlers = [node.type for node in nodes if isinstance(node, ast.ExceptHandler)]
-    if report["foreign"] and (handlers or (names | attributes) & _CATCHERS):
-        return "it raised an error of its own kind, and only the built-in ones can be sent"
-    kinds = (part for kind in handlers if kind is not None for part in ast.walk(kind))
-    if any(isinstance(kind, ast.Name) and not hasattr(builtins, kind.id) for kind in kinds):
-        return "the tests catch an error that may be of the program's own kind"
-    return str(report["lost"]) if report["lost"] else None

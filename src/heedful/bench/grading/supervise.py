@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import contextlib
 import os
-import selectors
 import signal
 import subprocess
+import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -71,10 +71,15 @@ class Launch:
 
 
 class _Process:
-    """A process that is watched."""
+    """A process that is watched, with the threads that feed and read it."""
 
-    def __init__(self, launch: Launch) -> None:
+    def __init__(self, launch: Launch, limits: ResourceLimits) -> None:
         self.launch = launch
+        self._limits = limits
+        self.limit: Limit | None = None
+        self._written = {"stdout": bytearray(), "stderr": bytearray()}
+        self._fed = threading.Event()
+        self._threads: list[threading.Thread] = []
         self.popen = subprocess.Popen(  # noqa: S603 - running what it is given is the job of this
             launch.command,
             stdin=subprocess.PIPE,
@@ -89,23 +94,52 @@ class _Process:
             group=launch.user,
             extra_groups=None if launch.user is None else (),
         )
-        self.stdin, self.stdout, self.stderr = map(
-            _pipe, (self.popen.stdin, self.popen.stdout, self.popen.stderr)
-        )
-        self.unread = bytearray(launch.feed)
-        self.written: dict[IO[bytes], bytearray] = {
-            self.stdout: bytearray(),
-            self.stderr: bytearray(),
-        }
-        self.sent = 0
-        self.limit: Limit | None = None
 
-    def writes_too_much(self, limits: ResourceLimits) -> bool:
-        written = max(map(len, self.written.values()))
-        return self.sent > limits.message_bytes or written > limits.output_bytes
+    def talk(self, peer: _Process | None) -> None:
+        """Feed and read it; what it writes on standard output goes to its peer."""
+        works = [
+            lambda: self._feed(last=peer is None),
+            lambda: self._read("stdout") if peer is None else self._relay(peer),
+            lambda: self._read("stderr"),
+        ]
+        for work in works:
+            self._threads.append(threading.Thread(target=work, daemon=True))
+            self._threads[-1].start()
+
+    def _feed(self, *, last: bool) -> None:
+        self._write(self.launch.feed)
+        self._fed.set()
+        if last:
+            _pipe(self.popen.stdin).close()
+
+    def _write(self, text: bytes) -> None:
+        left = memoryview(text)
+        with contextlib.suppress(OSError, ValueError):  # nobody reads any more
+            while left:
+                left = left[_pipe(self.popen.stdin).write(left) :]
+
+    def _read(self, name: Literal["stdout", "stderr"]) -> None:
+        pipe = _pipe(getattr(self.popen, name))
+        while chunk := pipe.read(CHUNK_BYTES):
+            self._written[name] += chunk
+            if len(self._written[name]) > self._limits.output_bytes:
+                self.limit = "output"
+                return
+
+    def _relay(self, peer: _Process) -> None:
+        peer._fed.wait()  # its program comes first
+        sent = 0
+        while chunk := _pipe(self.popen.stdout).read(CHUNK_BYTES):
+            sent += len(chunk)
+            if sent > self._limits.message_bytes:
+                self.limit = "output"
+                return
+            peer._write(chunk)
+        with contextlib.suppress(OSError):
+            _pipe(peer.popen.stdin).close()  # nobody will answer it any more
 
     def end(self) -> None:
-        """Kill it with all it started, and close its pipes."""
+        """Kill it with all it started."""
         if self.limit is not None or self.popen.poll() is None:
             self.launch.kill()
         with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -115,18 +149,23 @@ class _Process:
                 self.popen.kill()
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.popen.wait(GONE_SECONDS)
-        for pipe in (self.stdin, self.stdout, self.stderr):
-            with contextlib.suppress(OSError):
-                pipe.close()
 
-    def outcome(self, limits: ResourceLimits, seconds: float) -> ProgramOutcome:
+    def outcome(self, started: float) -> ProgramOutcome:
+        """Read its last words, and say how it ended."""
+        for thread in self._threads:
+            thread.join(GONE_SECONDS)
+        if not any(thread.is_alive() for thread in self._threads):
+            for pipe in (self.popen.stdin, self.popen.stdout, self.popen.stderr):
+                with contextlib.suppress(OSError):
+                    _pipe(pipe).close()
         code = self.popen.returncode
         if code is not None and code < 0:
             code = SIGNALLED - code
         stdout, stderr = (
-            bytes(text[: limits.output_bytes]).decode(errors="replace")
-            for text in self.written.values()
+            bytes(text[: self._limits.output_bytes]).decode(errors="replace")
+            for text in self._written.values()
         )
+        seconds = time.monotonic() - started
         return ProgramOutcome(None if self.limit else code, stdout, stderr, self.limit, seconds)
 
 
@@ -145,88 +184,19 @@ def supervise(launches: Sequence[Launch], limits: ResourceLimits) -> list[Progra
     processes: list[_Process] = []
     try:
         for launch in launches:
-            processes.append(_Process(launch))  # noqa: PERF401 - those that started must end
-        _watch(processes, limits, started)
+            processes.append(_Process(launch, limits))  # noqa: PERF401 - those that started must end
+        for process in processes:
+            process.talk(next((other for other in processes if other is not process), None))
+        while processes[0].popen.poll() is None and not any(each.limit for each in processes):
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                processes[0].popen.wait(LOOK_SECONDS)
+            for process in processes:
+                over = _over(process, limits, time.monotonic() - started)
+                process.limit = process.limit or over
     finally:
         for process in processes:
             process.end()
-    seconds = time.monotonic() - started
-    return [process.outcome(limits, seconds) for process in processes]
-
-
-def _watch(processes: Sequence[_Process], limits: ResourceLimits, started: float) -> None:
-    """Feed and read processes until the first ends or one hits a limit."""
-    looked = 0.0
-    with selectors.DefaultSelector() as selector:
-        for process in processes:
-            os.set_blocking(process.stdin.fileno(), False)
-            selector.register(process.stdin, selectors.EVENT_WRITE, process)
-            selector.register(process.stdout, selectors.EVENT_READ, process)
-            selector.register(process.stderr, selectors.EVENT_READ, process)
-        while True:
-            if time.monotonic() - looked > LOOK_SECONDS:
-                looked = time.monotonic()
-                for process in processes:
-                    process.limit = _over(process, limits, looked - started)
-            # Before reading, so that last words are read.
-            ended = [process for process in processes if process.popen.poll() is not None]
-            heard = _transfer(selector, processes)
-            for process in processes:
-                if process.writes_too_much(limits):
-                    process.limit = "output"
-            quiet = [process for process in ended if process not in heard]
-            if processes[0] in quiet or any(process.limit for process in processes):
-                return
-            if quiet and not processes[0].unread:  # nobody will answer the first any more
-                _close(selector, processes[0].stdin)
-
-
-def _transfer(selector: selectors.BaseSelector, processes: Sequence[_Process]) -> list[_Process]:
-    """Write and read what the pipes take and hold now; return the processes that wrote."""
-    heard = []
-    for key, _ in selector.select(LOOK_SECONDS):
-        process: _Process = key.data
-        if key.fileobj is process.stdin:
-            _write(selector, process, last=len(processes) == 1)
-            continue
-        chunk = os.read(key.fd, CHUNK_BYTES)
-        if not chunk:
-            selector.unregister(key.fileobj)
-            continue
-        heard.append(process)
-        if len(processes) > 1 and key.fileobj is process.stdout:
-            reader = next(other for other in processes if other is not process)
-            process.sent += len(chunk)
-            reader.unread += chunk
-            if not reader.stdin.closed and reader.stdin not in selector.get_map():
-                selector.register(reader.stdin, selectors.EVENT_WRITE, reader)
-        else:
-            process.written[
-                process.stdout if key.fileobj is process.stdout else process.stderr
-            ] += chunk
-    return heard
-
-
-def _write(selector: selectors.BaseSelector, process: _Process, *, last: bool) -> None:
-    """Write what a process's input takes; close it after the last word."""
-    try:
-        del process.unread[: os.write(process.stdin.fileno(), process.unread[:CHUNK_BYTES])]
-    except BlockingIOError:
-        return
-    except OSError:  # nobody reads any more
-        process.unread.clear()
-        last = True
-    if last and not process.unread:
-        _close(selector, process.stdin)
-    elif not process.unread:
-        selector.unregister(process.stdin)
-
-
-def _close(selector: selectors.BaseSelector, pipe: IO[bytes]) -> None:
-    if not pipe.closed:
-        if pipe in selector.get_map():
-            selector.unregister(pipe)
-        pipe.close()
+    return [process.outcome(started) for process in processes]
 
 
 def _over(process: _Process, limits: ResourceLimits, seconds: float) -> Limit | None:

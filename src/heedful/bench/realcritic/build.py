@@ -69,14 +69,6 @@ class CandidateSolution:
         return not self.answer.cut_off and self.answer.grade.correct is not None
 
 
-@dataclass(frozen=True, slots=True)
-class SolutionChoice:
-    """The solutions chosen from one set, and why the others were not."""
-
-    chosen: Mapping[str, CandidateSolution]
-    counts: Mapping[str, int]
-
-
 def ranking(
     candidates: Iterable[CandidateSolution], models: Sequence[str]
 ) -> dict[str, float | None]:
@@ -100,8 +92,8 @@ def ranking(
 
 def choose(
     questions: Mapping[str, Sequence[CandidateSolution]], ranked: Sequence[str], seed: str
-) -> SolutionChoice:
-    """Choose a solution for as many questions of a set as can be balanced."""
+) -> tuple[dict[str, CandidateSolution], dict[str, int]]:
+    """Choose a solution for as many questions of a set as can be balanced; say why not others."""
     counts = Counter(dict.fromkeys(COUNTS, 0) | {"sampled": len(questions)})
     groups: dict[str, list[str]] = {"only_correct": [], "only_wrong": [], "both": []}
     for key, candidates in questions.items():
@@ -125,7 +117,7 @@ def choose(
         elif key in wrong:
             chosen[key] = _first(candidates, ranked, correct=False)
     counts.update(chosen_correct=len(right), chosen_wrong=len(wrong))
-    return SolutionChoice(chosen, dict(counts))
+    return chosen, dict(counts)
 
 
 def _group(candidates: Sequence[CandidateSolution]) -> str:
@@ -378,10 +370,10 @@ def _write(
         raise UsageError(f"cannot be made: {error.strerror}", where=str(output)) from error
     (output / "manifest.json").unlink(missing_ok=True)
     for name, questions in sets.items():
-        choice = choose(questions, tuple(ranked), f"{pool.seed}:{name}")
-        counts[name] = {**choice.counts, "unread": len(failures[name])}
+        chosen, counted = choose(questions, tuple(ranked), f"{pool.seed}:{name}")
+        counts[name] = {**counted, "unread": len(failures[name])}
         with atomically(output / f"{name}.jsonl") as file:
-            for record in _records(name, choice, questions, problems):
+            for record in _records(name, chosen, questions, problems):
                 file.write(json.dumps(record, ensure_ascii=False) + "\n")
     manifest = {
         "heedful": __version__,
@@ -422,12 +414,12 @@ def _answered(
 
 def _records(
     name: str,
-    choice: SolutionChoice,
+    chosen: Mapping[str, CandidateSolution],
     questions: Mapping[str, Sequence[CandidateSolution]],
     problems: Mapping[tuple[str, str], Problem],
 ) -> Iterator[dict[str, Any]]:
     """Write what was chosen as RealCritic has it, with what the whole pool made of the question."""
-    for key, candidate in choice.chosen.items():
+    for key, candidate in chosen.items():
         problem, grade = problems[name, key], candidate.answer.grade
         record: dict[str, Any] = {"idx": key, "question": problem.question}
         record["gt"] = problem.answers[-1]

@@ -6,13 +6,12 @@ This module decides which requests are made, in which order. The run caches thei
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import BaseModel, ConfigDict
 
 from heedful.bench.grading.passages import last_boxed
-from heedful.bench.realcritic.prompts import Prompts
-from heedful.bench.realcritic.replies import Review, read_check, read_review
+from heedful.bench.realcritic.prompts import Prompts, Review, read_check, read_review
 from heedful.core.errors import ModelError, StopRunError, UsageError
 from heedful.core.nouns import Expense  # noqa: TC001 - pydantic reads annotations at run time
 from heedful.core.problems import Problem, Solution
@@ -25,7 +24,7 @@ from heedful.models.replies import without_reasoning
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from heedful.bench.grading.graders import Grade, Reading
+    from heedful.bench.grading.graders import Grader
     from heedful.core.nouns import Message
     from heedful.models.base import Model, Sampling
 
@@ -107,24 +106,13 @@ class RealCriticOutcome(_CriticRecord):
         return self.self_rounds if paradigm == "self" else self.cross_rounds
 
 
-class Grades(Protocol):
-    """Grader of solutions: a :class:`~heedful.bench.grading.graders.Grader`."""
-
-    async def grade(
-        self, problem: Problem, solution: Solution, reading: Reading = "solution"
-    ) -> Grade:
-        """Grade a solution."""
-        ...
-
-
 @dataclass
 class Solver:
     """A model that solves and criticises, with what grades it."""
 
     model: Model
     sampling: Sampling
-    grader: Grades
-    estimating: bool = False
+    grader: Grader | None  # None for an estimate, whose calls don't depend on grades
     prompts: Prompts = field(default_factory=Prompts.ours)
 
     async def solve(self, problem: Problem, spent: list[Expense]) -> GradedAnswer:
@@ -145,6 +133,8 @@ class Solver:
             return SolutionVerdict(reason=CUT_OFF)
         if text is None:
             return SolutionVerdict(reason=NO_CORRECTION)
+        if self.grader is None:
+            return SolutionVerdict()
         try:
             grade = await self.grader.grade(problem, Solution(text=text))
         except UsageError as error:  # the same for all rows, and better known before any call
@@ -160,7 +150,7 @@ class Solver:
         try:
             completion = await complete(self.model, messages, self.sampling, purpose=purpose)
         except ModelError as error:
-            if not self.estimating:
+            if self.grader is not None:
                 return error
             return Completion(text=f"{len(messages)}" + "word" * tokens)  # other rounds, other text
         spent.append(expense(completion, purpose))

@@ -13,7 +13,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, get_args
 
-from heedful.bench.grading.graders import Grader, Ungraded
+from heedful.bench.grading.graders import Grader
 from heedful.bench.grading.grading import named_sets
 from heedful.bench.grading.math_pool import MathPool
 from heedful.bench.grading.problems import read_problems
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Unpack
 
-    from heedful.bench.realcritic.critic import Grades
     from heedful.core.problems import Problem, Solution
     from heedful.engine.options import RunOptions
     from heedful.engine.runner import Progress
@@ -203,7 +202,7 @@ class RealCriticJob(Job[_CriticRequest, Results]):
         async with plan.grading.grader(dry=dry) as grader:
 
             def solver(model: Model) -> Solver:
-                return Solver(model, plan.sampling, grader, dry, plan.prompts)
+                return Solver(model, plan.sampling, grader, plan.prompts)
 
             checker = solver(plan.checker) if plan.checker else None
             self._critics = {
@@ -305,10 +304,10 @@ class Grading:
         return {"timeout_s": self.timeout_s, "accept_choice_text": self.accept_choice_text}
 
     @asynccontextmanager
-    async def grader(self, *, dry: bool) -> AsyncIterator[Grades]:
+    async def grader(self, *, dry: bool) -> AsyncIterator[Grader | None]:
         """Hold a grader; a dry run needs none."""
         if dry:
-            yield Ungraded()
+            yield None
             return
         async with MathPool(self.workers, timeout_s=self.timeout_s) as pool:
             yield Grader(pool, accept_choice_text=self.accept_choice_text)

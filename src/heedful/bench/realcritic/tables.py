@@ -1,4 +1,4 @@
-"""RealCritic's numbers as tables."""
+"""RealCritic's numbers as tables and charts, and the report on runs, made without a call."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import math
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from heedful.bench.realcritic.labels import corrected
-from heedful.bench.realcritic.metrics import case_of
+from heedful.bench.realcritic import metrics
+from heedful.bench.realcritic.metrics import case_of, corrected
+from heedful.bench.realcritic.run import Results
+from heedful.core.errors import UsageError
 from heedful.core.text import amount
 from heedful.reporting.chart import Chart
 from heedful.reporting.document import Document
@@ -15,6 +17,7 @@ from heedful.reporting.notation import (
     INTERVAL,
     MEASURED,
     cells,
+    cost_line,
     counts,
     interval,
     least,
@@ -27,13 +30,15 @@ from heedful.reporting.table import INDENT, Table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from heedful.bench.realcritic.critic import Paradigm
-    from heedful.bench.realcritic.labels import Labels
+    from heedful.bench.realcritic.metrics import Labels
     from heedful.bench.realcritic.run import RealCriticRow
     from heedful.core.nouns import Scoring
+    from heedful.reporting.chart import Format
 
-__all__ = ["build_document", "flow_charts"]
+__all__ = ["build_document", "document", "flow_charts", "write_report"]
 
 Row = tuple[str, ...]
 Ends = tuple[float, float]
@@ -391,3 +396,52 @@ def _way(before: bool | None, after: bool | None) -> str:  # noqa: FBT001 - a pa
     name = f"{way} {'correct' if after else 'incorrect'}"
     assert name in FLOWS  # noqa: S101 - the chart has a colour for each
     return name
+
+
+TITLE = "RealCritic: is a correction after critique right?"
+
+
+def write_report(
+    runs: Sequence[Path],
+    output: Path,
+    *,
+    scoring: Scoring = "strict",
+    labels: Labels = "shipped",
+    charts: Format | None = None,
+) -> tuple[Document, list[Path]]:
+    """Write ``report.json``, ``report.md``, ``report.html`` and the charts."""
+    results = [Results.open(run) for run in runs]
+    about = [each.about for each in results]
+    names = Counter(name for each in about for name in each["critics"])
+    for name, times in names.items():
+        if times > 1:
+            raise UsageError(f"the critic {name!r} is in {times} runs", hint="name one of them")
+    rows = [row for each in results for row in each]
+    report = {"runs": about, **metrics.numbers(rows, scoring, labels)}
+    made = document(report, list(flow_charts(rows, scoring, labels)))
+    return made, made.write(output, report, charts=charts)
+
+
+def document(
+    report: Mapping[str, Any],
+    flows: Iterable[Chart] = (),
+    *,
+    cost: Mapping[str, Any] | None = None,
+) -> Document:
+    """Lay out a report: how it came about, its tables and charts."""
+    about = [_about(run) for run in report.get("runs", ())]
+    cost_of = [f"Cost: {cost_line(cost)}."] if cost else []
+    parts: list[Table | Chart] = [*tables(report), *rounds_charts(report), *flows]
+    return Document(TITLE, [*about, *cost_of], parts)
+
+
+def _about(run: Mapping[str, Any]) -> str:
+    facts = {
+        "Sets": ", ".join(run["sets"]),
+        "critics": ", ".join(run["critics"]),
+        "modes": ", ".join(run["modes"]),
+        "rounds": run["rounds"],
+        "post-check": run["checker"],
+        "heedful": run["heedful"],
+    }
+    return "; ".join(f"{key}: {value}" for key, value in facts.items() if value is not None) + "."

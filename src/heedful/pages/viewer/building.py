@@ -182,13 +182,6 @@ CREATE VIRTUAL TABLE terms USING fts5vocab (text, row);
 """
 
 
-class IndexedRow(NamedTuple):
-    """A row's place, and what it is found by."""
-
-    position: int
-    facts: Facts
-
-
 def identity(run: SavedRun) -> str:
     """Say which rows, made how, an index is of: of others it has to be made again."""
     return json.dumps([VERSION, *run.identity], sort_keys=True)
@@ -227,11 +220,11 @@ class Builder:
             yield entry
 
     def _commit(
-        self, key: str, add: Callable[[list[IndexedRow]], None], batch: list[Entry]
+        self, key: str, add: Callable[[list[tuple[int, Facts]]], None], batch: list[Entry]
     ) -> bool:
         """Put in some rows; refuse where another process is at it too."""
         judged = self._run.judged
-        rows = [IndexedRow(entry.position, facts(entry, judged=judged)) for entry in batch]
+        rows = [(entry.position, facts(entry, judged=judged)) for entry in batch]
         self._db.execute("BEGIN IMMEDIATE")
         if int(about(self._db, key) or 0) != batch[0].position:
             self._db.execute("ROLLBACK")
@@ -242,7 +235,7 @@ class Builder:
         self._db.execute("COMMIT")
         return True
 
-    def _add(self, batch: list[IndexedRow]) -> None:
+    def _add(self, batch: list[tuple[int, Facts]]) -> None:
         counts: Counter[tuple[int, bool]] = Counter()
         self._db.executemany(
             "INSERT INTO samples VALUES (?, ?, ?, ?, ?)",
@@ -261,7 +254,7 @@ class Builder:
             query = f"UPDATE names SET {column} = {column} + ? WHERE number = ?"  # noqa: S608
             self._db.execute(query, (count, number))
 
-    def _add_text(self, batch: list[IndexedRow]) -> None:
+    def _add_text(self, batch: list[tuple[int, Facts]]) -> None:
         # A word may begin at the last character, and its trigram ends two after that.
         self._db.executemany(
             "INSERT INTO text (rowid, body) VALUES (?, ?)",

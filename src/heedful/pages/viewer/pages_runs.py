@@ -66,7 +66,7 @@ def report_of(folder: Path) -> Document:
 
     def read() -> Document:
         from heedful.bench.criticbench.tables import document as criticbench
-        from heedful.bench.realcritic.report import document as realcritic
+        from heedful.bench.realcritic.tables import document as realcritic
 
         report = json.loads((folder / "report.json").read_text(encoding="utf-8"))
         return criticbench(report) if "self_consistency" in report else realcritic(report)
@@ -100,9 +100,8 @@ def _criticbench_build(run: SavedRun) -> Document:
 
 def _realcritic(run: SavedRun) -> Document:
     from heedful.bench.realcritic.metrics import numbers
-    from heedful.bench.realcritic.report import document
     from heedful.bench.realcritic.run import Results
-    from heedful.bench.realcritic.tables import flow_charts
+    from heedful.bench.realcritic.tables import document, flow_charts
 
     rows = list(Results(run, run.about))
     return document(numbers(rows, "strict"), list(flow_charts(rows, "strict")))

@@ -14,6 +14,7 @@ from starlette.responses import Response, StreamingResponse
 
 from heedful.core.delimited import delimited
 from heedful.core.errors import HeedfulError, UsageError
+from heedful.core.text import spreadsheet_cell
 from heedful.core.turns import pieces
 from heedful.jobs.results import record
 from heedful.pages.viewer.building import STATUSES, fact
@@ -93,9 +94,6 @@ def marked(text: str, spans: Sequence[Span], limit: int | None = LONG) -> Markup
 KINDS = {"csv": "text/csv", "jsonl": "application/x-ndjson"}
 """The downloads, by the end of the address."""
 
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""Beginnings of a cell that a spreadsheet would compute."""
-
 
 def known_kind(request: Request) -> str:
     """Return the kind that an address asks for."""
@@ -140,13 +138,9 @@ def _csv_line(cells: Sequence[str]) -> str:
 
 
 def _cell(value: Any) -> str:
-    """Write a value; text that a spreadsheet would take for a formula is kept from it."""
-    if value is None:
-        return ""
     if isinstance(value, dict | list):
         return json.dumps(value, ensure_ascii=False, default=str)
-    text = str(value)
-    return f"'{text}" if isinstance(value, str) and text.startswith(FORMULA) else text
+    return spreadsheet_cell(value)
 
 
 PAGE = 50

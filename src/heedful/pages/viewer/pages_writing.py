@@ -68,12 +68,7 @@ def put_answer(path: Path, at: int, column: str, value: str) -> Audit:
         elif column not in audit.questions(at) or value not in (*ANSWERS, ""):
             raise UsageError(f"{column!r} cannot be answered {value!r}", where=str(path))
         audit.rows[at][column] = value
-        try:
-            put_in_place(path, _text(audit))
-        except OSError as error:
-            hint = "make it writable, then answer again"
-            what = f"cannot be written: {error.strerror}"
-            raise UsageError(what, where=str(path), hint=hint) from error
+        put_in_place(path, _text(audit))
     return audit
 
 
@@ -89,10 +84,16 @@ def _text(audit: Audit) -> str:
 
 def put_in_place(path: Path, text: str) -> None:
     """Put a file in the place of another, on the disk before it is there by name."""
-    with replacing(path) as part, part.open("w", encoding="utf-8", newline="") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
+    try:
+        with replacing(path) as part, part.open("w", encoding="utf-8", newline="") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        hint = "make it and its folder writable, then say it again"
+        raise UsageError(
+            f"cannot be written: {error.strerror}", where=str(path), hint=hint
+        ) from error
 
 
 LABELS = {"met": True, "unmet": False, "": None}
@@ -150,12 +151,7 @@ class LabelFile:
                 for row in file.rows.values()
                 if file.drawn or any(label is not None for label in row["labels"])
             )
-            try:
-                put_in_place(file.path, text)
-            except OSError as error:
-                what = f"cannot be written: {error.strerror}"
-                hint = "make the folder writable, then label again"
-                raise UsageError(what, where=str(file.path), hint=hint) from error
+            put_in_place(file.path, text)
 
 
 QUESTIONS = {

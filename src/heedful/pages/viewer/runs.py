@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 import time
 from array import array
@@ -20,7 +19,7 @@ from heedful.pages.viewer.building import Facts, facts, identity, row
 from heedful.pages.viewer.index import TRIGRAM, Covered, Index
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from heedful.engine.store import Entry
@@ -215,11 +214,11 @@ class Run(Closing):
     def _look(self, wanted: Filter, limit: int, positions: array[int]) -> int:
         """Look through the rows from a place on; return how far time sufficed."""
         until = time.monotonic() + LOOKING_SECONDS
-        for position, entry in self._candidates(wanted, limit):
-            if entry is not None and self.wants(wanted, entry):
-                positions.append(position)
+        for entry in self.saved.entries(limit):
+            if self.wants(wanted, entry):
+                positions.append(entry.position)
             if time.monotonic() > until:
-                return position + 1
+                return entry.position + 1
         return self.total
 
     def parsed(self, entry: Entry) -> Scored | None:
@@ -235,24 +234,6 @@ class Run(Closing):
 
     def _facts(self, entry: Entry) -> Facts:
         return facts(entry, judged=self.saved.judged)
-
-    def _candidates(self, wanted: Filter, since: int) -> Iterator[tuple[int, Entry | None]]:
-        """Yield rows to look at; ``None`` for one in which the text cannot be."""
-        text = json.dumps(wanted.text, ensure_ascii=False)[1:-1]
-        if not text or any(not c.isascii() and c.lower() != c.upper() for c in text):
-            for entry in self.saved.entries(since):
-                yield entry.position, entry
-            return
-        pattern = "%" + "".join(f"\\{c}" if c in "\\%_" else c for c in text) + "%"
-        query = """
-            SELECT position,
-                inputs.value LIKE ?1 ESCAPE '\\' OR outputs.value LIKE ?1 ESCAPE '\\'
-                OR id LIKE ?1 ESCAPE '\\' OR inputs.problem NOT NULL OR outputs.problem NOT NULL
-            FROM inputs LEFT JOIN outputs USING (position) WHERE position >= ?2 ORDER BY position
-        """
-        for position, there in self.saved.query(query, pattern, since):
-            assert isinstance(position, int)  # noqa: S101 - the column's type
-            yield position, self.saved.entry(position) if there else None
 
 
 def _digest(directory: Path) -> str:
