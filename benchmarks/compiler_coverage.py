@@ -48,6 +48,12 @@ def sources(data: Path) -> Iterator[tuple[str, Iterable[formats.Row | Sample]]]:
     """Open each data set."""
     for name, files in FILES.items():
         yield name, (row for file in files for row in formats.open_source(data / file))
+    texts: dict[str, list[Constraint]] = {}
+    for line in (data / "constraint_texts/texts.jsonl").read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
+        texts.setdefault(row["src"], []).append(Constraint(text=row["text"], type=row["type"]))
+    for name, checklist in texts.items():
+        yield name, [Sample(id=name, checklist=tuple(checklist))]
 
 
 def sentences(data: Path) -> Iterator[Sample]:

@@ -5,8 +5,10 @@ Each with a response that meets it and one that doesn't, as in ``plain_english``
 
 from __future__ import annotations
 
-from plain_responses import sentences, words
+from plain_responses import characters, chinese_sentences, sentences, words
 
+TABLE = "| a | b | c |\n|---|---|---|\n| 1 | 2 | 3 |"
+WIDE = "| a | b | c | d |\n|---|---|---|---|\n| 1 | 2 | 3 | 4 |"
 PARTED = "The rain fell.\n\nThe wind rose."
 UNPARTED = "The rain fell.\nThe wind rose."
 
@@ -60,5 +62,45 @@ TEXTS: list[tuple[str, str, str]] = [
     ("Each item must be a single word.", "- Rain\n- Wind", "- Heavy rain\n- Wind"),
     ("Avoid words with the letter 'z'.", "Rain fell.", "The zoo was wet."),
     ("Put each sentence on its own line.", "Rain fell.\nWind rose.", "Rain fell. Wind rose."),
+    # Purposes and vague words beside a count.
+    ("Use at most 60 words to ensure brevity.", words(40), words(90)),
+    ("The answer should be concise, with a maximum of 60 words.", words(40), words(90)),
+    ("For clarity, use at most 60 words, ensuring it is easy to read.", words(40), words(90)),
+    ("简洁明了，不超过60字，确保内容易懂", characters(40), characters(90)),
+    # Levels of headings, tables if there are any, every word.
+    (
+        "Use at least two heading levels to structure the report.",
+        "# A\n\nB.\n\n## C\n\nD.",
+        "A. B.",
+    ),
+    ("The answer must include a level 2 heading in Markdown format.", "## A\n\nB.", "# A\n\nB."),
+    ("If a table is used, it must not exceed 3 columns.", "It fell.", WIDE),
+    ("Any table included must have no more than 3 columns.", TABLE, WIDE),
+    ("Present it in a table format with a maximum of 3 columns.", TABLE, WIDE),
+    (
+        "The response must use capitalized letters for each word.",
+        "The Rain Fell.",
+        "The rain fell.",
+    ),
+    ("Ensure the ending punctuation is a period.", "It fell.", "It fell!"),
+    ("The summary must include the keyword 'rain'.", "", "It fell."),
+    # As people write offhand.
+    ("pls keep it under 60 wrods, ok?", words(40), words(90)),
+    ("It shoud have exactly 3 sentances", sentences(3), sentences(5)),
+    ("Keep ur answer short (max 60 words), thx", words(40), words(90)),
+    ("max 90 chars", words(10), words(60)),
+    ("no headers", "It fell.", "# A\n\nIt fell."),
+    ("Answer only with a number.", "42", "It rained for all of forty-two days, as we know."),
+    ("Bold at least 3 key words.", "**a** b **c** d **e**", "a **b** c"),
+    ("Use neither bullets nor headings.", "It fell.", "- a\n- b"),
+    ("60字上下哈", characters(60), characters(90)),
+    ("不要低于60字", characters(90), characters(40)),
+    ("做成表格，三列", TABLE, WIDE),
+    ("至少用两次“然而”", "然而，然而。", "然而。"),
+    ("谢谢，三句话就行", chinese_sentences(3), chinese_sentences(5)),
+    # Chinese constraints on texts in other languages.
+    ("Liebe是否出现2次", "Liebe ist Liebe.", "Liebe."),
+    ('是否不存在关键词""internet", "vida""', "Es la casa.", "La vida es corta."),
+    ("'der'字的使用是否不超过1次", "der Hund", "der Hund, der Ball"),
 ]
 """Text, a response that meets it, one that doesn't; an empty one where none is beyond doubt."""

@@ -142,10 +142,26 @@ TEXTS = [
     "Do not use the word 'cat' in every paragraph.",
     "Use emojis throughout.",
     "Use headings across the response.",
+    # Tails that restrict.
+    "At most 5 words per line, except in the code.",
+    "Use bullet points to list only the risks.",
+    "Use at most 100 words to ensure that each section is short.",
+    "Use at most 100 words, ensuring three examples are given.",
+    "Include a table to show the prices, but not the names.",
+    "Use headings to mark the parts, with the first one in bold.",
+    "At most 100 words, as long as it is clear.",
+    "Be concise.",
+    "Keep it short.",
+    "Use exactly two heading levels: one for the title and one for each city.",
+    "If a table is used, it should be clear.",
+    "Capitalize each name.",
 ]
 
 TEXTS_ZH = [
     "尽量控制在100字以内",
+    "不超过100字，确保每段都有例子",
+    "简洁明了",
+    "emoji是否出现3次",
     "语言简洁",
     "不要太长",
     "写得生动一些",

@@ -37,6 +37,10 @@ _IN_PASSAGE = ("part", "passage")
 _NUMBERING = re.compile(r"\s*(?:\(?\d{1,2}(?:[.)、]|）)(?!\d)|[-*•]\s)?\s*")
 _TRAILING = " \t\n\u3000。.；;!！?？,，、吗"
 _CLAUSE_END = re.compile(r"[，,。；;：:？?！!\n]|\.\s|\s(?=and\s|but\s)")
+_QUOTED = re.compile(r"[“\"「『].*?[”\"」』]|(?<!\w)['‘].*?['’](?!\w)")
+_WORD = re.compile("[a-z']+")
+_NAMED = re.compile(r"\b(?:words?|keywords?|terms?|letters?|names?)\s+$")
+"""What follows it is meant as it is written."""
 _INSIDE_WORD = re.compile("(?:(?<=[a-z0-9])[a-z0-9]+)?")
 
 
@@ -86,6 +90,7 @@ def _compile(written: str, grammar: Grammar) -> CompiledConstraint:
         return CompiledConstraint(written, reason=f"longer than {_LONGEST} characters")
     if len(bare) <= start:
         return CompiledConstraint(written, reason="it is empty")
+    bare = _respelled(grammar, bare)
     text = NormalizedText(bare)
     readings = [_together(grammar, clauses, bare) for clauses in _cover(grammar, text, start)]
     checks = list({_key(check): check for check in readings if check is not None}.values())
@@ -101,6 +106,26 @@ def _compile(written: str, grammar: Grammar) -> CompiledConstraint:
     else:
         reason = "its parts are covered, but not how they go together"
     return CompiledConstraint(written, measures=measures, reason=reason)
+
+
+def _respelled(grammar: Grammar, bare: str) -> str:
+    """Write words that many misspell as the grammar knows them, but not in quotes."""
+    if scripts.HAN_CHARACTER.search(bare):
+        return bare
+    text = NormalizedText(_shielded(bare))
+    written: list[str] = []
+    done = 0
+    for word in _WORD.finditer(text.form):
+        for end, values in grammar.match("respelled", text, word.start()):
+            if end == word.end() and not _NAMED.search(text.form, 0, word.start()):
+                written += [bare[done : word.start()], dict(values)["as"]]
+                done = end
+    return "".join([*written, bare[done:]])
+
+
+def _shielded(bare: str) -> str:
+    """Blank out what is in quotes, sign by sign."""
+    return _QUOTED.sub(lambda match: "_" * len(match[0]), bare)
 
 
 def _together(grammar: Grammar, clauses: _Clauses, bare: str) -> Check | None:
@@ -232,7 +257,7 @@ def _measures(grammar: Grammar, bare: str, start: int) -> tuple[tuple[Check, ...
 
 def _pieces(bare: str, start: int) -> Iterator[tuple[int, int]]:
     """Split at punctuation outside of quotes."""
-    shielded = re.sub(r"[“\"「『].*?[”\"」』]", lambda match: "_" * len(match[0]), bare)
+    shielded = _shielded(bare)
     begin = start
     for stop in _CLAUSE_END.finditer(shielded, start):
         if bare[begin : stop.start()].strip():

@@ -32,7 +32,14 @@ _LATIN_RUN = re.compile("[a-z0-9]+")
 _MOST_NEEDS = 3
 _POSITION_BITS = 20
 """Of a key in a text's matches, those of the position."""
-_SAME = str.maketrans(_FULL_WIDTH | _SPACES | {0x2019: "'", 0x2013: "-", 0x2014: "-", 0x301C: "~"})
+# What is in brackets is said of what stands before them: "keep it short (50 words)".
+_BRACKETS = dict.fromkeys("(（", ",") | dict.fromkeys(")）", " ")
+_SAME = str.maketrans(
+    _FULL_WIDTH
+    | _SPACES
+    | {0x2019: "'", 0x2013: "-", 0x2014: "-", 0x301C: "~"}
+    | {ord(sign): same for sign, same in _BRACKETS.items()}
+)
 
 
 def matching_form(text: str) -> str:
@@ -51,7 +58,7 @@ class _Node:
     parts: tuple[_Node, ...] = ()
     bind: str = ""
     gives: tuple[tuple[str, str], ...] = ()
-    first: frozenset[str] | None = field(default=None)
+    first: frozenset[str] | None = None
     """The signs that a match which is not empty can start with; ``None``: any."""
     may_be_empty: bool = False
     needs: tuple[frozenset[str], ...] = ()
@@ -200,7 +207,9 @@ class Grammar:
             signs = set(text.form) & self._words.keys()
             text.words = {word for sign in signs for word in self._words[sign] if word in text.form}
             text.words |= self._latin_words.intersection(_LATIN_RUN.findall(text.form))
-        return self._match(self._phrases[name], text, start) if name in self._phrases else []
+        phrase = self._phrases.get(name)
+        possible = phrase is not None and (phrase.may_be_empty or _has_needed(phrase, text.words))
+        return self._match(phrase, text, start) if phrase is not None and possible else []
 
     def _match(self, node: _Node, text: NormalizedText, start: int) -> list[Match]:
         form = text.form
@@ -230,16 +239,10 @@ class Grammar:
             return self._match_at(self._phrases[node.text], text, start)
         if node.kind == "any":
             sign = text.form[start : start + 1]
-            parts = node.by_sign.get(sign)
+            parts = text.parts.get((node.key, sign))
             if parts is None:
-                parts = node.by_sign[sign] = tuple(each for each in node.parts if _can(each, sign))
-            words = text.words or ()
-            options = [
-                match
-                for part in parts
-                if part.may_be_empty or not any(each.isdisjoint(words) for each in part.needs)
-                for match in self._match(part, text, start)
-            ]
+                parts = text.parts[node.key, sign] = _possible(node, sign, text.words or set())
+            options = [match for part in parts for match in self._match(part, text, start)]
             return list(dict.fromkeys(options)) if len(options) > 1 else options
         matches: list[Match] = [(start, ())]
         for part in node.parts:
@@ -263,6 +266,8 @@ class NormalizedText:
         self.form = matching_form(written)
         self.matches: dict[int, list[Match]] = {}
         self.words: set[str] | None = None
+        self.parts: dict[tuple[int, str], list[_Node]] = {}
+        """The parts of ``any`` that can match where the next sign is this one."""
 
 
 def _union(firsts: Iterable[frozenset[str] | None]) -> frozenset[str] | None:
@@ -287,8 +292,23 @@ def _first_of(parts: Sequence[_Node]) -> frozenset[str] | None:
     return _union(part.first for part in parts[:sure])
 
 
+def _possible(node: _Node, sign: str, words: set[str]) -> list[_Node]:
+    """Find the parts that can match at a sign, in a text that has these words of the grammar."""
+    parts = node.by_sign.get(sign)
+    if parts is None:
+        parts = node.by_sign[sign] = tuple(each for each in node.parts if _can(each, sign))
+    return [part for part in parts if part.may_be_empty or _has_needed(part, words)]
+
+
 def _can(node: _Node, sign: str) -> bool:
     return node.first is None or sign in node.first or node.may_be_empty
+
+
+def _has_needed(node: _Node, words: set[str]) -> bool:
+    for each in node.needs:  # noqa: SIM110 - a generator takes twice as long
+        if each.isdisjoint(words):
+            return False
+    return True
 
 
 def _optional(node: _Node) -> _Node:

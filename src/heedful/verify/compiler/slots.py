@@ -39,7 +39,8 @@ def _words_joined(gap: re.Pattern[str], last: str, form: str, written: str, at: 
         words += value
         separator = gap.match(form, end)
         if joined or separator is None:
-            return [(end, tuple(words))] if joined and len(words) > 1 else []
+            listed = len(words) > 2 and not form[end:].strip(" .")  # noqa: PLR2004 - a, b, c
+            return [(end, tuple(words))] if len(words) > 1 and (joined or listed) else []
         joined = last in separator[0]
         at = separator.end()
     return []
@@ -171,7 +172,7 @@ def _quotation(written: str, at: int) -> tuple[int, str] | None:
     for end in range(at + 1, min(len(written), at + 2 + _LONGEST_PHRASE)):
         if written[end] in closers:
             after = written[end + 1 : end + 2]
-            if written[end] in "'’" and after.isalnum():
+            if written[end] in "'’" and after.isalnum() and not scripts.HAN_CHARACTER.match(after):
                 continue  # an apostrophe
             phrase = written[at + 1 : end]
             return (end + 1, phrase) if phrase.strip() else None
@@ -202,13 +203,13 @@ def _series(separator: re.Pattern[str], written: str, at: int) -> list[tuple[int
 
 
 def phrases(form: str, written: str, at: int) -> list[tuple[int, tuple[str, ...]]]:
-    """Read quoted phrases that are all meant: “a”、“b”和“c”, ["a", "b"]."""
+    """Read quoted phrases that are all meant: “a”、“b”和“c”, ["a", "b"], ""a", "b""."""
     del form
-    bracketed = written[at : at + 1] == "["
+    closing = {"[": "]", '"': '"' * (written[at + 1 : at + 2] == '"')}.get(written[at : at + 1], "")
     return [
-        (end + bracketed, values)
-        for end, values in _series(_AND, written, at + bracketed)
-        if not any(map(_LIST.search, values)) and (not bracketed or written[end : end + 1] == "]")
+        (end + len(closing), values)
+        for end, values in _series(_AND, written, at + len(closing))
+        if not any(map(_LIST.search, values)) and written.startswith(closing, end)
     ]
 
 
@@ -344,6 +345,37 @@ _EXAMPLE = re.compile(
 """An example of a mark: ``[address], [name]``, ``*highlighted section*``."""
 
 
+_FOREIGN = re.compile(
+    rf"(?!(?:emoji|hashtag|markdown|json|html)s?)[^\W\d_{scripts.HAN}]{{2,30}}", re.IGNORECASE
+)
+"""A word of another script, which needs no quotation marks in a Chinese text."""
+_RESTRICTING = re.compile(
+    r"""\d|["“”「」『』《》【】\[\](){}]|(?<!\w)['‘]
+    |\b(?:except|unless|only|if|when|but|not|no|nor|without|instead|rather|other\ than|must|should
+    |each|every|any|least|most|exactly|than|limit\w*|maximum|minimum|avoid\w*
+    |two|three|four|five|six|seven|eight|nine|ten|bullets?|headings?|tables?|emojis?|lists?|hashtags?
+    |links?|titles?|json|bold|italics?|paragraphs?|sentences|words)\b
+    |(?:,|;|\band)\s+(?:then\s+|please\s+)?(?:use|include|write|add|keep|start|begin|end|conclude
+    |mention|respond|answer|put|provide|present|give|format|place|do|make|ensure|with|using|containing
+    |also)\b
+    |除|只|仅|不|如果|若|每|至少|最多|超过|必须|[一二三四五六七八九十两]""",
+    re.VERBOSE,
+)
+"""What makes a tail more than a purpose: an exception, a bound, another requirement."""
+_PAUSE = re.compile(r"[,.;，。；]|$")
+
+
+def reason(form: str, written: str, at: int) -> list[tuple[int, None]]:
+    """Read the rest of a purpose, up to a pause: ``to ensure <clarity and focus>``."""
+    del written
+    ends = [pause.start() for pause in _PAUSE.finditer(form, at)]
+    return [
+        (end, None)
+        for end in ends
+        if form[at:end].strip() and not _RESTRICTING.search(form, at, end)
+    ]
+
+
 _POSTSCRIPT = re.compile(r"([\"'“]?)(p\.?\s?)?p\.?\s?s\b\.?([\"'”]?)")
 
 
@@ -369,6 +401,8 @@ SLOTS: dict[str, Slot] = {
     "letters": Slot(letters, _QUOTE | _LETTERS),
     "word": Slot(word, _LETTERS),
     "topic": Slot(topic),
+    "reason": Slot(reason),
+    "foreign": Slot(_matched(_FOREIGN)),
     "wordlist": Slot(word_list, _LETTERS),
     "columns": Slot(columns, _LETTERS),
     "wordchoices": Slot(word_choices, _LETTERS),

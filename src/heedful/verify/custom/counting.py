@@ -155,6 +155,17 @@ def _headings(layout: Layout) -> list[int]:
     return [*_sizes(layout.heading_readings), *below]
 
 
+def _heading_levels(layout: Layout) -> list[int]:
+    """Different levels of headings; what only looks like a heading may be of one of its own."""
+    marked = {line.depth for line in layout.lines if line.kind == "heading"}
+    marked |= {int(level) for level in _HTML_HEADING.findall(layout.text)}
+    alike = max(map(len, layout.heading_readings)) - len(layout.heading_readings[0])
+    return [len(marked), len(marked) + alike]
+
+
+_HTML_HEADING = re.compile(r"<h([1-6])\b", re.IGNORECASE)
+
+
 def _tables(layout: Layout) -> list[int]:
     """Tables of Markdown and HTML; rows without a line of dashes may be one."""
     html = layout.text.lower().count("<table")
@@ -431,6 +442,7 @@ UNITS: dict[str, CountedUnit] = {
     "italic_passages": CountedUnit(
         "passage in italics", "处斜体", signs.italics, "passages in italics"
     ),
+    "heading_levels": CountedUnit("heading level", "级标题", _heading_levels),
     "level_1_headings": CountedUnit(
         "heading of level 1", "个一级标题", signs.headings_of_level[1], "headings of level 1"
     ),

@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Literal
 
 from heedful.core.errors import VerifierError
 from heedful.verify.base import Finding, amount, quoted, verifier
-from heedful.verify.custom.parts import Outcome, Which, bounds, decide, judged, named
+from heedful.verify.custom.counting import CountRange, within
+from heedful.verify.custom.parts import (
+    Outcome,
+    Which,
+    all_outcomes,
+    bounds,
+    decide,
+    judged,
+    named,
+)
 from heedful.verify.custom.phrases import folded
 from heedful.verify.text.layout import Layout, unmarked
 from heedful.verify.text.prepared import Response
@@ -47,44 +56,56 @@ def _cells(line: str) -> list[str]:
 
 def _describe_table(
     columns: int | None,
+    most_columns: int | None,
     rows: int | None,
     headers: list[str] | None,
     at_least: int | None,
     at_most: int | None,
+    *,
+    if_any: bool,
 ) -> str:
     shape = [amount(columns, "column")] if columns is not None else []
+    shape += [f"at most {amount(most_columns, 'column')}"] if most_columns is not None else []
     shape += [amount(rows, "row")] if rows is not None else []
     if (at_least, at_most) != (None, None):
         shape.append(f"{bounds(at_least, at_most)} rows")
     shape += [f"the columns {quoted(headers)}"] if headers else []
-    return f"Write a table with {' and '.join(shape)}."
+    which = "Let any table have" if if_any else "Write a table with"
+    return f"{which} {' and '.join(shape)}."
 
 
 @verifier("heedful:table", describe=_describe_table)
-def table(
+def table(  # noqa: PLR0913 - the shape of a table
     response: Response,
     *,
     columns: int | None = None,
+    most_columns: int | None = None,
     rows: int | None = None,
     headers: list[str] | None = None,
     at_least: int | None = None,
     at_most: int | None = None,
+    if_any: bool = False,
 ) -> Finding:
-    """There is a table of a shape."""
+    """There is a table of a shape, or each that there is has it."""
     if rows is not None:
         at_least = at_most = rows
-    if columns is None and at_least is None and at_most is None and not headers:
+    if {columns, most_columns, at_least, at_most} == {None} and not headers:
         raise VerifierError("no shape is given", hint="give columns, rows or headers")
     present = tables(response.layout)
     if not present:
         other = _HTML_TABLE.search(response.text) or "\t" in response.text
         maybe = other or response.text.count("|") > 1
-        return decide(None if maybe else False, "no table of Markdown")
-    outcomes = [_fits(each, columns, (at_least, at_most), headers or []) for each in present]
+        return decide(None if maybe else if_any, "no table of Markdown")
+    outcomes = [
+        all_outcomes(_fits(each, columns, most_columns, (at_least, at_most), headers or []))
+        for each in present
+    ]
     shapes = [
         f"{amount(len(each[0]), 'column')} and {amount(len(each) - 1, 'row')}" for each in present
     ]
     words = f"{amount(len(present), 'table')}: {'; '.join(shapes)} below the header"
+    if if_any:
+        return decide(all_outcomes(outcomes), words)
     return decide(True if True in outcomes else None if None in outcomes else False, words)
 
 
@@ -104,13 +125,16 @@ def rows_within(number: int, at_least: int | None, at_most: int | None) -> Outco
 def _fits(
     table: _Table,
     columns: int | None,
+    most_columns: int | None,
     rows: tuple[int | None, int | None],
     headers: list[str],
-) -> Outcome:
+) -> list[Outcome]:
     outcomes: list[Outcome] = []
+    widths = {len(row) for row in table}
     if columns is not None:
-        widths = {len(row) for row in table}
         outcomes.append(widths == {columns} if len(widths) == 1 or columns not in widths else None)
+    if most_columns is not None:
+        outcomes.append(within(CountRange(min(widths), max(widths)), None, most_columns))
     if rows != (None, None):
         outcomes.append(rows_within(len(table), *rows))
     names = [folded(cell) for cell in table[0]]
@@ -120,7 +144,7 @@ def _fits(
     asked = [header for header in map(folded, headers) if header in names]
     if asked != sorted(asked, key=names.index):
         outcomes.append(None)
-    return False if False in outcomes else None if None in outcomes else True
+    return outcomes
 
 
 # --- marks around a part ------------------------------------------------------------------------

@@ -168,6 +168,21 @@ def _title(layout: Layout) -> Decision:
     return (True if marked else None), f"the title '{layout.title}'"
 
 
+_NUMBER = re.compile(r"[-+−]?[$€£¥]?\d[\d,]*(?:\.\d+)?\s?%?")
+
+
+def _number(layout: Layout) -> Decision:
+    """A number alone; a unit behind it, or one in words, may do."""
+    text = layout.plain.strip()
+    if _NUMBER.fullmatch(text.rstrip(".。")):
+        return True, f"'{text}'"
+    long = len(text) > _LONGEST_NUMBER
+    return (False if long else None), "more than a number" if long else "perhaps a number"
+
+
+_LONGEST_NUMBER = 40
+"""Characters. A longer text is more than a number with its unit."""
+
 _FORMS: dict[str, tuple[str, Callable[[Layout], Decision]]] = {
     "table": ("a table", _there("tables")),
     "markdown_table": ("a Markdown table", _there("markdown_tables")),
@@ -181,6 +196,7 @@ _FORMS: dict[str, tuple[str, Callable[[Layout], Decision]]] = {
     "html": ("HTML", _searched(_html, has_tag, "HTML")),
     "xml": ("XML", _xml),
     "latex": ("LaTeX", _searched(_latex, _MAYBE_LATEX.search, "LaTeX")),
+    "number": ("a number, and nothing else", _number),
     "quoted": ("quotation marks around it", _quoted),
     "title": ("a title", _title),
 }

@@ -145,6 +145,14 @@ def all_outcomes(outcomes: Iterable[Outcome]) -> Outcome:
     return False if False in distinct else None if None in distinct else True
 
 
+_OF_EVERY_PASSAGE = {
+    "heedful:contains": False,
+    "heedful:contains_any": False,
+    "heedful:excludes": True,
+}
+"""What holds of a passage if it holds of the response: what is nowhere isn't in the summary."""
+
+
 def of_part(id_: str, *, describe: Wording = "") -> Callable[[Callable[..., Decision]], Any]:
     """Register a test of a text as a verifier of the response, or of a part of it.
 
@@ -155,7 +163,10 @@ def of_part(id_: str, *, describe: Wording = "") -> Callable[[Callable[..., Deci
     def register(test: Callable[..., Decision]) -> Callable[..., Decision]:
         @functools.wraps(test)
         def verify(response: Response, *, part: Part, which: Which, **args: Any) -> Finding:
-            return decide(*judged(response.layout, part, which, functools.partial(test, **args)))
+            outcome, reason = judged(response.layout, part, which, functools.partial(test, **args))
+            if part == "passage" and outcome is not _OF_EVERY_PASSAGE.get(id_):
+                return decide(None, f"{reason}, perhaps elsewhere")
+            return decide(outcome, reason)
 
         def worded(part: Part, which: Which, **args: Any) -> str:
             places = {"what": named(part, which), "where": in_part(part, which)}

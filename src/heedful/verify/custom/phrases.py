@@ -11,6 +11,7 @@ import unicodedata
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from heedful.core import scripts
 from heedful.verify.base import Finding, quoted, verifier
 from heedful.verify.custom.counting import CountRange, within
 from heedful.verify.custom.parts import Decision, all_outcomes, bounds, decide, of_part
@@ -62,6 +63,21 @@ class _Patterns(NamedTuple):
     maybe: re.Pattern[str]
 
 
+_OTHER_LETTERS = [
+    re.compile(f"[{letters}]")
+    for letters in (
+        "\u0370-\u03ff", "\u0400-\u052f", "\u0590-\u05ff", "\u0600-\u06ff", "\u0900-\u0dff",
+        scripts.HANGUL, "\u3041-\u309f", "\u30a1-\u30ff",
+    )
+]  # fmt: skip
+"""Of scripts in which a phrase may be the beginning, or the end, of another word."""
+
+
+def _apart(form: str, sign: str) -> str:
+    """Say that no letter of the same script may stand beside a sign."""
+    return next((form.format(each.pattern) for each in _OTHER_LETTERS if each.match(sign)), "")
+
+
 @lru_cache(maxsize=4096)
 def _patterns(phrase: str) -> _Patterns:
     """Make the patterns of a folded phrase: as it stands, and inflected."""
@@ -75,6 +91,7 @@ def _patterns(phrase: str) -> _Patterns:
         rf"(?<!{letter}-)(?<![a-zA-Z]\.)(?<![#@_])" if before else "",
         rf"(?!-{letter})(?!\.[a-zA-Z])(?!_)" if after else "",
     )
+    alone = (_apart("(?<!{})", phrase[:1]) + alone[0], alone[1] + _apart("(?!{})", phrase[-1:]))
     if phrase[:1].isdigit():
         before += r"(?<!\d)(?<!\d\.)"  # "5" isn't a number in "1.5"; it may be one in "4,5"
         alone = (alone[0] + r"(?<!\d[,:/])", alone[1])

@@ -31,8 +31,6 @@ _ASIDE = re.compile(
 _ADDRESSED = ("http://", "https://", "www.")
 # Lines of which CommonMark makes something; most texts have none.
 _MARKDOWN = re.compile(r"^[^\S\n]*(?:#{1,6}\s|```|~~~|=+\s*$|-+\s*$)|\|", re.MULTILINE)
-_LONGEST_UNDERLINED = 80
-"""Characters. A longer line with "---" below it is a paragraph, and the dashes are a rule."""
 # Lines that many take for headings although no mark says so.
 HEADLIKE = re.compile(
     r"\s*(?:\d{1,3}[.)、]\s*)?(?:\*{2,3}[^*]+(?:\*[^*]+\*[^*]*)?\*{2,3}[:：]?|__[^_]+__[:：]?|\*[^*\s][^*]*\*"
@@ -93,7 +91,7 @@ def _mark(token: Token, texts: list[str], lines: list[LayoutLine | None]) -> Non
             lines[start] = LayoutLine(texts[start], "heading", int(token.tag[1]))
     elif token.type == "heading_open":
         lines[end - 1] = LayoutLine(texts[end - 1], "rule")
-        if end - start == 2 and len(texts[start]) <= _LONGEST_UNDERLINED:  # noqa: PLR2004 - and its line
+        if end - start == 2:  # noqa: PLR2004 - and its line
             lines[start] = LayoutLine(texts[start], "heading", int(token.tag[1]))
 
 
