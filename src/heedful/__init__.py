@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         Status,
     )
     from heedful.engine.dry_run import Estimate, dry_run
+    from heedful.engine.inputs import read
     from heedful.engine.job import Job
     from heedful.engine.options import RunOptions
     from heedful.engine.saved_run import SavedRun
@@ -67,6 +68,7 @@ _HOMES = {
     "heedful.analysis.export": ("emit_events", "export"),
     "heedful.pages.report.report": ("report",),
     "heedful.engine.dry_run": ("Estimate", "dry_run"),
+    "heedful.engine.inputs": ("read",),
     "heedful.engine.job": ("Job",),
     "heedful.engine.options": ("RunOptions",),
     "heedful.engine.saved_run": ("SavedRun",),
@@ -133,6 +135,7 @@ __all__ = [
     "merge",
     "meta",
     "meta_async",
+    "read",
     "report",
     "respond",
     "verifier",

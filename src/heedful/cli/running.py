@@ -61,7 +61,7 @@ class ConsoleOptions(TypedDict, total=False):
     quiet: bool
 
 
-DATA = FlagGroup("Data", (TableOptions, ReadingOptions), {"exclude_generation_failures"})
+DATA = FlagGroup("Data", (ReadingOptions,), {"exclude_generation_failures"})
 WHOLE_DATA = DATA.but("limit", "sample", "reasoning")
 RUN = FlagGroup("Run", (LogOptions, ConsoleOptions, RunOptions), {"concurrency", "on_progress"})
 

@@ -41,6 +41,7 @@ class ReadingOptions(TypedDict, total=False):
 
     Attributes:
         format: The format of the data; detected from the file by default.
+        map: Columns of any table as fields: question=prompt,answer=response,rubric=checklist.
         task: Keep only this task's rows (AdvancedIF).
         limit: Take only the first N rows; the turns of one record count as one.
         sample: Take N rows at random, by the seed of the job, where it has one.
@@ -51,6 +52,7 @@ class ReadingOptions(TypedDict, total=False):
     """
 
     format: str | None
+    map: str | Mapping[str, str] | None
     task: str | None
     limit: int | None
     sample: int | None
@@ -102,6 +104,18 @@ def split_options(options: DataOptions) -> tuple[ReadingOptions, RunOptions]:
     }
     running = {name: value for name, value in options.items() if name not in reading}
     return cast("ReadingOptions", reading), cast("RunOptions", running)
+
+
+def format_of(reading: ReadingOptions) -> str | None:
+    """Return the name of the format that data is to be read in; a mapping is one, too."""
+    columns = reading.get("map")
+    if columns is None:
+        return reading.get("format")
+    if reading.get("format") is not None:
+        raise UsageError("--map and --format are both given", hint="leave out --format")
+    if not isinstance(columns, str):
+        columns = ",".join(f"{column}={field}" for column, field in columns.items())
+    return f"map:{columns}"
 
 
 def ignore(progress: Progress) -> None:

@@ -21,7 +21,7 @@ import time
 import weakref
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from heedful.core.closing import Closing, closed_on_error
 from heedful.core.errors import RunError
@@ -220,6 +220,36 @@ class Store(Closing):
         finally:
             self._log.stop()
             self._db.close()
+
+    def save(self, directory: Path) -> None:
+        """Write a copy into a directory that holds no run.
+
+        Raises:
+            RunError: it holds one, or can't be written.
+        """
+        path = directory / NAME
+        if path.exists():
+            raise RunError("the directory holds a run", where=str(directory), hint="name another")
+        self.flush()
+        try:
+            directory.mkdir(parents=True, exist_ok=True)
+            self._db.execute("VACUUM INTO ?", (str(path),))
+        except (OSError, *DATABASE_ERRORS) as error:
+            raise RunError(f"the run cannot be saved: {error}", where=str(directory)) from error
+
+    def snapshot(self) -> bytes | None:
+        """Return the content of a temporary store; ``None`` where a directory has it."""
+        if self.directory is not None:
+            return None
+        self.flush()
+        return self._db.serialize()
+
+    @classmethod
+    def restored(cls, snapshot: bytes) -> Self:
+        """Make a temporary store of a snapshot."""
+        store = cls(None)
+        store._db.deserialize(snapshot)
+        return store
 
     def inputs(self, first: int, last: int) -> list[str | None]:
         """Return what the work is given in the rows from one place to another."""

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast, overload
@@ -12,14 +13,17 @@ from typing import TYPE_CHECKING, Any, Literal, cast, overload
 from heedful.core.errors import UsageError
 from heedful.core.log import logger
 from heedful.core.nouns import Sample
+from heedful.core.outputs import atomically, write_json
+from heedful.core.text import spreadsheet_cell
 from heedful.core.version import __version__
 from heedful.data.formats import Source
 from heedful.engine.inputs import OpenedData
 from heedful.engine.job import Job
 from heedful.engine.options import DataOptions, refuse_unknown, split_options
 from heedful.engine.purpose import EXPLAINED_TOKENS, VERDICT_TOKENS
-from heedful.engine.runner import finish
-from heedful.engine.saved_run import SavedRun
+from heedful.engine.runner import Progress, finish
+from heedful.engine.saved_run import SUMMARY, Reader, SavedRun
+from heedful.engine.store import Store
 from heedful.jobs.options import EvaluationOptions
 from heedful.jobs.results import (
     Scored,
@@ -46,9 +50,9 @@ if TYPE_CHECKING:
     from heedful.core.nouns import Scoring
     from heedful.engine.inputs import Data
     from heedful.engine.options import ReadingOptions, RunOptions
-    from heedful.engine.runner import Item, Progress
-    from heedful.engine.store import Entry, Store
-    from heedful.judges import Judge
+    from heedful.engine.runner import Item
+    from heedful.engine.store import Entry
+    from heedful.judges.base import AnyJudge
     from heedful.models import Price
     from heedful.reporting.chart import Chart
 
@@ -163,6 +167,17 @@ class Evaluation:
             raise UsageError("to_pandas needs pandas", hint="pip install pandas") from error
         return pd.DataFrame(list(self.table(by)))
 
+    def to_csv(self, path: str | os.PathLike[str], by: By = "judgment") -> None:
+        """Write :meth:`table` as CSV; text that a spreadsheet would compute begins with ``'``."""
+        import csv
+
+        with atomically(Path(path)) as file:
+            writer = csv.writer(file)
+            for number, row in enumerate(self.table(by)):
+                if number == 0:
+                    writer.writerow(row)
+                writer.writerow(map(spreadsheet_cell, row.values()))
+
     def to_dataset(self, by: By = "judgment") -> Any:
         """Return :meth:`table` as a ``datasets.Dataset``; tags of several types become text.
 
@@ -196,6 +211,34 @@ class Evaluation:
             for family, rates in self.summary["metrics"].items()
             for name, rate in rates.items()
         }
+
+    def __getattr__(self, name: str) -> dict[str, Any]:
+        """Return a rate by its printed name with underscores, or its paper's: ``isr``."""
+        if name.startswith("_") or name == "summary":  # asked for before there is any
+            raise AttributeError(name)
+        rates = {re.sub(r"\W+", "_", key.casefold()): rate for key, rate in self.rates().items()}
+        known = ", ".join(rates)
+        for family in self.summary["metrics"].values():
+            rates = {**family, **rates}
+        if name not in rates:
+            raise AttributeError(f"the evaluation has no {name!r}; its rates: {known}", name=name)
+        return rates[name]
+
+    def save(self, directory: str | os.PathLike[str]) -> Path:
+        """Save a run that is in a temporary file as a directory, as ``run=`` would have.
+
+        Raises:
+            RunError: the directory holds a run.
+        """
+        folder = Path(directory)
+        self._store.save(folder)
+        write_json(folder / SUMMARY, self.summary)
+        return folder
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Be pickled with all its rows."""
+        state = self._store.snapshot(), self.summary, self.progress.done, self.progress.resumed
+        return _restored, (self.directory, *state)
 
     def plot(self, by: str | None = None) -> Chart:
         """Draw the rates with their intervals: a notebook shows the chart.
@@ -240,6 +283,14 @@ class Evaluation:
             f"{escape(self.summary['scoring'])} scoring</p>"
             f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
         )
+
+
+def _restored(
+    directory: Path | None, snapshot: bytes | None, summary: dict[str, Any], done: int, resumed: int
+) -> Evaluation:
+    """Make an evaluation of what pickling wrote."""
+    store = Store.restored(snapshot) if snapshot is not None else Reader(cast("Path", directory))
+    return Evaluation(store, summary, Progress(done=done, resumed=resumed))
 
 
 def _cell(value: object) -> str:
@@ -290,7 +341,7 @@ class EvaluationJob(Job[Sample, Evaluation]):
         self,
         data: Data,
         *,
-        judge: str | Judge | None = None,
+        judge: AnyJudge | None = None,
         scoring: Scoring = "strict",
         seed: int = 0,
         responses: str | os.PathLike[str] | None = None,
@@ -410,7 +461,7 @@ class EvaluationJob(Job[Sample, Evaluation]):
 def evaluate(
     data: Data,
     *,
-    judge: str | Judge | None = None,
+    judge: AnyJudge | None = None,
     scoring: Scoring = "strict",
     seed: int = 0,
     **options: Unpack[EvaluationOptions],
@@ -440,7 +491,8 @@ def evaluate(
             a ``DataFrame`` or ``Dataset``; or the samples of a finished run
             (:class:`~heedful.engine.saved_run.SavedRun`).
         judge: ``rules``, ``compiled``, ``recorded``, ``checklist`` (a model), or several in order,
-            separated by commas, or a judge of your own. By default ``rules,recorded,compiled``
+            separated by commas; a judge of your own, or a function ``(sample, constraint)`` that
+            says whether it is met. By default ``rules,recorded,compiled``
             (``rules,recorded`` for faithful scoring), with a model ``rules,compiled,checklist``.
         scoring: ``strict``: what the numbers should mean; ``faithful``: what the published code
             computes.
@@ -468,7 +520,7 @@ def evaluate(
 async def evaluate_async(
     data: Data,
     *,
-    judge: str | Judge | None = None,
+    judge: AnyJudge | None = None,
     scoring: Scoring = "strict",
     seed: int = 0,
     **options: Unpack[EvaluationOptions],
@@ -481,7 +533,7 @@ async def evaluate_async(
 def default_run(
     data: Data,
     *,
-    judge: str | Judge | None = None,
+    judge: AnyJudge | None = None,
     scoring: Scoring = "strict",
     seed: int = 0,
     **options: Unpack[EvaluationOptions],
@@ -492,7 +544,7 @@ def default_run(
 
 def _opened(
     data: Data,
-    judge: str | Judge | None,
+    judge: AnyJudge | None,
     options: EvaluationOptions,
     *,
     scoring: Scoring,

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from heedful.core.nouns import Sample
     from heedful.engine.inputs import Data
     from heedful.jobs.rows import Generation
-    from heedful.models.base import Model
+    from heedful.models.base import AnyModel, Model
 
 ASSUMED = f"{RESPONSE_TOKENS} a response; reasoning comes on top"
 
@@ -31,7 +31,8 @@ ASSUMED = f"{RESPONSE_TOKENS} a response; reasoning comes on top"
 def respond(
     data: Data,
     *,
-    models: str | Model | Sequence[str | Model],
+    model: AnyModel | Sequence[AnyModel] | None = None,
+    models: AnyModel | Sequence[AnyModel] | None = None,
     sampling: Sampling | None = None,
     output: str | os.PathLike[str] | None = None,
     **options: Unpack[RespondOptions],
@@ -41,7 +42,7 @@ def respond(
     >>> from heedful import Message, Sample, respond
     >>> from heedful.models import ScriptedModel
     >>> sample = Sample(id="1", conversation=(Message(role="user", content="Say hello."),))
-    >>> generation = respond([sample], models=ScriptedModel("Hello."))
+    >>> generation = respond([sample], model=ScriptedModel("Hello."))
     >>> next(iter(generation)).sample.response
     'Hello.'
 
@@ -53,7 +54,9 @@ def respond(
 
     Args:
         data: a file in any format that heedful reads, or samples.
-        models: the models that answer, or their names; several answer each sample.
+        model: the model that answers: a name, a model, or a function of the messages that returns
+            the text; of several in a list, each answers each sample.
+        models: the same.
         sampling: temperature and so on; by default temperature 0, or 1 for several samples.
         output: where to write the rows, as JSON lines.
         options: how many responses a sample gets, see
@@ -70,7 +73,10 @@ def respond(
     samples, overwrite = options.pop("samples", 1), options.pop("overwrite", False)
     pool = _Pool(options.pop("models_per_sample", None), options.pop("seed", 0))
     default = 1.0 if samples > 1 else 0.0
-    answering, sampling, rest = called(models, sampling, options, temperature=default)
+    given = models if model is None else model
+    if given is None or (model is not None and models is not None):
+        raise UsageError("no model is named, or two ways", hint='give model="NAME"')
+    answering, sampling, rest = called(given, sampling, options, temperature=default)
     reading, running = split_options(rest)
     recipe = _recipe(answering, pool, samples, sampling, overwrite=overwrite)
     return RowsJob(data, recipe, output=output, **reading).run(**running)

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from heedful.engine.runner import Progress
     from heedful.engine.store import Entry, Store
     from heedful.models import Model, Price, Sampling
+    from heedful.models.base import AnyModel
 
 
 UNCHANGED = "unchanged"
@@ -261,7 +262,7 @@ class Recipe:
 
 
 def called(
-    models: str | Model | Sequence[str | Model],
+    models: AnyModel | Sequence[AnyModel],
     sampling: Sampling | None,
     options: Mapping[str, Any],
     *,

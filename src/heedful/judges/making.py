@@ -10,7 +10,8 @@ from heedful.core import plugins
 from heedful.core.errors import HeedfulWarning, UsageError
 from heedful.core.nouns import Scoring
 from heedful.judges.code import Compiled, Measurement, Rules
-from heedful.judges.compose import Cascade, Panel, check_judge
+from heedful.judges.compose import Cascade, Panel
+from heedful.judges.functions import as_judge
 from heedful.judges.options import CHECKLIST, WITH_MODEL
 from heedful.judges.recorded import Recorded
 from heedful.models.folder import Protocol
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Unpack
 
-    from heedful.judges.base import Judge
+    from heedful.judges.base import AnyJudge, Judge
     from heedful.judges.options import JudgeOptions
     from heedful.judges.prompts import JudgePrompt
     from heedful.models.base import Model, Sampling
@@ -63,7 +64,7 @@ def check_names(names: str, known: Sequence[str] = _NAMES) -> None:
 
 
 def make_judge(
-    names: str | Judge | None,
+    names: AnyJudge | None,
     *,
     scoring: Scoring = "strict",
     seed: int = 0,
@@ -71,8 +72,8 @@ def make_judge(
 ) -> Judge:
     """Make a judge from its name, or a cascade from names separated by commas.
 
-    A judge is returned as it is; ``None`` stands for the default, see :func:`default_names`.
-    ``scoring`` and ``seed`` are those of ``rules``.
+    A judge is returned as it is, and a function becomes one; ``None`` stands for the default,
+    see :func:`default_names`. ``scoring`` and ``seed`` are those of ``rules``.
 
     Raises:
         UsageError: a name, the scoring or an option is unknown, or options do not go together.
@@ -82,9 +83,8 @@ def make_judge(
     if names is None:
         names = default_names(scoring, options)
     if not isinstance(names, str):
-        check_judge(names, "give names, such as 'rules,compiled', or a judge")
         _refuse_unused(options, "the judge is an object, which has its own")
-        return names
+        return as_judge(names)
     if names not in _DEFAULTS:  # a look for plugins would take 12 ms
         check_names(names)
     asks = [name.strip() for name in names.split(",")]

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, cast
 
 from heedful.core import plugins
 from heedful.core.errors import UsageError
+from heedful.models.functions import as_model
 from heedful.models.options import ABOVE_ZERO, CONCURRENCY, OPENAI_URL, flag
 
 if TYPE_CHECKING:
     from typing import Unpack
 
-    from heedful.models.base import Model
+    from heedful.models.base import AnyModel, Model
     from heedful.models.limiter import AdaptiveLimiter
     from heedful.models.options import CallOptions
 
@@ -69,27 +70,23 @@ def make(
     )
 
 
-def connect(
-    models: str | Model | Sequence[str | Model], **options: Unpack[CallOptions]
-) -> list[Model]:
+def connect(models: AnyModel | Sequence[AnyModel], **options: Unpack[CallOptions]) -> list[Model]:
     """Connect to models, which share one limit on calls in flight."""
     from heedful.models.limiter import AdaptiveLimiter
 
     many = isinstance(models, Sequence) and not isinstance(models, str)
-    each = cast("Sequence[str | Model]", models if many else [models])
+    each = cast("Sequence[AnyModel]", models if many else [models])
     for name in ABOVE_ZERO:
         value = options.get(name)
         if isinstance(value, int | float) and not value > 0:
             raise UsageError(f"{flag(name)} is {value}", hint="give a number above 0")
-    for model in each:
-        if not isinstance(model, str) and not callable(getattr(model, "generate", None)):
-            raise UsageError(f"the model is {model!r:.80}", hint="give a name, or a model")
+    objects = [model if isinstance(model, str) else as_model(model) for model in each]
     limiter = AdaptiveLimiter(
         options.get("max_concurrency", CONCURRENCY), rpm=options.get("rpm"), tpm=options.get("tpm")
     )
     return [
         make(model, limiter=limiter, **options) if isinstance(model, str) else model
-        for model in each
+        for model in objects
     ]
 
 

@@ -71,7 +71,8 @@ def make(
     """Make a prompt.
 
     Args:
-        name: one of :data:`NAMES`. ``structured`` holds the model to a JSON schema;
+        name: one of :data:`NAMES`, or a text with places such as ``{{response}}``, which replaces
+            that of ``plain``. ``structured`` holds the model to a JSON schema;
             ``structured_object`` only to a JSON object, for servers that know no schemas.
             ``criteria`` is for rubrics: it can ask for levels. ``short`` is ``plain`` in few words,
             for small models that are trained.
@@ -85,6 +86,11 @@ def make(
         UsageError: no prompt has this name, it cannot leave explanations out, or a file
             isn't a prompt text or not for this prompt.
     """
+    text = None
+    if len(name.split()) > 1:
+        from heedful.judges.prompts.template import checked
+
+        name, text = "plain", checked(name)
     if not explain and name in ("if_critic", "advancedif"):
         hint = "use plain or structured for verdicts only"
         raise UsageError(f"the prompt {name} always explains its verdicts", hint=hint)
@@ -95,9 +101,10 @@ def make(
     if system_prompt_file is not None:
         hint = "give prompt_file (--prompt-file)"
         raise UsageError(f"the prompt {name} has no text for system steerability", hint=hint)
-    from heedful.judges.prompts.template import custom
+    if prompt_file is not None:
+        from heedful.judges.prompts.template import custom
 
-    text = None if prompt_file is None else custom(prompt_file)
+        text = custom(prompt_file)
     names()  # warns of plugins that have the name of a built-in
     if name in NAMES:
         return _built_in(name, explain=explain, text=text, schema=name == "structured")
