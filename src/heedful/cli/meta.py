@@ -38,7 +38,7 @@ MEASURING = FlagGroup("", (MetaOptions,), only=("by", "truth", "folder", "retry_
 LABELS = FlagGroup(
     "Data", (TableOptions, MetaOptions), only=("map", "format", "responses", "reasoning")
 )
-COST = FlagGroup("Run", (RunOptions,), only=("max_cost", "prices", "executor"))
+COST = FlagGroup("Run", (RunOptions,), only=("max_cost", "prices", "executor", "workers"))
 CONSOLE = FlagGroup("Run", (LogOptions, ConsoleOptions))
 
 

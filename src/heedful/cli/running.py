@@ -63,7 +63,8 @@ class ConsoleOptions(TypedDict, total=False):
 
 DATA = FlagGroup("Data", (ReadingOptions,), {"exclude_generation_failures"})
 WHOLE_DATA = DATA.but("limit", "sample", "reasoning")
-RUN = FlagGroup("Run", (LogOptions, ConsoleOptions, RunOptions), {"concurrency", "on_progress"})
+DIVIDED = FlagGroup("Run", (LogOptions, ConsoleOptions, RunOptions), {"concurrency", "on_progress"})
+RUN = DIVIDED.but("workers")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,7 +19,7 @@ from heedful.engine.options import ReadingOptions, format_of, refuse_unknown
 from heedful.engine.runner import Item
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Sequence
+    from collections.abc import Callable, Container, Iterable, Sequence
 
     from heedful.core.nouns import Sample
     from heedful.data.formats import Format, Row, Source
@@ -318,12 +318,17 @@ class OpenedData:
             self._keep_rows()
             self.config["input"] = [content(self.items())]
 
-    def items(self) -> Iterator[Item[Sample]]:
+    def items(self, wanted: Callable[[int], bool] | None = None) -> Iterator[Item[Sample]]:
         """Give the samples, and the rows that could not be read, in their order.
 
-        The turns of one record stay together. For a sample the source is read twice.
+        The turns of one record stay together. For a sample the source is read twice. Where a row is
+        a line, those at other places than the ones wanted are not read, and empty.
         """
+        from heedful.data.formats import Source
+
         if self._limit is None and self._sample is None:
+            if isinstance(self.rows, Source):
+                self.rows.wanted = wanted
             yield from items(self.rows, self._reasoning)
             return
         chosen: Container[int] = range(self._limit or 0)

@@ -331,7 +331,7 @@ def _by_sample(row: Scored) -> Iterator[dict[str, Any]]:
 class EvaluationJob(Job[Sample, Evaluation]):
     """Judge every sample of a data set."""
 
-    sendable = True
+    divisible = True
     assumptions = (
         f"{EXPLAINED_TOKENS} a constraint, {VERDICT_TOKENS} for a verdict alone; reasoning and "
         "repeated requests come on top"
@@ -375,10 +375,6 @@ class EvaluationJob(Job[Sample, Evaluation]):
         self._config = {"store": STORE_VERSION, **judging}
         self._requested = self._decided = 0
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Leave the data behind: another process works on the rows that it is sent."""
-        return {**vars(self), "_data": None, "_counts": None}
-
     def name_input(self) -> None:
         """Name rows in memory by their content, so that a run goes on with the same rows only."""
         self._data.name()
@@ -392,13 +388,13 @@ class EvaluationJob(Job[Sample, Evaluation]):
         """Give the samples, and the rows that could not be read."""
         return self._data.items()
 
+    def rows_where(self, wanted: Callable[[int], bool]) -> Iterator[Item[Sample]]:
+        """Give the samples; those at other places may be empty."""
+        return self._data.items(wanted)
+
     def encode(self, row: Sample) -> str:
         """Write a sample as the store keeps it."""
         return StoredSample.of(row)
-
-    def decode(self, text: str) -> Sample:
-        """Read a sample as the store keeps it."""
-        return Sample.model_validate_json(text)
 
     async def work(self, row: Sample) -> str:
         """Judge one sample; its critique."""

@@ -72,7 +72,7 @@ class Bench:
             "seed": self.seed,
         }
         run = None if self.folder is None else self.folder / default_run(**job).name
-        running = options("retry_failed", "prices", "executor", "on_progress")
+        running = options("retry_failed", "prices", "executor", "workers", "on_progress")
         return {**job, "run": run, **running}
 
     def samples(self) -> Iterable[Sample]:
