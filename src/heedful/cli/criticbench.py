@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
+from heedful.bench.criticbench.build import BuildPlan
 from heedful.bench.criticbench.build import build as build_benchmark
-from heedful.bench.criticbench.generate import BuildPlan
 from heedful.bench.criticbench.run import Examination
 from heedful.cli.flags import MODEL, FlagGroup, Output, Quiet, Scoring, connected, taken, takes
 from heedful.cli.running import RUN, Outcome, carry_out, print_outcome
