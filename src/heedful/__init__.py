@@ -39,8 +39,7 @@ if TYPE_CHECKING:
     from heedful.engine.saved_run import SavedRun
     from heedful.integrations.testing import assert_follows
     from heedful.jobs.checklists import checklist
-    from heedful.jobs.evaluate import evaluate, evaluate_async
-    from heedful.jobs.evaluation import Evaluation
+    from heedful.jobs.evaluate import Evaluation, evaluate, evaluate_async
     from heedful.jobs.merge import merge
     from heedful.jobs.respond import respond
     from heedful.jobs.results import Scored
@@ -63,8 +62,8 @@ _HOMES = {
         "UsageError",
         "VerifierError",
     ),
-    "heedful.jobs.evaluate": ("evaluate", "evaluate_async"),
-    "heedful.jobs.evaluation": ("Evaluation",),
+    "heedful.jobs.evaluate": ("Evaluation", "evaluate", "evaluate_async"),
+    "heedful.jobs.results": ("Scored",),
     "heedful.jobs.merge": ("merge",),
     "heedful.analysis.export": ("emit_events", "export"),
     "heedful.pages.report.report": ("report",),
@@ -75,7 +74,6 @@ _HOMES = {
     "heedful.engine.saved_run": ("SavedRun",),
     "heedful.jobs.rows": ("Generated", "Generation"),
     "heedful.jobs.respond": ("respond",),
-    "heedful.jobs.results": ("Scored",),
     "heedful.rewards": ("Reward",),
     "heedful.judges": ("Cascade", "Judge", "Recorded", "Rules", "make_judge"),
     "heedful.analysis.meta": ("judge_accuracy", "judge_accuracy_async"),

@@ -11,9 +11,8 @@ from heedful.core.text import amount
 from heedful.engine.call_cache import complete, expense
 from heedful.engine.options import refuse_unknown, split_options
 from heedful.engine.purpose import RESPONSE_TOKENS, Purpose
-from heedful.jobs.generate import Recipe, RowsJob, Task, called, keep, refuse_unanswerable
 from heedful.jobs.options import RespondOptions
-from heedful.jobs.rows import Addition
+from heedful.jobs.rows import Addition, Recipe, RowsJob, Task, called, keep, refuse_unanswerable
 from heedful.models.base import Sampling
 from heedful.models.replies import without_reasoning
 
@@ -25,8 +24,6 @@ if TYPE_CHECKING:
     from heedful.engine.inputs import Data
     from heedful.jobs.rows import Generation
     from heedful.models.base import AnyModel, Model
-
-__all__ = ["respond"]
 
 ASSUMED = f"{RESPONSE_TOKENS} a response; reasoning comes on top"
 
@@ -70,14 +67,7 @@ def respond(
             called, see :class:`~heedful.models.options.CallOptions`: ``base_url``, ….
 
     Returns:
-        The rows in input order, and the summary.
-
-    Raises:
-        InputError: the file is missing, empty or in no known format.
-        RunError: the run's directory holds a run with another configuration.
-        StopRunError: no further call can succeed, as with a wrong key, or the next may cost more
-            than is left; the same call goes on from there.
-        UsageError: an option makes no sense.
+        The rows in input order, and the summary; it raises what :func:`heedful.evaluate` does.
     """
     refuse_unknown(options, RespondOptions)
     samples, overwrite = options.pop("samples", 1), options.pop("overwrite", False)

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, cast, get_args
 from heedful.core import plugins
 from heedful.core.errors import HeedfulWarning, UsageError
 from heedful.core.nouns import Scoring
-from heedful.judges.compiled import Compiled, Measurement
+from heedful.judges.code import Compiled, Measurement, Rules
 from heedful.judges.compose import Cascade, Panel
 from heedful.judges.functions import as_judge
+from heedful.judges.options import CHECKLIST, WITH_MODEL
 from heedful.judges.recorded import Recorded
-from heedful.judges.rules import Rules
 from heedful.models.folder import Protocol
 from heedful.models.named import connect
 from heedful.models.options import CONNECTION, CallOptions, flag, sampling
@@ -27,11 +27,6 @@ if TYPE_CHECKING:
     from heedful.judges.prompts import JudgePrompt
     from heedful.models.base import Model, Sampling
 
-__all__ = ["PROMPT", "make_judge", "prompt_for", "protocol_of"]
-
-CHECKLIST = "checklist"
-"""The name of the judge that calls a model."""
-
 LIKELIHOOD = "likelihood"
 """The name of the judge that reads a model's log-probabilities."""
 
@@ -40,8 +35,6 @@ PUBLISHED = "rules,recorded"
 
 DEFAULT = f"{PUBLISHED},compiled"
 """The verdicts that a file holds count before what code reads into words."""
-
-WITH_MODEL = f"rules,compiled,{CHECKLIST}"
 
 PROMPT = "plain"
 """The prompt, unless the options or the model's folder name another."""
@@ -79,13 +72,8 @@ def make_judge(
 ) -> Judge:
     """Make a judge from its name, or a cascade from names separated by commas.
 
-    A judge is returned as it is; a function becomes one (:class:`FunctionJudge`).
-
-    Args:
-        names: the names; ``None`` for the default, see :func:`default_names`.
-        scoring: of ``rules``.
-        seed: of the random choices of ``rules``.
-        options: the model of ``checklist``, and how it is called.
+    A judge is returned as it is, and a function becomes one; ``None`` stands for the default,
+    see :func:`default_names`. ``scoring`` and ``seed`` are those of ``rules``.
 
     Raises:
         UsageError: a name, the scoring or an option is unknown, or options do not go together.

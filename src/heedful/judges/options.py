@@ -12,7 +12,12 @@ if TYPE_CHECKING:
 
     from heedful.models.base import AnyModel
 
-__all__ = ["JudgeOptions"]
+
+CHECKLIST = "checklist"
+"""The name of the judge that calls a model."""
+
+WITH_MODEL = f"rules,compiled,{CHECKLIST}"
+"""The judges where a model is named: code decides what it can."""
 
 
 class JudgeOptions(CallOptions, total=False):

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
     from pathlib import Path
 
-__all__ = ["custom", "fill", "shipped", "version", "with_format"]
-
 PLACES = {
     "conversation": "the turns up to the one to answer, each fenced",
     "response": "the response to judge, fenced",
