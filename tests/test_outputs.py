@@ -102,7 +102,7 @@ def with_output(named: Mapping[str, Command | Group], words: str = "") -> Iterat
     for name, each in named.items():
         if isinstance(each, Command):
             module, _, function = each.target.partition(":")
-            called = getattr(importlib.import_module(module), function)
+            called = getattr(importlib.import_module(f"heedful.cli.{module}"), function)
             if "output" in inspect.signature(called).parameters:
                 yield f"{words}{name}"
         else:

@@ -36,10 +36,10 @@ if TYPE_CHECKING:
     from heedful.engine.inputs import read
     from heedful.engine.job import Job
     from heedful.engine.options import RunOptions
-    from heedful.engine.saved_run import SavedRun
     from heedful.integrations.testing import assert_follows
     from heedful.jobs.checklists import checklist
     from heedful.jobs.evaluate import Evaluation, evaluate, evaluate_async
+    from heedful.jobs.finished import SavedRun
     from heedful.jobs.merge import merge
     from heedful.jobs.respond import respond
     from heedful.jobs.results import Scored
@@ -71,7 +71,7 @@ _HOMES = {
     "heedful.engine.inputs": ("read",),
     "heedful.engine.job": ("Job",),
     "heedful.engine.options": ("RunOptions",),
-    "heedful.engine.saved_run": ("SavedRun",),
+    "heedful.jobs.finished": ("SavedRun",),
     "heedful.jobs.rows": ("Generated", "Generation"),
     "heedful.jobs.respond": ("respond",),
     "heedful.rewards": ("Reward",),

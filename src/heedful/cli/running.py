@@ -63,7 +63,9 @@ class ConsoleOptions(TypedDict, total=False):
 
 DATA = FlagGroup("Data", (ReadingOptions,), {"exclude_generation_failures"})
 WHOLE_DATA = DATA.but("limit", "sample", "reasoning")
-DIVIDED = FlagGroup("Run", (LogOptions, ConsoleOptions, RunOptions), {"concurrency", "on_progress"})
+DIVIDED = FlagGroup(
+    "Run", (LogOptions, ConsoleOptions, RunOptions), {"concurrency", "on_progress", "progress"}
+)
 RUN = DIVIDED.but("workers")
 
 

@@ -108,6 +108,13 @@ def tables(
         noted.add(table.note)
 
 
+def rate_tables(comparison: Mapping[str, Any]) -> Iterator[Table]:
+    """Lay out the rates of each pair, a table each."""
+    pairs = comparison["pairs"]
+    for pair in pairs:
+        yield from _metrics(pair, several=len(pairs) > 1, terminal=False)
+
+
 def _all_tables(
     comparison: Mapping[str, Any], groups: int | None, flips: int, cut: int | None
 ) -> Iterator[Table]:
