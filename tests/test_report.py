@@ -18,7 +18,7 @@ from compared import STATES, run, sample
 from heedful import Constraint, Message, Recording, RunError, Sample, UsageError, compare, evaluate
 from heedful import report as write_report
 from heedful.core.nouns import Status
-from heedful.engine.saved_run import Reader
+from heedful.engine.reader import Reader
 from heedful.engine.sessions import without_secrets
 from heedful.engine.store import Store
 from heedful.judges import Panel

@@ -77,7 +77,7 @@ def filled(check: dict[str, Any] | None) -> dict[str, Any]:
 def test_trl_gets_flat_lists_and_none_for_what_is_undecided(model: ScriptedModel) -> None:
     logged: dict[str, Any] = {}
     with Reward(Checklist(ScriptedModel(""), Plain(), reasks=0)) as reward:
-        function = for_trl(reward, name="critic")
+        function: Any = for_trl(reward, name="critic")
         assert inspect.iscoroutinefunction(function.__call__)  # as TRL tells
         assert function.__name__ == "critic"
         result = function(
@@ -167,7 +167,7 @@ def called(function: Any, *completions: str, **columns: Any) -> list[float | Non
     }
     returned = function(completions=list(completions), **given)
     result: list[float | None] = (
-        asyncio.run(returned) if inspect.isawaitable(returned) else returned
+        asyncio.run(returned) if inspect.iscoroutine(returned) else returned
     )
     return result
 

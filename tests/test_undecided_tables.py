@@ -12,8 +12,8 @@ from compared import sample
 from heedful import Sample, compare, evaluate, judge_accuracy
 from heedful.analysis.compare.tables import tables as compare_tables
 from heedful.analysis.meta.tables import tables as meta_tables
-from heedful.engine.saved_run import SavedRun
 from heedful.jobs.evaluate_tables import tables as evaluate_tables
+from heedful.jobs.saved_run import SavedRun
 from heedful.pages.report import sections
 from heedful.pages.report.reading import read
 from heedful.reporting.notation import COVERAGE, NOTHING

@@ -39,11 +39,11 @@ if TYPE_CHECKING:
     from heedful.integrations.testing import assert_follows
     from heedful.jobs.checklists import checklist
     from heedful.jobs.evaluate import Evaluation, evaluate, evaluate_async
-    from heedful.jobs.finished import SavedRun
     from heedful.jobs.merge import merge
     from heedful.jobs.respond import respond
     from heedful.jobs.results import Scored
     from heedful.jobs.rows import Generated, Generation
+    from heedful.jobs.saved_run import SavedRun
     from heedful.judges import Cascade, Judge, Recorded, Rules, make_judge
     from heedful.pages.report.report import report
     from heedful.rewards import Reward
@@ -71,7 +71,7 @@ _HOMES = {
     "heedful.engine.inputs": ("read",),
     "heedful.engine.job": ("Job",),
     "heedful.engine.options": ("RunOptions",),
-    "heedful.jobs.finished": ("SavedRun",),
+    "heedful.jobs.saved_run": ("SavedRun",),
     "heedful.jobs.rows": ("Generated", "Generation"),
     "heedful.jobs.respond": ("respond",),
     "heedful.rewards": ("Reward",),

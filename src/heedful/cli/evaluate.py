@@ -67,7 +67,7 @@ def rejudge(
         judge: rules (code), compiled (code, from the constraints' words), recorded (in the file),
             checklist (a model); with commas, in turn.
     """
-    from heedful.engine.saved_run import SavedRun
+    from heedful.jobs.saved_run import SavedRun
 
     run = options.get("run")
     if run is not None and run.resolve() == past.resolve():

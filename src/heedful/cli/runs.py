@@ -336,9 +336,9 @@ def _said(written: Exported, where: str) -> int:
 
 def _summaries(runs: tuple[Path, ...], output: Path) -> int:
     from heedful.core.outputs import atomically
-    from heedful.engine.saved_run import SavedRun
     from heedful.jobs.evaluate_tables import document
     from heedful.jobs.results import check_folder
+    from heedful.jobs.saved_run import SavedRun
 
     check_folder(output, runs)
     if not runs:

@@ -486,7 +486,7 @@ def _reused_run(options: RunOptions) -> Iterator[Store | None]:
     if reuse is None:
         yield None
         return
-    from heedful.engine.saved_run import Reader
+    from heedful.engine.reader import Reader
 
     with Reader(Path(reuse)) as earlier:
         if waiting := len(_in_batches(earlier)):

@@ -5,10 +5,12 @@
 
 from __future__ import annotations
 
+import os
 import re
+import tempfile
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast, overload
+from typing import TYPE_CHECKING, Any, TypeAlias, cast, overload
 
 from heedful.core.errors import UsageError
 from heedful.core.log import logger
@@ -20,10 +22,9 @@ from heedful.engine.inputs import OpenedData
 from heedful.engine.job import Job
 from heedful.engine.options import DataOptions, refuse_unknown, split_options
 from heedful.engine.purpose import EXPLAINED_TOKENS, VERDICT_TOKENS
+from heedful.engine.reader import SUMMARY, Reader
 from heedful.engine.runner import Progress, finish
-from heedful.engine.saved_run import SUMMARY, Reader, SavedRun
 from heedful.engine.store import Store
-from heedful.jobs.finished import VerdictTables
 from heedful.jobs.options import EvaluationOptions
 from heedful.jobs.results import (
     Scored,
@@ -38,13 +39,13 @@ from heedful.jobs.results import (
     written,
 )
 from heedful.jobs.run_counts import RunCounts
+from heedful.jobs.saved_run import SavedRun, VerdictTables
 from heedful.judges.dependencies import judge_in_order
 from heedful.judges.making import make_judge
 from heedful.judges.options import JudgeOptions
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Unpack
 
     from heedful.core.nouns import Scoring
@@ -171,6 +172,28 @@ def _restored(
     """Make an evaluation of what pickling wrote."""
     store = Store.restored(snapshot) if snapshot is not None else Reader(cast("Path", directory))
     return Evaluation(store, summary, Progress(done=done, resumed=resumed))
+
+
+Run: TypeAlias = "str | os.PathLike[str] | Evaluation | SavedRun"
+"""A finished run: its directory, or what is in Python."""
+
+
+@contextmanager
+def directories(runs: Sequence[Run]) -> Iterator[list[str]]:
+    """Give the directory of each run; those that have none are saved for as long as it takes."""
+    with tempfile.TemporaryDirectory(prefix="heedful-") as folder:
+        yield [
+            _directory(run, Path(folder, f"evaluation {place}"))
+            for place, run in enumerate(runs, 1)
+        ]
+
+
+def _directory(run: Run, place: Path) -> str:
+    if isinstance(run, str | os.PathLike):
+        return os.fspath(run)
+    if run.directory is None:
+        return os.fspath(run.save(place))
+    return os.fspath(run.directory)
 
 
 class EvaluationJob(Job[Sample, Evaluation]):
@@ -338,7 +361,7 @@ def evaluate(
     Args:
         data: a file in any format that heedful reads; a list of samples, or of dicts as in files;
             a ``DataFrame`` or ``Dataset``; or the samples of a finished run
-            (:class:`~heedful.engine.saved_run.SavedRun`).
+            (:class:`~heedful.jobs.saved_run.SavedRun`).
         judge: ``rules``, ``compiled``, ``recorded``, ``checklist`` (a model), or several in order,
             separated by commas; a judge of your own, or a function ``(sample, constraint)`` that
             says whether it is met. By default ``rules,recorded,compiled``

@@ -12,8 +12,9 @@ from heedful.core.errors import HeedfulError
 from heedful.core.text import dollars, one_line
 from heedful.engine.inputs import RUNS
 from heedful.engine.lock import is_held
-from heedful.engine.saved_run import SUMMARY, SavedRun
+from heedful.engine.reader import SUMMARY
 from heedful.jobs.results import judged_by
+from heedful.jobs.saved_run import SavedRun
 from heedful.reporting.metric_names import WORDS, label, ranked
 from heedful.reporting.notation import interval, rate
 

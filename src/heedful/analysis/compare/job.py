@@ -15,7 +15,7 @@ from heedful.analysis.compare.sides import differing, paired, sides
 from heedful.core.errors import InputError, UsageError
 from heedful.core.text import amount
 from heedful.core.version import __version__
-from heedful.jobs.finished import Run, directories
+from heedful.jobs.evaluate import Run, directories
 from heedful.jobs.results import judged_by
 from heedful.metrics.contrasts import adjust_p
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pydantic_core import from_json
 
 from heedful.core.errors import InputError, UsageError
-from heedful.engine.saved_run import SavedRun
 from heedful.jobs.results import Scored, judged_by, scored_entry
+from heedful.jobs.saved_run import SavedRun
 from heedful.metrics.clusters import cluster_digest, instruction_of
 
 if TYPE_CHECKING:

@@ -16,10 +16,10 @@ from heedful.core import taxonomy
 from heedful.core.errors import InputError, UsageError
 from heedful.core.outputs import atomically
 from heedful.core.text import amount
-from heedful.engine.saved_run import SavedRun
+from heedful.jobs.evaluate import Run, directories
 from heedful.jobs.evaluate_tables import notes
-from heedful.jobs.finished import Run, directories
 from heedful.jobs.results import check_folder, judged_by
+from heedful.jobs.saved_run import SavedRun
 from heedful.pages.report.reading import FEWEST, hardness, read
 from heedful.pages.report.sections import (
     Fold,

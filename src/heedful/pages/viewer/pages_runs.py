@@ -13,8 +13,9 @@ from starlette.responses import Response
 
 from heedful.core.errors import RunError
 from heedful.core.text import amount, dollars
-from heedful.engine.saved_run import SUMMARY, SavedRun
+from heedful.engine.reader import SUMMARY
 from heedful.jobs.evaluate_tables import notes, tables
+from heedful.jobs.saved_run import SavedRun
 from heedful.pages.overview import line_of
 from heedful.pages.viewer.pages_samples import known_kind, table_response
 from heedful.reporting.chart import Chart
