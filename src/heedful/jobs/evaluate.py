@@ -174,7 +174,7 @@ def _restored(
     return Evaluation(store, summary, Progress(done=done, resumed=resumed))
 
 
-Run: TypeAlias = "str | os.PathLike[str] | Evaluation | SavedRun"
+Run: TypeAlias = str | os.PathLike[str] | Evaluation | SavedRun
 """A finished run: its directory, or what is in Python."""
 
 

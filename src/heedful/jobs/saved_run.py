@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from heedful.models import Price
     from heedful.reporting.chart import Chart
 
-__all__ = ["SavedRun", "VerdictTables"]
+__all__ = ["SavedRun"]
 
 By = Literal["judgment", "sample"]
 
