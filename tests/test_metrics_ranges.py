@@ -45,6 +45,7 @@ BENCHMARKS: dict[str, dict[str, Any]] = {
     "profbench_judge": {"domain": "c", "model": "m"},
     "researchrubrics": {},
     "ruverbench": {},
+    "paperbench": {"paper": "d"},
 }
 
 
