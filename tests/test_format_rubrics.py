@@ -520,6 +520,17 @@ RECORDS: dict[str, dict[str, Any]] = {
         "CONVERSATION": [{"role": "user", "content": "Q"}],
         "TARGET_QUESTION": "Is it?",
     },
+    "wildbench": {
+        "session_id": "a",
+        "conversation_input": [{"role": "user", "content": "Q"}],
+        "checklist": ["Is it?"],
+        "primary_tag": "Math",
+        "secondary_tags": ["Planning"],
+        "parsed_result": {"strengths": "s", "score": "8"},
+        "model_test": "m",
+        "score": "8",
+        "model_output": "So.",
+    },
     "paperbench": {
         "paper_id": "p",
         "judge_output": {
