@@ -127,7 +127,8 @@ def test_wildbenchs_score_by_hand(tmp_path: Path) -> None:
     first = read(file)[0]
     assert "Is it so?" in first.checklist[0].text
     assert first.recording is not None
-    assert first.recording.verdicts[0] == {"status": True, "level": "8", "explanation": "s\nw"}
+    verdict = {"status": True, "level": "8", "explanation": "s\nw"}
+    assert first.recording.verdicts == (verdict,)
     whole = ((8 + 6 + 10 + 3 + 7 + 1 + 2) / 7 - 5) / 5
     # Weights 1, 1.25, 1.25, 0.5 and 0.75; scores less 5, over 5.
     others = 1 * (4.5 - 5) + 1.25 * (6 - 5) + 0.5 * (2 - 5) + 0.75 * (7 - 5)
