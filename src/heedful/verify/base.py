@@ -137,14 +137,6 @@ def known(id: str) -> bool:  # noqa: A002 - what the data calls it
     return _find(id) is not None
 
 
-def arguments(id: str) -> dict[str, Any]:  # noqa: A002 - what the data calls it
-    """Return the JSON schema of a verifier's arguments."""
-    entry = _find(id)
-    if entry is None:
-        raise _unknown(id)
-    return schema(entry.function)
-
-
 def describe(check: Check) -> str:
     """Describe a check in English, e.g. ``"Write at least 300 words."``."""
     binding = _bind(check)
@@ -355,11 +347,6 @@ def _complaint(detail: ErrorDetails) -> str:
     if detail["type"] == "unexpected_keyword_argument":
         return f"{name} is not an argument of it"
     return f"{name} is {reprlib.repr(detail['input'])}: {detail['msg']}"
-
-
-def schema(function: Callable[..., Any]) -> dict[str, Any]:
-    """Return the JSON schema of a verifier's arguments."""
-    return _arguments(function).json_schema()
 
 
 @functools.cache

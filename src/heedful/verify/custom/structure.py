@@ -18,7 +18,6 @@ from heedful.verify.custom.counting import (
     Unit,
     amounts,
     count_units,
-    plural,
     within,
 )
 from heedful.verify.custom.parts import (
@@ -44,9 +43,9 @@ def _describe_count(
     unit: Unit, at_least: int | None, at_most: int | None, part: Part, which: Which
 ) -> str:
     if at_most == 0:
-        return f"Write no {plural(unit)}{in_part(part, which)}."
+        return f"Write no {UNITS[unit].several}{in_part(part, which)}."
     number = at_most if at_most is not None else at_least
-    noun = UNITS[unit].one if number == 1 else plural(unit)
+    noun = UNITS[unit].one if number == 1 else UNITS[unit].several
     return f"Write {bounds(at_least, at_most)} {noun}{in_part(part, which)}."
 
 

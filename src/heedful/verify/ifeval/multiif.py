@@ -158,11 +158,7 @@ def number_sentences(response: Response, *, num_sentences: int, relation: Relati
 def nth_paragraph_first_word(
     response: Response, *, num_paragraphs: int, nth_paragraph: int, first_word: str
 ) -> Finding:
-    """The response has the given number of paragraphs; the nth starts with the given words.
-
-    Faithful: the words given are compared with what stands before the first space or sign, so
-    that several words, or a Chinese one inside of a sentence, are never found.
-    """
+    """The response has the given number of paragraphs; the nth starts with the given words."""
     expected = first_word.strip().lower()
     if response.faithful is None and not expected:
         raise VerifierError("first_word is blank: it can be met by any response, or by none")
@@ -197,10 +193,7 @@ _MORE_QUOTES = ("『』", "«»", "„“", "„”", "””", "＂＂")
 
 @verifier("multiif:startend:quotation")
 def quotation(response: Response) -> Finding:
-    """Wrap the whole response in double quotation marks.
-
-    Faithful: ``"…"``, ``“…”`` and ``「…」`` only.
-    """
+    """Wrap the whole response in double quotation marks."""
     text = response.text.strip()
     pairs = _QUOTES if response.faithful is not None else (*_QUOTES, *_MORE_QUOTES)
     met = len(text) > 1 and text[0] + text[-1] in pairs
@@ -212,10 +205,6 @@ _COMMA = re.compile("[,，﹐،]")
 
 @verifier("multiif:punctuation:no_comma")
 def no_comma(response: Response) -> Finding:
-    """Use no commas.
-
-    Of any language; the Chinese list mark (、) doesn't count. Faithful: only ``,`` is a comma, so
-    that a Chinese text full of ``，`` has none.
-    """
+    """Use no commas."""
     text, faithful = response.text, response.faithful is not None
     return none(text.count(",") if faithful else len(_COMMA.findall(text)), "comma")
