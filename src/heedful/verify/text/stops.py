@@ -166,7 +166,6 @@ _ADDRESS = re.compile(r"//|www\.|@|\w/\w")
 _UNSPACED = re.compile(f"[{scripts.HAN}{scripts.KANA}]")
 _NEW_SENTENCE = re.compile(r"[^\W\d_a-z](?:[^\W\d_]|\s)|\d{1,3}\s+[^\W\d_a-z]")
 _DOTTED = re.compile(r"(?:[^\W\d_]{1,3}\.)+[^\W\d_]{1,3}")
-_ROMAN = re.compile("[IVXLC]+")
 _VOWEL = re.compile(r"[aeiouyäöüáéíóúàèìòùâêîôûаеёиоуыэюя]|[^\W_a-zа-яё]")
 _SHORT = 4
 _FEW_DIGITS = 3
@@ -227,8 +226,8 @@ def _after_dot(  # noqa: PLR0911 - one for each kind of word
     if word[-1:].isdigit():
         if stop.alone:
             return False  # the number of an item
-        return True if len(word) > _FEW_DIGITS or _is_starter(after) else None
-    if len(word) == 1 or _ROMAN.fullmatch(stop.before) or _DOTTED.fullmatch(word):
+        return True if len(word) > _FEW_DIGITS else None
+    if len(word) == 1 or _DOTTED.fullmatch(word):
         return False if stop.alone else None
     if word in _FINAL_TOO or not _VOWEL.search(word):
         return None
@@ -242,10 +241,6 @@ def _before_small(stop: _Stop, word: str, style: Style) -> bool | None:
     if stop.closed or word in _FOLLOWED or word in _FINAL_TOO or _DOTTED.fullmatch(word):
         return False
     return True if style.lowercase else None
-
-
-def _is_starter(after: str) -> bool:
-    return after.split(None, 1)[0].strip(",'’").lower() in built_in().starters
 
 
 # --- pieces of a text ---------------------------------------------------------------------------
