@@ -1,4 +1,4 @@
-"""Counting what users ask for: each unit with its narrowest and its widest reading.
+"""Counts that users ask for, and their verifier: a unit has a narrowest and a widest reading.
 
 "At most 100 words" leaves open whether *don't* is one word and whether the title counts. So a unit
 is counted under every reading that people use, and a bound is decided only where all of them agree.
@@ -17,6 +17,17 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from heedful.core import scripts
 from heedful.verify import markup
+from heedful.verify.base import Finding, verifier
+from heedful.verify.custom.parts import (
+    Decision,
+    Outcome,
+    Part,
+    Which,
+    bounds,
+    decide,
+    in_part,
+    judged,
+)
 from heedful.verify.text import characters as signs
 from heedful.verify.text.characters import numbers
 from heedful.verify.text.chinese import verses
@@ -27,6 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from heedful.verify.text.layout import Layout
+    from heedful.verify.text.prepared import Response
 
 
 class CountRange(NamedTuple):
@@ -348,13 +360,7 @@ def letters(layout: Layout) -> list[int]:
 
 
 class CountedUnit(NamedTuple):
-    """A unit: its names, and how it is counted.
-
-    Attributes:
-        names: in English, for one and for many: ``word/s``, ``dash|dashes``.
-        chinese: in Chinese, after a number.
-        readings: its counts by all readings; none where a text has no such unit.
-    """
+    """A unit: its names (``word/s``, ``dash|dashes``), and its counts by all readings."""
 
     names: str
     chinese: str
@@ -464,3 +470,58 @@ else:
 def amounts(count: CountRange, unit: Unit) -> str:
     """Name a number of a unit, as a range where readings differ."""
     return f"{count} {UNITS[unit].one if count == (1, 1) else UNITS[unit].several}"
+
+
+# --- the verifier -------------------------------------------------------------------------------
+
+
+def _describe_count(
+    unit: Unit, at_least: int | None, at_most: int | None, part: Part, which: Which
+) -> str:
+    if at_most == 0:
+        return f"Write no {UNITS[unit].several}{in_part(part, which)}."
+    number = at_most if at_most is not None else at_least
+    noun = UNITS[unit].one if number == 1 else UNITS[unit].several
+    return f"Write {bounds(at_least, at_most)} {noun}{in_part(part, which)}."
+
+
+@verifier("heedful:count", describe=_describe_count)
+def count(
+    response: Response,
+    *,
+    unit: Unit,
+    at_least: int | None = None,
+    at_most: int | None = None,
+    part: Part = "response",
+    which: Which = "each",
+) -> Finding:
+    """There are enough of a unit, and not too many, in the response or a part of it.
+
+    Of a passage that code cannot find, only the length of the whole response is known, and it is
+    no longer than that: so too short a response is unmet, a short enough one is met, and all else
+    is not decided.
+    """
+    required = bounds(at_least, at_most)
+
+    def test(layout: Layout) -> Decision:
+        count = count_units(layout, unit)
+        if count is None:
+            return None, "its script does not part words by spaces"
+        words = f"{amounts(count, unit)}, asked for {required}"
+        if part == "passage":
+            outcome = _of_passage(count, at_least, at_most)
+            return outcome, f"{words}, perhaps of a part only" if outcome is None else words
+        outcome = within(count, at_least, at_most)
+        if outcome is None and unit == "lines" and layout.has_lines_alone:
+            # Its first line may be a title to some, but not if so many lines are asked for.
+            outcome = within(CountRange(count.high, count.high), at_least, at_most) or None
+        return outcome, words
+
+    return decide(*judged(response.layout, part, which, test))
+
+
+def _of_passage(count: CountRange, at_least: int | None, at_most: int | None) -> Outcome:
+    if count.high < (at_least or 0):
+        return False
+    short_enough = at_least is None and at_most is not None and count.high <= at_most
+    return True if short_enough else None

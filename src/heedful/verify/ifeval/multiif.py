@@ -73,10 +73,6 @@ def count_words(response: Response) -> int:
 
     Chinese and Japanese: characters, emoji, and the words in other scripts. Thai: words of the
     dictionary. Else: runs of letters, digits and underscores.
-
-    Faithful: punctuation is dropped before words are split, so that ``a.b`` is one, and
-    signs that are not on its list count as words; so do Thai punctuation and spaces; the vowel
-    signs of Hindi part words, so that हिन्दी is three.
     """
     text, writing = response.text, written_in(response)
     faithful = response.faithful is not None
@@ -112,10 +108,6 @@ def count_sentences(response: Response) -> int:
     Hindi: up to a danda, question or exclamation mark. Thai: by PyThaiNLP's model, line by line.
     Else: as English, see :attr:`heedful.verify.Response.sentences`. A piece without a letter is
     no sentence.
-
-    Faithful: pieces without a letter count, such as a closing quote after a full stop or the
-    ``1`` of ``1.``; a decimal point ends a Chinese sentence; other languages that write a danda
-    (Marathi, Bengali, …) are split as English.
     """
     text, writing = response.text, written_in(response)
     faithful = response.faithful is not None
