@@ -313,7 +313,7 @@ _ANSWERS = "answers"
 _SPREAD = "spread"
 """Bound where something holds throughout, so that its being there once is not enough."""
 _EVERYWHERE = frozenset(
-    f"heedful:{name}" for name in ("language", "case", "excludes", "does_not_mention")
+    f"heedful:{name}" for name in ("language", "case", "excludes", "does_not_mention", "each_word")
 )
 """Checks of all that is written."""
 _PASSED_OVER = frozenset(

@@ -166,6 +166,7 @@ _ADDRESS = re.compile(r"//|www\.|@|\w/\w")
 _UNSPACED = re.compile(f"[{scripts.HAN}{scripts.KANA}]")
 _NEW_SENTENCE = re.compile(r"[^\W\d_a-z](?:[^\W\d_]|\s)|\d{1,3}\s+[^\W\d_a-z]")
 _DOTTED = re.compile(r"(?:[^\W\d_]{1,3}\.)+[^\W\d_]{1,3}")
+_ROMAN = re.compile("[IVXLC]+")
 _VOWEL = re.compile(r"[aeiouyäöüáéíóúàèìòùâêîôûаеёиоуыэюя]|[^\W_a-zа-яё]")
 _SHORT = 4
 _FEW_DIGITS = 3
@@ -227,7 +228,7 @@ def _after_dot(  # noqa: PLR0911 - one for each kind of word
         if stop.alone:
             return False  # the number of an item
         return True if len(word) > _FEW_DIGITS else None
-    if len(word) == 1 or _DOTTED.fullmatch(word):
+    if len(word) == 1 or _ROMAN.fullmatch(stop.before) or _DOTTED.fullmatch(word):
         return False if stop.alone else None
     if word in _FINAL_TOO or not _VOWEL.search(word):
         return None
