@@ -397,6 +397,7 @@ SLOTS: dict[str, Slot] = {
     "choices": Slot(choices, _QUOTE),
     "terms": Slot(terms),
     "sign": Slot(_matched(_SIGN)),
+    "tag": Slot(_matched(re.compile(r"[#@][A-Za-z]\w*")), frozenset("#@")),
     "name": Slot(_matched(_ONE_NAME), _LETTERS),
     "letters": Slot(letters, _QUOTE | _LETTERS),
     "word": Slot(word, _LETTERS),

@@ -204,8 +204,8 @@ def contains_any(
 )
 def mentions(response: Response, *, phrases: list[str]) -> Finding:
     """One of the names of a topic occurs; where none does, this is not decided."""
-    used, reason = _named(response.layout, phrases)
-    return decide(used or None, reason)
+    used = _names(response.layout, phrases)
+    return decide(True if used else None, f"used: {quoted(used)}" if used else "not by that name")
 
 
 @verifier(
@@ -214,14 +214,13 @@ def mentions(response: Response, *, phrases: list[str]) -> Finding:
 )
 def does_not_mention(response: Response, *, phrases: list[str]) -> Finding:
     """None of the names of a topic occurs; where one does, this is unmet."""
-    used, reason = _named(response.layout, phrases)
-    return decide(False if used else None, reason)
+    used = _names(response.layout, phrases)
+    return decide(False if used else None, f"used: {quoted(used)}" if used else "not by that name")
 
 
-def _named(layout: Layout, phrases: list[str]) -> tuple[bool, str]:
-    counts = {phrase: occurrences(layout, phrase, _ABSENT, names=True) for phrase in phrases}
-    used = [phrase for phrase, count in counts.items() if count.low]
-    return bool(used), f"used: {quoted(used)}" if used else "not by that name"
+def _names(layout: Layout, phrases: list[str]) -> list[str]:
+    """Find the names of a topic that surely occur."""
+    return [each for each in phrases if occurrences(layout, each, _ABSENT, names=True).low]
 
 
 _FIRST_WORDS = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
