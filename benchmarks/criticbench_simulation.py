@@ -22,8 +22,7 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from heedful.bench.criticbench.build import build
-from heedful.bench.criticbench.generate import BuildPlan
+from heedful.bench.criticbench.build import BuildPlan, build
 from heedful.bench.criticbench.items import read_samples
 from heedful.bench.criticbench.metrics import self_consistency
 from heedful.bench.criticbench.run import CriticsJob, Examination

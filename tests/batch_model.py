@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from heedful import Message
-    from heedful.jobs.evaluation import Evaluation
+    from heedful.jobs.evaluate import Evaluation
     from heedful.models.batches.base import BatchService
 
 KINDS = ("openai", "anthropic", "gemini")

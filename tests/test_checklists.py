@@ -16,7 +16,7 @@ from heedful.core import taxonomy
 from heedful.core.errors import ModelError, RowError
 from heedful.core.if_critic_blocks import parse_checklist, write_checklist
 from heedful.jobs.checklists import Decomposer, make
-from heedful.jobs.checklists.spans import Instruction
+from heedful.jobs.checklists.making import Instruction
 from heedful.judges.prompts import unfence
 from heedful.models import Completion, ScriptedModel
 

@@ -191,16 +191,6 @@ def test_advancedif_is_written_back_in_its_own_format() -> None:
     assert row["judge_rubric_1_decision"].startswith("YES")
 
 
-def test_an_output_that_cannot_be_written_is_refused_before_any_work(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    assert run("evaluate", EXAMPLE, "-o", "no/such/folder/out.jsonl") == 2
-    assert "no/such/folder" in capsys.readouterr().err
-    assert not Path("heedful-runs").exists()
-    assert run("evaluate", EXAMPLE, "-o", "out.csv") == 2
-    assert ".jsonl" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize(
     "flags",
     [

@@ -143,3 +143,14 @@ def test_without_a_key_for_openai_the_first_call_says_so_and_nothing_is_sent(
     assert "OPENAI_API_KEY" in line
     assert "base" in line
     assert run(*words, "--dry-run") == 0
+
+
+@pytest.mark.parametrize("command", ALL, ids=" ".join)
+def test_a_commands_line_in_the_overview_begins_its_own_help(command: tuple[str, ...]) -> None:
+    app, entry = application(), COMMANDS
+    for word in command[:-1]:
+        group = entry[word]
+        assert isinstance(group, Group)
+        app, entry = app[word], group.commands
+    function = app[command[-1]].default_command
+    assert (function.__doc__ or "").splitlines()[0] == entry[command[-1]].help

@@ -98,25 +98,6 @@ def test_a_failed_row_is_named_costs_no_other_and_is_retried(
     assert "samples was 1, now 2" in capsys.readouterr().err
 
 
-def test_several_models_and_samples(capsys: pytest.CaptureFixture[str]) -> None:
-    write(prompt(1))
-    with serving(completion("One.")) as server:
-        assert run("respond", *asking(server.url, "-m", "b", "--samples", "2")) == 0
-        assert [row["id"] for row in read_rows("out.jsonl")] == [
-            "1@toy#1",
-            "1@toy#2",
-            "1@b#1",
-            "1@b#2",
-        ]
-        assert sorted(body["model"] for body in server.bodies) == ["b", "b", "toy", "toy"]
-        assert {body["temperature"] for body in server.bodies} == {1.0}
-        words = asking(server.url, "--samples", "2", "--temperature", "0")
-        assert run("respond", *words) == 2
-        assert "temperature above 0" in capsys.readouterr().err
-        assert run("checklist", *asking(server.url, "-m", "b")) == 2
-        assert "2 models" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize("command", ["respond", "checklist"])
 def test_wrong_use_is_refused_before_any_call(
     command: str, capsys: pytest.CaptureFixture[str]

@@ -18,8 +18,7 @@ import pytest
 import commands
 from critic_population import Named, answers, judgments, questions, the_sum
 from fault_server import Answer, completion, refusal, serving
-from heedful.bench.criticbench.build import build
-from heedful.bench.criticbench.generate import BuildPlan, reasoning_steps
+from heedful.bench.criticbench.build import BuildPlan, build, reasoning_steps
 from heedful.bench.criticbench.items import read_samples, read_triplets
 from heedful.bench.grading.problems import posed
 from heedful.bench.grading.sandbox import Sandbox, open_sandbox

@@ -183,19 +183,6 @@ def test_what_code_counted_stands_beside_its_constraint_and_only_there() -> None
     assert Checklist(model, PLAIN, measure=Letters()).config["measure"] == "letters 1"
 
 
-def test_an_answer_is_bought_once_and_the_account_says_so(tmp_path: Path) -> None:
-    model = replying(met)
-    rows = [sample("a", "b", key=key) for key in "123"]
-    rows.append(rows[0].model_copy(update={"id": "4"}))  # asks the same as the first
-    summary = evaluate(rows, judge=Checklist(model, PLAIN), run=tmp_path).summary
-    assert len(model.calls) == 3
-    assert (summary["cost"]["calls"], summary["cost"]["reused"]) == (3, 1)
-    assert summary["cost"]["dollars"] is None
-    assert summary["verdicts"]["met"] == 8
-    evaluate(rows, judge=Checklist(model, PLAIN), run=tmp_path)
-    assert len(model.calls) == 3
-
-
 def test_a_retry_asks_again_for_the_undecided_and_only_for_that(tmp_path: Path) -> None:
     rows = [sample("a", "b", key=str(key)) for key in range(4)]
     judging: dict[str, Any] = {"run": tmp_path, "concurrency": 1}
@@ -217,23 +204,6 @@ def test_a_retry_asks_again_for_the_undecided_and_only_for_that(tmp_path: Path) 
     result = evaluate(rows, judge=Checklist(again, PLAIN), retry_failed=True, **judging).summary
     assert result["verdicts"]["met"] == 8
     assert len(again.calls) == 2
-
-
-@pytest.mark.parametrize("name", ["plain", "structured", "if_critic", "advancedif", "cfbench"])
-def test_every_prompt_judges_what_it_asks(name: str) -> None:
-    prompt = prompts.make(name)
-    row = sample("First.", "Second.")
-    verdicts = [
-        one.model_copy(update={"status": status, "explanation": "Seen."})
-        for one, status in zip(
-            judge(Checklist(replying(met), PLAIN), row).judgments,
-            (Status.MET, Status.UNMET),
-            strict=True,
-        )
-    ]
-    model = ScriptedModel(prompt.write(verdicts, row.checklist))
-    critique = judge(Checklist(model, prompt), row)
-    assert [judgment.status for judgment in critique.judgments] == [Status.MET, Status.UNMET]
 
 
 @given(st.lists(st.booleans(), min_size=2, max_size=2))

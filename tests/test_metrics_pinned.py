@@ -82,7 +82,8 @@ def population(benchmark: str) -> Iterator[tuple[Sample, Critique]]:
             labels=tuple(chance.choice([True, True, False]) for _ in checklist),
             tags=tags,
         )
-        yield sample, Critique(judgments=tuple(judgment(chance) for _ in checklist))
+        said = size + {3: -1, 5: 1}.get(number % 7, 0)  # some judges say too little or too much
+        yield sample, Critique(judgments=tuple(judgment(chance) for _ in range(said)))
 
 
 def judgment(chance: random.Random) -> Judgment:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from commands import run
 from heedful import evaluate
-from heedful.cli.gates import Gate, below
+from heedful.cli.judging import Gate, below
 from heedful.core.nouns import Check, Constraint, Critique, Judgment, Sample, Status
 from heedful.metrics import Summary
 from heedful.metrics.rates import Share, known_value, macro_measure, mean_measure, measure

@@ -1,9 +1,9 @@
-"""Several processes: the results of a local run, and nothing called twice."""
+"""Workers on parts of the rows: the results of a local run, whatever dies on the way."""
 
 from __future__ import annotations
 
-import asyncio
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -17,18 +17,16 @@ import pytest
 
 import fault_server
 from fault_server import Answer, completion, refusal
-from heedful import Message, StopRunError, evaluate, respond
-from heedful.core.errors import ModelError, UsageError
-from heedful.engine.call_cache import cache_calls, complete
-from heedful.engine.workers import RemoteStore
+from heedful import Constraint, Sample, StopRunError, evaluate, respond
+from heedful.core.errors import UsageError
+from heedful.data.formats import open_source
+from heedful.engine.shards import rows_of_a_part
 from heedful.judges import prompts
 from heedful.judges.model import Checklist
-from heedful.models import OpenAIModel, Price, Sampling, ScriptedModel
-from numbered_rows import children, judge, lives, rows, serving, usage, verdicts
+from heedful.models import OpenAIModel, Price
+from numbered_rows import children, judge, lives, rows, serving, usage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from heedful import Evaluation
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are found by /proc")
@@ -36,81 +34,157 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are f
 PRICES = {"m": Price(prompt=1000.0, completion=1000.0)}
 
 
+def results(run: Path) -> bytes:
+    return (run / "results.jsonl").read_bytes()
+
+
+def workers_of(process: int) -> list[int]:
+    """Find the forked workers, children of the one child that forks them."""
+    return [worker for child in children(process) for worker in children(child)]
+
+
+def wait_for(counts: Counter[str], calls: int) -> None:
+    ends = time.monotonic() + 20
+    while counts.total() < calls and time.monotonic() < ends:
+        time.sleep(0.002)
+
+
+def test_rows_are_divided_by_how_many_there_are() -> None:
+    assert rows_of_a_part(None, 8) == rows_of_a_part(32_000, 8) == 1000
+    assert rows_of_a_part(10, 2) == 16
+    assert rows_of_a_part(10**9, 2) == 10_000
+
+
+def test_lines_that_nobody_wants_are_not_read(tmp_path: Path) -> None:
+    data = tmp_path / "rows.jsonl"
+    lines = [sample.model_dump_json(exclude_defaults=True) for sample in rows(9)]
+    data.write_text("\n\n".join([*lines[:3], "broken", *lines[4:]]))
+    source = open_source(data)
+    whole = list(source)
+    source.wanted = lambda place: place in (2, 3, 7)
+    part = list(source)
+    assert len(part) == len(whole)
+    assert [row for row in part if row.line] == [whole[place] for place in (2, 3, 7)]
+
+
 @pytest.mark.slow
-def test_processes_come_to_what_a_local_run_comes_to(tmp_path: Path) -> None:
-    sides: dict[str, Any] = {}
+def test_any_number_of_workers_comes_to_what_a_local_run_comes_to(tmp_path: Path) -> None:
     counts: Counter[str] = Counter()
     with serving(counts) as url:
-        for executor in ("local", "processes"):
+        whole = judge(url, 200, tmp_path / "local")
+        for workers in (1, 2, 3, 7):
             counts.clear()
-            summary = judge(url, 60, tmp_path / executor, executor=executor).summary
-            results = (tmp_path / executor / "results.jsonl").read_bytes()
-            sides[executor] = summary, dict(counts), results, verdicts(tmp_path / executor)
-    assert sides["local"] == sides["processes"]
-    assert Counter(sides["local"][1]) == Counter([*map(str, {*range(30)} - {7}), "8"])
-    assert summary["cost"]["calls"] == 30
-    assert usage(tmp_path / "local") == usage(tmp_path / "processes")
-
-
-def wait_until(holds: Callable[[], bool]) -> None:
-    while not holds():
-        time.sleep(0.01)
+            run = tmp_path / str(workers)
+            judged = judge(url, 200, run, executor="processes", workers=workers)
+            assert results(run) == results(tmp_path / "local")
+            # Equal prompts are requested once in each part, and each prompt comes twice.
+            calls = judged.summary["cost"]["calls"]
+            assert counts.total() == calls
+            assert 0 <= calls - whole.summary["cost"]["calls"] <= 4 * workers
+            assert {**judged.summary, "cost": None} == {**whole.summary, "cost": None}
+            progress = judged.progress
+            assert (progress.read, progress.done, progress.failed) == (201, 201, 0)
+            assert not (run / "parts").exists()
 
 
 @pytest.mark.slow
-def test_calls_that_a_dead_process_was_answered_are_counted_as_lost(tmp_path: Path) -> None:
-    counts: Counter[str] = Counter()
-    with serving(counts, delay_s=0.05) as url:
-        whole = judge(url, 200, tmp_path / "whole").summary
-        calls = counts.total()
-        counts.clear()
-
-        def kill() -> None:
-            wait_until(lambda: counts.total() >= 30 and counts["8"] == 2)
-            process = children(os.getpid())[0]
-            os.kill(process, signal.SIGSTOP)
-            # Whatever it was waiting for is answered before the other process's next calls.
-            stopped = counts.total()
-            wait_until(lambda: counts.total() >= stopped + 40)
-            os.kill(process, signal.SIGKILL)
-
-        killer = threading.Thread(target=kill)
-        killer.start()
-        summary = judge(url, 200, tmp_path / "killed", executor="processes").summary
-        killer.join()
-    assert summary["verdicts"] == whole["verdicts"]
-    assert verdicts(tmp_path / "whole") == verdicts(tmp_path / "killed")
-    cost = summary["cost"]
-    lost = cost.pop("lost", 0)  # none where it had not begun yet
-    assert lost <= 16  # half the calls at a time, as there are two processes
-    assert counts.total() - calls <= lost
-    # What it was answered, and reported, for unfinished rows is used again.
-    assert 0 <= cost.pop("reused") - whole["cost"].pop("reused") <= 32
-    assert cost.pop("judges")[0].pop("lost", 0) == lost
-    del whole["cost"]["judges"]
-    assert cost == whole["cost"]
-
-
-@pytest.mark.interrupted
-def test_a_run_in_processes_that_is_killed_is_resumed_and_leaves_no_process(
-    tmp_path: Path,
+@pytest.mark.parametrize("kind", ["a worker", "the run", "Ctrl-C"])
+def test_a_run_that_is_killed_comes_to_what_it_would_have_come_to(
+    tmp_path: Path, kind: str
 ) -> None:
     counts: Counter[str] = Counter()
+    chosen = random.Random(kind)
     with serving(counts, delay_s=0.05) as url:
-        command = [sys.executable, __file__, url, "300", str(tmp_path / "killed")]
-        process = subprocess.Popen(command)
-        ends = time.monotonic() + 20
-        while counts.total() < 40 and time.monotonic() < ends:
-            time.sleep(0.01)
-        workers = children(process.pid)
-        process.kill()
-        process.wait()
-        subprocess.run(command, check=True, timeout=60)
+        judge(url, 200, tmp_path / "whole")
+        calls = counts.total()
+        for workers, moment in [(1, chosen.randint(5, 50)), (3, chosen.randint(50, 95))]:
+            run = tmp_path / str(workers)
+            command = [sys.executable, __file__, url, "200", str(run), str(workers)]
+            counts.clear()
+            process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+            wait_for(counts, moment)
+            forked = workers_of(process.pid)
+            if kind == "a worker":
+                os.kill(chosen.choice(forked), signal.SIGKILL)
+                assert process.wait(60) == 0
+            else:
+                process.send_signal(signal.SIGKILL if kind == "the run" else signal.SIGINT)
+                process.wait(20)
+                subprocess.run(command, check=True, timeout=60)
+            assert not any(map(lives, forked))
+            assert results(run) == results(tmp_path / "whole")
+            # In flight were 32 calls at most; prompts at the seams of parts are requested twice.
+            assert counts.total() <= calls + 32 + 4 * workers
+
+
+@pytest.mark.slow
+def test_a_run_goes_on_with_another_executor(tmp_path: Path) -> None:
+    counts: Counter[str] = Counter()
+    with serving(counts) as url:
+        judge(url, 100, tmp_path / "whole")
         counts.clear()
-        judge(url, 300, tmp_path / "whole")
-    assert len(workers) >= 2
-    assert not any(map(lives, workers))
-    assert verdicts(tmp_path / "whole") == verdicts(tmp_path / "killed")
+        for executor in ("local", "processes", "local"):
+            with pytest.raises(StopRunError, match="enough"):
+                judge(url, 100, tmp_path / "run", executor=executor, on_progress=after(20))
+        judged = judge(url, 100, tmp_path / "run", executor="processes", workers=3)
+    assert results(tmp_path / "run") == results(tmp_path / "whole")
+    assert judged.progress.resumed > 0
+    assert counts.total() <= 51 + 3 * 32
+
+
+def after(rows_done: int) -> Any:
+    def stop(progress: Any) -> None:
+        if progress.done - progress.resumed >= rows_done:
+            raise StopRunError("enough")
+
+    return stop
+
+
+@pytest.mark.slow
+def test_failed_rows_are_worked_on_again_and_no_others(tmp_path: Path) -> None:
+    for executor in ("local", "processes"):
+        run = tmp_path / executor
+        with fault_server.serving(script=lambda number, _: first_fails(number)) as server:
+            model = OpenAIModel("m", base_url=server.url, api_key="none")
+            checklist = Checklist(model, prompts.make("plain"))
+            options: dict[str, Any] = {"judge": checklist, "run": run, "executor": executor}
+            samples = [*rows(70)[:-1:2]]
+            assert evaluate(samples, **options).summary["verdicts"]["failed"] == 3
+            before = len(server.bodies)
+            judged = evaluate(samples, **options, retry_failed=True)
+        assert judged.summary["verdicts"]["met"] == 35
+        assert (before, len(server.bodies)) == (35, 38)
+
+
+def first_fails(number: int) -> Answer:
+    return refusal(400, "too long") if number < 3 else completion("<c1>\nS.\nVERDICT: MET\n</c1>")
+
+
+@pytest.mark.slow
+def test_an_id_that_comes_again_in_another_part_is_refused_as_in_a_local_run(
+    tmp_path: Path,
+) -> None:
+    constraint = Constraint(text="Use at most 3 words.")
+    samples = [
+        Sample(id=str(number % 40), prompt="Hi.", checklist=(constraint,), response="Hello.")
+        for number in range(60)
+    ]
+    sides = []
+    for executor in ("local", "processes"):
+        judged = evaluate(samples, judge="compiled", run=tmp_path / executor, executor=executor)
+        done = judged.progress.read, judged.progress.done, judged.progress.failed
+        sides.append((judged.summary, results(tmp_path / executor), done))
+    assert sides[0] == sides[1]
+    assert sides[0][0]["rows"] == {"read": 40, "failed": 20}
+
+
+@pytest.mark.slow
+def test_rows_that_can_be_read_once_are_divided_too() -> None:
+    constraint = Constraint(text="Use at most 3 words.")
+    samples = (Sample(prompt="Hi.", checklist=(constraint,), response="Hello.") for _ in range(50))
+    judged = evaluate(samples, judge="compiled", executor="processes")
+    assert judged.summary["verdicts"]["met"] == 50
+    assert sum(1 for _ in judged) == 50
 
 
 @pytest.mark.slow
@@ -125,7 +199,7 @@ def test_replies_without_an_answer_are_billed_and_kept_within_the_budget(tmp_pat
     for executor in ("local", "processes"):
         run = tmp_path / executor
         with fault_server.serving(script=answer) as server:
-            options: dict[str, Any] = {"executor": executor, "prices": PRICES}
+            options: dict[str, Any] = {"executor": executor, "prices": PRICES, "workers": 1}
             with pytest.raises(StopRunError, match="--max-cost"):
                 one_at_a_time(server.url, run, max_cost=0.3, **options)
             stopped = usage(run)
@@ -141,6 +215,17 @@ def one_at_a_time(url: str, run: Path, **options: Any) -> Evaluation:
     return evaluate(rows(20), judge=checklist, run=run, concurrency=1, **options)
 
 
+@pytest.mark.slow
+def test_workers_share_one_budget(tmp_path: Path) -> None:
+    counts: Counter[str] = Counter()
+    dollars = 0.64 * 21  # of 600 + 40 tokens each
+    options: dict[str, Any] = {"max_cost": dollars, "prices": PRICES}
+    with serving(counts) as url, pytest.raises(StopRunError, match="--max-cost"):
+        judge(url, 200, tmp_path / "run", executor="processes", workers=3, **options)
+    assert 10 <= counts.total() <= 21
+    assert sum(row[4] for row in usage(tmp_path / "run")) == counts.total()
+
+
 def test_what_several_processes_cannot_do_is_refused() -> None:
     model = OpenAIModel("m", base_url="http://127.0.0.1:9/v1", api_key="none")
     with pytest.raises(UsageError, match="--executor processes"):
@@ -148,7 +233,7 @@ def test_what_several_processes_cannot_do_is_refused() -> None:
 
 
 @pytest.mark.slow
-def test_an_error_that_stops_a_run_stops_it_from_another_process(tmp_path: Path) -> None:
+def test_an_error_that_stops_a_run_stops_it_from_a_worker(tmp_path: Path) -> None:
     with (
         fault_server.serving(refusal(401, "who are you?")) as server,
         pytest.raises(StopRunError, match="who are you"),
@@ -156,43 +241,25 @@ def test_an_error_that_stops_a_run_stops_it_from_another_process(tmp_path: Path)
         judge(server.url, 40, tmp_path, executor="processes")
 
 
-class Claimed(RemoteStore):
-    """Gives every call to who asks; notes why there was no answer."""
+@pytest.mark.slow
+def test_a_row_that_kills_whoever_works_on_it_ends_the_run(tmp_path: Path) -> None:
+    def kill() -> None:
+        while not ended.is_set():
+            for worker in workers_of(os.getpid()):
+                os.kill(worker, signal.SIGKILL)
+            time.sleep(0.01)
 
-    def __init__(self) -> None:
-        self.reasons: list[str | None] = []
-
-    async def claim(self, key: bytes, caller: str, requested: str) -> None:
-        del key, caller, requested
-
-    def unclaim(self, key: bytes, reason: str | None) -> None:
-        del key
-        self.reasons.append(reason)
-
-    def set_meta(self, key: str, value: Any) -> None:
-        del key, value
-
-
-@pytest.mark.parametrize("error", [StopRunError("wrong key"), ModelError("too long")])
-def test_others_make_a_call_again_unless_it_was_refused_for_itself(
-    error: StopRunError | ModelError,
-) -> None:
-    class Failing(ScriptedModel):
-        async def generate(self, *_: Any, **__: Any) -> Any:
-            raise error
-
-    store = Claimed()
-
-    async def call() -> None:
-        turns = [Message(role="user", content="Hi.")]
-        async with cache_calls(store):
-            await complete(Failing("x"), turns, Sampling())
-
-    with pytest.raises(type(error)):
-        asyncio.run(call())
-    assert store.reasons == [None if isinstance(error, StopRunError) else "too long"]
+    ended, counts = threading.Event(), Counter[str]()
+    killer = threading.Thread(target=kill)
+    killer.start()
+    try:
+        with serving(counts) as url, pytest.raises(StopRunError, match="have died"):
+            judge(url, 40, tmp_path, executor="processes")
+    finally:
+        ended.set()
+        killer.join()
 
 
 if __name__ == "__main__":
-    where, size, directory = sys.argv[1:]
-    judge(where, int(size), Path(directory), executor="processes")
+    where, size, directory, number = sys.argv[1:]
+    judge(where, int(size), Path(directory), executor="processes", workers=int(number))

@@ -163,17 +163,6 @@ def test_answers_cut_off_and_empty_are_counted() -> None:
     assert first["completion"]["finish_reason"] == "length"
 
 
-def test_the_account_says_what_was_bought(tmp_path: Path) -> None:
-    model = ScriptedModel(echo)
-    rows = [sample("1"), sample("2")]
-    summary = respond(rows, models=model, run=tmp_path).summary
-    assert summary["cost"]["calls"] == 2
-    assert summary["cost"]["dollars"] is None
-    assert json.loads((tmp_path / "summary.json").read_text()) == summary
-    assert respond(rows, models=model, run=tmp_path).summary == summary
-    assert len(model.calls) == 2
-
-
 def test_responses_are_judged_with_the_file_they_came_from(tmp_path: Path) -> None:
     prompts, out = tmp_path / "prompts.jsonl", tmp_path / "out.jsonl"
     row = {"key": 7, "prompt": "No commas.", "instruction_id_list": ["punctuation:no_comma"]}

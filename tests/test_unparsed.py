@@ -13,7 +13,7 @@ from commands import run
 from fault_server import completion, serving
 from heedful import Constraint, Sample, evaluate
 from heedful.core.text import one_line
-from heedful.jobs.first_rows import example
+from heedful.jobs.evaluate_tables import example
 from heedful.models import ScriptedModel
 
 if TYPE_CHECKING:
@@ -31,7 +31,8 @@ REPLIES = {
 @pytest.mark.parametrize(("asked", "answered"), [("plain", "advancedif"), ("advancedif", "plain")])
 def test_the_prompt_that_a_reply_belongs_to_is_named(asked: str, answered: str) -> None:
     model = ScriptedModel(REPLIES[answered])
-    unread = example(evaluate([SAMPLE], judge="checklist", model=model, prompt=asked))
+    evaluation = evaluate([SAMPLE], judge="checklist", model=model, prompt=asked)
+    unread = example(evaluation.summary, evaluation)
     assert unread is not None
     assert f"--prompt {answered}" in unread.hint
 
@@ -39,7 +40,8 @@ def test_the_prompt_that_a_reply_belongs_to_is_named(asked: str, answered: str) 
 @pytest.mark.parametrize("prompt", REPLIES)
 def test_a_reply_that_reads_is_no_example(prompt: str) -> None:
     model = ScriptedModel(REPLIES[prompt])
-    assert example(evaluate([SAMPLE], judge="checklist", model=model, prompt=prompt)) is None
+    evaluation = evaluate([SAMPLE], judge="checklist", model=model, prompt=prompt)
+    assert example(evaluation.summary, evaluation) is None
 
 
 def test_the_command_shows_the_reply_and_what_to_change(

@@ -11,6 +11,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from docstring_parser import parse
+
 from heedful.cli import application
 from heedful.cli.commands import COMMANDS, Command, Group
 
@@ -66,10 +68,12 @@ def _commands(
     for name, each in commands.items():
         words = (*before, name)
         yield f"{'#' * min(len(words), 4)} {' '.join(words)}\n"
-        yield _help(each.help)
         if isinstance(each, Group):
+            yield _help(each.help)
             yield from _commands(app[name], each.commands, words)
         else:
+            described = parse(app[name].default_command.__doc__ or "")
+            yield _help(f"{described.short_description}\n\n{described.long_description or ''}")
             yield from _options(app[name])
 
 

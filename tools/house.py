@@ -41,7 +41,6 @@ ROOMS = (
     "bench",
     "rewards",
     "pages",
-    "integrations",
     "cli",
 )
 """The rooms from the first floor up; a room uses rooms named before it, never one after."""
@@ -77,8 +76,9 @@ NAMES_ALLOWED = (
 )
 """Where a benchmark may be named in code: everywhere else a family says what is different."""
 
-ENTRANCE = ("__init__", "__main__")
-"""Modules at the top that lead into the house: the public API and ``python -m``."""
+ENTRANCE = ("__init__", "__main__", "integrations")
+"""Modules at the top that lead into the house: the public API and ``python -m``, and adapters for
+other tools, which use the public API as their users do."""
 
 MANY_PARAMETERS = 8
 
@@ -202,7 +202,10 @@ def _is_upward(module: Module, other: Module) -> bool:
 
 
 def circles(modules: Mapping[str, Module]) -> list[list[str]]:
-    """Find the sets of modules that import each other (strongly connected components)."""
+    """Find the sets of modules that import each other (strongly connected components).
+
+    The package root imports nothing until a name is used, so it closes no circle.
+    """
     cycles: list[list[str]] = []
     number: dict[str, int] = {}
     lowest: dict[str, int] = {}
@@ -211,7 +214,7 @@ def circles(modules: Mapping[str, Module]) -> list[list[str]]:
     def visit(name: str) -> None:
         number[name] = lowest[name] = len(number)
         path.append(name)
-        for other in sorted(modules[name].imports):
+        for other in sorted(modules[name].imports - {""}):
             if other not in number:
                 visit(other)
             if other in path:

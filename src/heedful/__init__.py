@@ -33,13 +33,13 @@ if TYPE_CHECKING:
         Status,
     )
     from heedful.engine.dry_run import Estimate, dry_run
+    from heedful.engine.inputs import read
     from heedful.engine.job import Job
     from heedful.engine.options import RunOptions
     from heedful.engine.saved_run import SavedRun
     from heedful.integrations.testing import assert_follows
     from heedful.jobs.checklists import checklist
-    from heedful.jobs.evaluate import evaluate, evaluate_async
-    from heedful.jobs.evaluation import Evaluation
+    from heedful.jobs.evaluate import Evaluation, evaluate, evaluate_async
     from heedful.jobs.merge import merge
     from heedful.jobs.respond import respond
     from heedful.jobs.results import Scored
@@ -62,18 +62,18 @@ _HOMES = {
         "UsageError",
         "VerifierError",
     ),
-    "heedful.jobs.evaluate": ("evaluate", "evaluate_async"),
-    "heedful.jobs.evaluation": ("Evaluation",),
+    "heedful.jobs.evaluate": ("Evaluation", "evaluate", "evaluate_async"),
+    "heedful.jobs.results": ("Scored",),
     "heedful.jobs.merge": ("merge",),
     "heedful.analysis.export": ("emit_events", "export"),
     "heedful.pages.report.report": ("report",),
     "heedful.engine.dry_run": ("Estimate", "dry_run"),
+    "heedful.engine.inputs": ("read",),
     "heedful.engine.job": ("Job",),
     "heedful.engine.options": ("RunOptions",),
     "heedful.engine.saved_run": ("SavedRun",),
     "heedful.jobs.rows": ("Generated", "Generation"),
     "heedful.jobs.respond": ("respond",),
-    "heedful.jobs.results": ("Scored",),
     "heedful.rewards": ("Reward",),
     "heedful.judges": ("Cascade", "Judge", "Recorded", "Rules", "make_judge"),
     "heedful.analysis.meta": ("meta", "meta_async"),
@@ -135,6 +135,7 @@ __all__ = [
     "merge",
     "meta",
     "meta_async",
+    "read",
     "report",
     "respond",
     "verifier",

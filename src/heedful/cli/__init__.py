@@ -101,6 +101,7 @@ def main(argv: list[str] | None = None) -> None:
 def _carried_out(app: App, words: list[str], config: Config) -> object:
     """Do what the words say; flags are kept only once the command has not refused them."""
     app.config = config
+    _show_docstring(app, words)
     try:
         code: object = app(words, exit_on_error=False, print_error=False)
     except (SystemExit, KeyboardInterrupt):  # the parser exits with the command's code
@@ -108,6 +109,19 @@ def _carried_out(app: App, words: list[str], config: Config) -> object:
         raise
     config.save()
     return code
+
+
+def _show_docstring(app: App, words: Sequence[str]) -> None:
+    """Have the help of the command that is called be its docstring, not its line in the overview.
+
+    A command is imported where it is looked up, so the others keep their lines.
+    """
+    for word in words:
+        if word.startswith("-") or word not in app:
+            return
+        app = app[word]
+        if app.default_command is not None:
+            app.help = None
 
 
 def _parsed(given: Sequence[str]) -> list[str]:
@@ -161,7 +175,7 @@ def _register(
     for name, each in commands.items():
         panel = first if name in everyday else None
         if isinstance(each, Command):
-            app.command(each.target, name=name, help=each.help, group=panel)
+            app.command(f"{__name__}.{each.target}", name=name, help=each.help, group=panel)
         else:
             group = App(name=name, help=each.help, help_format="plaintext")
             _register(group, each.commands)

@@ -30,6 +30,13 @@ def calibrate(
 ) -> int:
     """Estimate the rate that people would find, from a run and a few labels.
 
+    Plan how many rows to label, draw them at random, label them; PPI++ then gives
+    the rate with an interval, whatever errors the judge makes.
+
+    heedful calibrate runs/mine --plan 0.05
+    heedful calibrate runs/mine --draw 60 -o to_label.jsonl
+    heedful calibrate runs/mine --labels labelled.jsonl
+
     Args:
         run: The directory of a finished evaluation.
         plan: Say how many rows to label for an interval of this half-width (0.03: ± 3 points);
@@ -49,14 +56,7 @@ def calibrate(
     if draw is not None:
         if plan is not None or output is None:
             raise UsageError("--draw needs --output, and no --plan")
-        drawn = calibration.draw(
-            run,
-            output,
-            labels=draw,
-            by=by,
-            seed=seed,
-            labelled=labels,
-        )
+        drawn = calibration.draw(run, output, labels=draw, by=by, seed=seed, labelled=labels)
         sys.stdout.write(f"{_drawn(drawn)}\n")
         return 0
     if by is not None:
@@ -113,7 +113,13 @@ def cascade(
     output: Output = None,
     quiet: Quiet = False,
 ) -> int:
-    """Find from which confidence a small judge may be trusted, without a call.
+    """Choose from which confidence to trust a small judge before a large one.
+
+    Two runs on the same rows are replayed under every threshold: what goes on to
+    the large judge, what that saves, and what it costs in accuracy. The threshold
+    is chosen on one half of the instructions and measured on the other.
+
+    heedful cascade runs/critic runs/large --margin 1
 
     Args:
         small: The directory of a run by the small judge.

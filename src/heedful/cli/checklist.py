@@ -9,20 +9,19 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from heedful.cli.connection import MODEL, the_model
-from heedful.cli.flags import FlagGroup, Output, Quiet, Switch, takes
-from heedful.cli.rows import add_to_rows
+from heedful.cli.flags import MODEL, FlagGroup, Output, Quiet, Switch, takes, the_model
 from heedful.cli.running import (
     DATA,
     INCOMPLETE,
     RUN,
     WHOLE_DATA,
     Outcome,
+    add_to_rows,
     print_outcome,
 )
 from heedful.core.errors import UsageError
 from heedful.core.text import amount, printable
-from heedful.jobs.checklists.options import ChecklistOptions
+from heedful.jobs.checklists.prompt import ChecklistOptions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -40,7 +39,12 @@ def checklist(
     compile: Switch = False,
     **options: Any,
 ) -> int:
-    """Make a checklist for every sample that has none, or compile the constraints of those there.
+    """Make checklists: a model lists the constraints of each instruction.
+
+    Each constraint must stand word for word in the instruction, or it is asked for
+    again and then left out. Samples that have a checklist keep it.
+
+    heedful checklist prompts.jsonl --model gpt-4.1-mini -o checklists.jsonl
 
     Args:
         input: The file with the samples; several, a folder or a 'PATTERN*'.
@@ -105,7 +109,14 @@ def lint(
     quiet: Quiet = False,
     **reading: Any,
 ) -> int:
-    """Look for faults in checklists and rubrics, without a model.
+    """Find mistakes in checklists and rubrics.
+
+    Duplicates, contradictions, weights that make no sense and golden examples that
+    come out wrong are errors; what asks for two things, is vague, or could be
+    decided by code, and what of the instruction no constraint takes up, are hints.
+    No model is called. heedful checklist lint is the same command.
+
+    heedful checklist-lint rubrics.jsonl
 
     Args:
         input: The file with the checklists.

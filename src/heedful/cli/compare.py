@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
 from heedful.analysis.compare import compare as compare_runs
+from heedful.analysis.compare import tables as report
+from heedful.cli.files import check_document, write_document
 from heedful.cli.flags import FlagGroup, Output, Quiet, Switch, takes
-from heedful.cli.outputs import check_document, write_document
 from heedful.cli.running import Outcome, print_outcome
 from heedful.core.errors import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from heedful.analysis.compare.headline import GateResult
 
 
@@ -32,6 +36,12 @@ def compare(
 ) -> int:
     """Compare the same samples under several models or judges.
 
+    Paired differences with intervals and tests of every metric, wins and losses,
+    and the verdicts that differ. Nothing is judged, and no model is called.
+
+    heedful compare runs/gpt runs/haiku -o comparison.md
+    heedful compare runs/a runs/b runs/old --baseline runs/old
+
     Args:
         runs: Directories of finished runs; RUN@MODEL for the rows of one model in a run. One run
             alone is compared by model.
@@ -46,37 +56,41 @@ def compare(
         comment: Write the headline and the first tables to a .md file, for a pull request.
         quiet: Print nothing.
     """
-    from heedful.analysis.compare import tables as report
-
-    if not 0 <= margin <= 100:  # noqa: PLR2004 - points
-        raise UsageError(f"--margin is {margin:g}", hint="give points from 0 to 100, such as 2")
+    _check_margin(margin)
     if no_worse_than is not None:
         runs, options["baseline"] = _with_baseline(runs, no_worse_than, options.get("baseline"))
     elif margin or require_shown:
         raise UsageError("nothing to be no worse than", hint="name a run: --no-worse-than RUN")
-    # Of RUN@MODEL, what stands before an @ may be the directory.
-    places = [run[:at] for run in runs for at, mark in enumerate(f"{run}@") if mark == "@" and at]
-    check_document(output, places)
-    check_document(comment, places, [".md"])
-    metrics = [name for words in metric or () for name in _names(words)]
-    summary = compare_runs(*runs, metrics=metrics, by=None if by is None else _names(by), **options)
-    results: list[GateResult] = []
-    if no_worse_than is not None:
-        results = _checked(summary, margin / 100, chosen=bool(metrics))
-    said = [result.said for result in results]
-    write_document(output, summary, lambda: report.document(summary))
-    write_document(comment, summary, lambda: report.document(summary, brief=True, first=said))
-    lacks = _lacks(summary)
+    check_document(output, _places(runs))
+    check_document(comment, _places(runs), [".md"])
+    options["by"] = None if by is None else _names(by)
+    metrics = _names(",".join(metric or ()))
+    summary = compare_runs(*runs, metrics=metrics, **options)
+    results = [] if no_worse_than is None else _checked(summary, margin / 100, chosen=bool(metrics))
+    write_document(output, summary, partial(report.document, summary))
+    brief = partial(report.document, summary, brief=True, first=[each.said for each in results])
+    write_document(comment, summary, brief)
     # A gate holds against the lower end of what undecided verdicts leave.
     failing = {"worse", "undecided"} | ({"open"} if require_shown else set())
+    lacks = _lacks(summary)
     outcome = Outcome(
-        view=lambda: report.view(summary),
+        view=partial(report.view, summary),
         written=[output, comment],
         complete=not lacks,
-        hints=[*(result.said for result in results if result.verdict not in failing), *lacks],
-        failures=[result.said for result in results if result.verdict in failing],
+        hints=[*(each.said for each in results if each.verdict not in failing), *lacks],
+        failures=[each.said for each in results if each.verdict in failing],
     )
     return print_outcome(outcome, quiet=quiet)
+
+
+def _check_margin(margin: float) -> None:
+    if not 0 <= margin <= 100:  # noqa: PLR2004 - points
+        raise UsageError(f"--margin is {margin:g}", hint="give points from 0 to 100, such as 2")
+
+
+def _places(runs: Iterable[str]) -> list[str]:
+    """List what may be directories: of RUN@MODEL, what stands before an @."""
+    return [run[:at] for run in runs for at, mark in enumerate(f"{run}@") if mark == "@" and at]
 
 
 def _with_baseline(

@@ -1,4 +1,4 @@
-"""``heedful.toml``: flags of a project, for those that the command line does not give.
+"""``heedful.toml``: flags of a project, for those that the command line does not give; and trust.
 
 Keys are flags without their hyphens. At the top they are for every command that has the flag, in a
 table such as ``[evaluate]`` or ``[bench.realcritic.run]`` for one command.
@@ -6,21 +6,29 @@ table such as ``[evaluate]`` or ``[bench.realcritic.run]`` for one command.
 
 from __future__ import annotations
 
+import os
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from heedful.cli.commands import COMMANDS, Group
 from heedful.cli.terminal import say
-from heedful.cli.trust import FILE, RISKY, is_trusted, read, remember
 from heedful.core.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
-    from pathlib import Path
 
     from cyclopts import App
     from cyclopts.argument import Argument, ArgumentCollection
 
     from heedful.cli.commands import Command
+
+
+FILE = Path("heedful.toml")
+
+RISKY = frozenset({"api-key-env", "base-url", "header", "host", "output", "sandbox"})
+"""Flags that send a key or a prompt somewhere, open a port, replace a file, or run programs
+without a sandbox."""
 
 SAVE = "--save-config"
 
@@ -240,3 +248,82 @@ def _literal(text: str) -> str:
     if digits and not leading:
         return text
     return json.dumps(text, ensure_ascii=False)
+
+
+def trust(file: Path = FILE) -> int:
+    """Trust this folder's heedful.toml: its addresses, keys, headers.
+
+    A folder from somebody else could send your prompts and any key in your
+    environment anywhere. Read the file first. It needs trust again once one of
+    these flags in it changes.
+
+    heedful trust
+
+    Args:
+        file: The file.
+    """
+    if not file.is_file():
+        raise UsageError("no such file", where=str(file), hint="name a heedful.toml")
+    content = read(file)
+    risky = dict(_risky(content))
+    if not risky:
+        sys.stdout.write(f"{file} says nothing that needs trust\n")
+        return 0
+    remember(file, content)
+    for name, value in risky.items():
+        sys.stdout.write(f"trusted: {name} = {value}\n")
+    return 0
+
+
+def read(file: Path) -> Mapping[str, Any]:
+    """Read a heedful.toml."""
+    import tomllib
+
+    try:
+        return tomllib.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise UsageError(f"cannot be read: {error}", where=str(file)) from error
+
+
+def remember(file: Path, content: Mapping[str, Any]) -> None:
+    """Note in the user's own configuration what a file says now."""
+    path = _trusted_files()
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("a", encoding="utf-8") as lines:
+            lines.write(f"{_name(file, content)} {file.absolute()}\n")
+    except OSError as error:
+        raise UsageError(f"cannot be written: {error.strerror}", where=str(path)) from error
+
+
+def is_trusted(file: Path, content: Mapping[str, Any]) -> bool:
+    """Whether what a file says of addresses, keys and programs needs no trust, or has it."""
+    if not any(True for _ in _risky(content)):
+        return True
+    try:
+        lines = _trusted_files().read_text(encoding="utf-8").splitlines()
+    except (OSError, ValueError):
+        return False
+    return _name(file, content) in {line.partition(" ")[0] for line in lines}
+
+
+def _risky(content: Mapping[str, Any], table: str = "") -> Iterator[tuple[str, Any]]:
+    for name, value in content.items():
+        if isinstance(value, dict):
+            yield from _risky(value, f"{table}{name}.")
+        elif name.lstrip("-").replace("_", "-") in RISKY:
+            yield f"{table}{name}", value
+
+
+def _name(file: Path, content: Mapping[str, Any]) -> str:
+    """Name a file by its place and by what it says that needs trust; the rest may change."""
+    import json
+    from hashlib import sha256
+
+    said = [os.path.realpath(file), dict(_risky(content))]
+    return sha256(json.dumps(said, sort_keys=True, default=str).encode()).hexdigest()
+
+
+def _trusted_files() -> Path:
+    folder = os.environ.get("APPDATA" if os.name == "nt" else "XDG_CONFIG_HOME")
+    return (Path(folder) if folder else Path("~/.config").expanduser()) / "heedful" / "trusted"

@@ -9,22 +9,36 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from heedful.cli import rows
-from heedful.cli.connection import MODEL, connected, the_model
 from heedful.cli.flags import (
+    MODEL,
     FlagGroup,
-    Format,
     Output,
     Quiet,
     RequiredOutput,
     Switch,
+    connected,
     taken,
     takes,
+    the_model,
 )
-from heedful.cli.rows import add_to_rows, show
-from heedful.cli.running import DATA, RUN, WHOLE_DATA, Outcome, print_outcome
+from heedful.cli.running import (
+    DATA,
+    RUN,
+    WHOLE_DATA,
+    Outcome,
+    add_to_rows,
+    print_outcome,
+    rows_outcome,
+    show,
+)
 from heedful.core.errors import UsageError
+from heedful.core.text import amount
+from heedful.critic.data.audit import draw, read_back
+from heedful.critic.data.export import export as write_export
+from heedful.critic.data.generator import checklist_data
 from heedful.critic.data.options import ExportSettings, FilterSettings
+from heedful.critic.data.pairs import Pairs
+from heedful.critic.data.split import InstructionSplit
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -46,7 +60,12 @@ def select(
 ) -> int:
     """Choose instructions, as many of each category and complexity as can be.
 
+    The tags category and complexity say what a row is; a model says it where they
+    are missing.
+
     The model classifies rows without the tags category and complexity.
+
+    heedful critic select prompts.jsonl --model gpt-4.1-mini --count 1000 -o selected.jsonl
 
     Args:
         input: The file with the instructions.
@@ -67,7 +86,7 @@ def _selected(result: SelectedInstructions, output: Path | None) -> Outcome:
     from heedful.critic.data.selection import document
 
     run = result.directory or Path()
-    return rows.rows_outcome(
+    return rows_outcome(
         result.summary,
         lambda: document(result.summary).terminal(),
         resumed=0,
@@ -90,7 +109,13 @@ def sample(
     seed: int | None = None,
     **options: Any,
 ) -> int:
-    """Sample several critiques of each response.
+    """Sample several critiques of each response from an expert model.
+
+    INPUT has instructions, their checklists (heedful checklist makes them) and
+    responses (heedful respond obtains them). A trained critic is sampled the same
+    way: a final critique that a row has already stays.
+
+    heedful critic sample responses.jsonl --model expert -o critiques.jsonl
 
     Args:
         input: The file with the responses and their checklists, or several.
@@ -136,7 +161,14 @@ def filter(  # noqa: A001 - the command's name
     extractor: str | None = None,
     **options: Any,
 ) -> int:
-    """Filter sampled critiques into one critique of each response.
+    """Filter sampled critiques into one critique of each response, to be learned from.
+
+    Four stages: cross (other models verify each judgment), rules (code counts, the
+    expert revises), judgment (the majority, if it is large enough), explanation
+    (the one most like the others). With other settings the same command asks only
+    what is new. The run's directory gets dropped.jsonl, funnel.json and funnel.md.
+
+    heedful critic filter critiques.jsonl --model expert --verifier a --verifier b -o filtered.jsonl
 
     Args:
         input: The file with the critiques, as heedful critic sample makes it.
@@ -173,7 +205,7 @@ def _filtered(result: Filtering, output: Path | None) -> Outcome:
 
     run = result.directory or Path()
     reports = (run / name for name in ("dropped.jsonl", "funnel.json", "funnel.md"))
-    outcome = rows.rows_outcome(
+    outcome = rows_outcome(
         result.summary,
         lambda: document(result.summary).terminal(),
         resumed=result.progress.resumed,
@@ -201,22 +233,14 @@ def _list(words: str) -> list[str]:
     return [word.strip() for word in words.split(",") if word.strip()]
 
 
-def pairs(
-    input: Path,
-    /,
-    *,
-    output: RequiredOutput,
-    method: Literal["constraint-level", "whole-response", "expert", "per-constraint"] = (
-        "constraint-level"
-    ),
-    similarity: Literal["ratio", "quick_ratio"] = "ratio",
-    candidates: int = 1,
-    seed: int = 42,
-    prompt_file: Path | None = None,
-    format: Format = None,
-    quiet: Quiet = False,
-) -> int:
-    """Make preference pairs.
+@takes(FlagGroup("", (Pairs,)))
+def pairs(input: Path, /, *, output: RequiredOutput, quiet: Quiet = False, **options: Any) -> int:
+    """Make preference pairs of an expert's critiques and sampled ones.
+
+    A sampled critique is rejected; chosen is the same with each judgment that the
+    expert contradicts replaced by a sampled one that the expert shares.
+
+    heedful critic pairs dpo_data.json --similarity quick_ratio -o pairs.jsonl
 
     Args:
         input: The file with expert critiques (recording.text) and sampled ones (recording.others).
@@ -224,39 +248,25 @@ def pairs(
         method: constraint-level: only wrong judgments are replaced. Baselines: whole-response (a
             sample that is right throughout is chosen), expert (the expert's critique is chosen),
             per-constraint (a pair for each wrong judgment, on a checklist of one).
-        similarity: How the sampled judgments are compared of which one is chosen.
+        similarity: How sampled judgments are compared to choose one: ratio or quick_ratio.
         candidates: Rejected critiques of each item, drawn where there are more.
         seed: Seed of the draws.
         prompt_file: A file whose text replaces that of the critiques' prompt.
         format: The format of INPUT; detected from the file by default.
         quiet: Print no numbers.
     """
-    from heedful.critic.data.pairs import Pairs
-
-    summary = Pairs(
-        input,
-        method=method,
-        similarity=similarity,
-        candidates=candidates,
-        seed=seed,
-        prompt_file=prompt_file,
-        format=format,
-    ).write(output)
+    summary = Pairs(input, **options).write(output)
     broken = summary["items"]["broken"]
     return show("pairs", summary, output, broken=broken, quiet=quiet)
 
 
-def split(
-    input: Path,
-    /,
-    *,
-    output: RequiredOutput,
-    share: float = 0.6,
-    seed: int = 42,
-    format: Format = None,
-    quiet: Quiet = False,
-) -> int:
-    """Split samples in two parts by instruction.
+@takes(FlagGroup("", (InstructionSplit,)))
+def split(input: Path, /, *, output: RequiredOutput, quiet: Quiet = False, **options: Any) -> int:
+    """Split samples in two, for fine-tuning and for preferences, by instruction.
+
+    All samples of an instruction go into the same part.
+
+    heedful critic split critiques.jsonl -o parts
 
     Args:
         input: The file with the samples.
@@ -267,23 +277,19 @@ def split(
         format: The format of INPUT; detected from the file by default.
         quiet: Print no numbers.
     """
-    from heedful.critic.data.split import InstructionSplit
-
-    summary = InstructionSplit(input, share=share, seed=seed, format=format).write(output)
+    summary = InstructionSplit(input, **options).write(output)
     return show("split", summary, output, broken=summary["unplaced"], quiet=quiet)
 
 
+@takes(FlagGroup("", (checklist_data,), {"output"}))
 def checklists(
-    input: Path,
-    /,
-    *,
-    output: RequiredOutput,
-    prompt: str = "plain",
-    format: Format = None,
-    task: Annotated[str | None, Parameter(name=["--task", "-t"])] = None,
-    quiet: Quiet = False,
+    input: Path, /, *, output: RequiredOutput, quiet: Quiet = False, **options: Any
 ) -> int:
-    """Write each instruction once, with its checklist, to train a checklist generator on.
+    """Write instructions and checklists to train a checklist generator on.
+
+    Each instruction once, as prompt and completion; no model is called.
+
+    heedful critic checklists critiques.jsonl -o generator.jsonl
 
     Args:
         input: The file with the instructions and their checklists.
@@ -293,10 +299,7 @@ def checklists(
         task: Keep only this task's rows (AdvancedIF).
         quiet: Print no numbers.
     """
-    from heedful.core.text import amount
-    from heedful.critic import data as critic
-
-    summary = critic.checklist_data(input, output=output, prompt=prompt, format=format, task=task)
+    summary = checklist_data(input, output=output, **options)
     rows = summary["rows"]
     counts = [
         amount(rows["written"], "instruction"),
@@ -314,6 +317,7 @@ def checklists(
     return print_outcome(outcome, quiet=quiet)
 
 
+@takes(FlagGroup("", (draw,)))
 def audit(
     input: Path,
     /,
@@ -321,12 +325,13 @@ def audit(
     output: Output = None,
     filled: Switch = False,
     of: Literal["critiques", "checklists"] = "critiques",
-    samples: int = 70,
-    seed: int = 42,
-    format: Format = None,
     quiet: Quiet = False,
+    **options: Any,
 ) -> int:
-    """Choose samples for a person to check, or read the answers.
+    """Sample critiques or checklists for a person to check, or read what was checked.
+
+    heedful critic audit critiques.jsonl --samples 70 -o audit.csv
+    heedful critic audit audit.csv --filled
 
     Args:
         input: The samples; with --filled, the audit that was filled in.
@@ -339,8 +344,6 @@ def audit(
         quiet: Print no numbers.
     """
     from heedful.core.outputs import write_json
-    from heedful.critic.data import audit as drawing
-    from heedful.critic.data.audit import read_back
     from heedful.jobs.results import check_folder
 
     if filled:
@@ -353,26 +356,25 @@ def audit(
     if output is None:
         hint = "name one with -o audit.csv; --filled reads an audit back"
         raise UsageError("there is no file to write to", hint=hint)
-    drawn = drawing.draw(input, output, subject=of, samples=samples, seed=seed, format=format)
+    drawn = draw(input, output, subject=of, **options)
     return show("draw", drawn, output, broken=drawn["unusable"], quiet=quiet)
 
 
-@takes(FlagGroup("", (ExportSettings,)))
+@takes(FlagGroup("", (ExportSettings, write_export)))
 def export(
     input: Path,
     /,
     *,
     output: RequiredOutput,
     to: Literal["trl", "parquet", "alpaca", "sharegpt", "openai"] = "trl",
-    name: str | None = None,
-    funnel: Path | None = None,
-    format: Format = None,
     quiet: Quiet = False,
-    **settings: Any,
+    **options: Any,
 ) -> int:
-    """Export critiques, to fine-tune on, or pairs.
+    """Export critiques or pairs for a training tool, with a dataset card.
 
     The results of a run that was judged by code are critiques too: code knows why.
+
+    heedful critic export pairs.jsonl --to trl -o dataset
 
     Args:
         input: Pairs, samples with final critiques, or the results.jsonl of a run.
@@ -384,15 +386,6 @@ def export(
         format: The format of samples; detected from the file by default.
         quiet: Print no numbers.
     """
-    from heedful.critic.data.export import export as write
-
-    result = write(
-        input,
-        output,
-        to=to,
-        name=name,
-        format=format,
-        settings=ExportSettings(**settings),
-        funnel=funnel,
-    )
+    settings = ExportSettings(**taken(options, ExportSettings))
+    result = write_export(input, output, to=to, settings=settings, **options)
     return show("export", result, output, broken=sum(result["left_out"].values()), quiet=quiet)

@@ -53,6 +53,12 @@ def sft(
 ) -> int:
     """Fine-tune a model on critiques, or on checklists.
 
+    DATA is an export (heedful critic export --to trl), filtered critiques, or the
+    output of heedful critic checklists. Re-run the same command to resume.
+    Several GPUs: accelerate launch -m heedful critic train sft …
+
+    heedful critic train sft sft -m Qwen/Qwen3-4B-Instruct-2507 --evaluation test.jsonl -o critic
+
     Args:
         data: An export for trl, filtered critiques, or the output of heedful critic checklists.
         model: A model's folder, or its name on the Hugging Face Hub.
@@ -77,6 +83,11 @@ def dpo(
     **options: Any,
 ) -> int:
     """Train a critic to prefer one critique of a pair to the other (DPO).
+
+    DATA is an export (heedful critic export --to trl) or the output of heedful
+    critic pairs; the model is the fine-tuned critic, and the reference too.
+
+    heedful critic train dpo dpo -m critic-sft --evaluation heldout.jsonl -o critic
 
     Args:
         data: An export for trl, or the output of heedful critic pairs.

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
+from heedful.bench.criticbench.build import BuildPlan
 from heedful.bench.criticbench.build import build as build_benchmark
-from heedful.bench.criticbench.generate import BuildPlan
 from heedful.bench.criticbench.run import Examination
-from heedful.cli.connection import MODEL, connected
-from heedful.cli.flags import FlagGroup, Output, Quiet, Scoring, taken, takes
+from heedful.cli.flags import MODEL, FlagGroup, Output, Quiet, Scoring, connected, taken, takes
 from heedful.cli.running import RUN, Outcome, carry_out, print_outcome
 from heedful.core.errors import UsageError
 
@@ -49,6 +48,8 @@ def build(
     **options: Any,
 ) -> int:
     """Build a benchmark: generators answer questions, code grades, triplets are selected.
+
+    heedful bench criticbench build gsm8k.jsonl -m small -m large --run bench
 
     Args:
         files: Questions: GSM8K, MATH, HumanEval, TruthfulQA; or hf:OWNER/NAME:CONFIG@SPLIT.
@@ -90,7 +91,9 @@ def run(
     output: Output = None,
     **options: Any,
 ) -> int:
-    """Have critics judge a benchmark, and say how often they are right.
+    """Have critics judge a benchmark, and measure how often they are right.
+
+    heedful bench criticbench run bench -m small -m large --check own -o report
 
     Args:
         benchmark: The directory of a build, or a file of triplets.
@@ -122,7 +125,9 @@ def report(
     prices: Path | None = None,
     quiet: Quiet = False,
 ) -> int:
-    """Put runs of critics over one benchmark together, without a model.
+    """Report on runs of critics over one benchmark, without a model.
+
+    heedful bench criticbench report runs/a runs/b --size small=2 --size large=30 -o report
 
     Args:
         runs: Their directories.

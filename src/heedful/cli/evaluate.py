@@ -9,25 +9,31 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from heedful.cli import judging
-from heedful.cli.connection import MODEL, the_model
-from heedful.cli.flags import FlagGroup, Judge, Output, takes
+from heedful.cli.flags import MODEL, FlagGroup, Judge, Output, takes, the_model
 from heedful.cli.judging import JUDGING, RESULTS
-from heedful.cli.rows import add_to_rows
-from heedful.cli.running import DATA, RUN
+from heedful.cli.running import DATA, DIVIDED, RUN, add_to_rows
 from heedful.core.errors import UsageError
 from heedful.jobs.options import RespondOptions
+from heedful.judges.options import WITH_MODEL
 
 FILE = Annotated[list[Path], Parameter(name=["--input", "-i"], negative="")]
 
 
-@takes(RESULTS, DATA._replace(without=()), JUDGING, RUN)
+@takes(RESULTS, DATA._replace(without=()), JUDGING, DIVIDED)
 def evaluate(
     input: FILE,
     *,
     judge: Judge = None,
     **options: Any,
 ) -> int:
-    """Judge every response against its checklist and say how well the constraints were met.
+    """Judge responses against their checklists.
+
+    Reads JSON lines, CSV, Parquet and Excel, and the published files of IFEval,
+    Multi-IF, CFBench, AdvancedIF, IF-Critic and SysBench. Code decides what it
+    can; with --model a model decides the rest.
+
+    heedful evaluate mine.jsonl --model gpt-4.1-mini
+    heedful evaluate input_data.jsonl --responses responses.jsonl
 
     Args:
         input: The file to judge; several, a folder, a 'PATTERN*' or - (standard input).
@@ -41,15 +47,20 @@ def evaluate(
     return judging.carry_out(readable(input), judge, options)
 
 
-@takes(RESULTS.but("responses"), JUDGING, RUN)
+@takes(RESULTS.but("responses"), JUDGING, DIVIDED)
 def rejudge(
     past: Annotated[Path, Parameter(name="RUN")],
     /,
     *,
-    judge: Judge = judging.WITH_MODEL,
+    judge: Judge = WITH_MODEL,
     **options: Any,
 ) -> int:
     """Judge the samples of a finished run again, with another judge or another prompt.
+
+    RUN is the directory of the run. It holds its samples, so the input file is not
+    needed; it stays as it is, and the verdicts go into a new run.
+
+    heedful rejudge runs/mine --model gpt-4.1-mini --prompt cfbench
 
     Args:
         past: The directory of the run whose samples are judged; it stays as it is.
@@ -76,9 +87,14 @@ def respond(
     output: Output = None,
     **options: Any,
 ) -> int:
-    """Obtain a response to every sample that has none.
+    """Obtain responses from a model, for samples that have none.
+
+    Reads what heedful evaluate reads, and writes heedful's own JSON lines, in the
+    order of the input. Samples that have a response keep it.
 
     Several models answer each sample: a row for each, ID@MODEL.
+
+    heedful respond prompts.jsonl --model gpt-4.1-mini -o responses.jsonl
 
     Args:
         input: The file with the samples; several, a folder or a 'PATTERN*'.
@@ -100,7 +116,14 @@ def choose(
     output: Output = None,
     **options: Any,
 ) -> int:
-    """Have a model choose the better response of each labelled pair, in both orders.
+    """Have a model choose the better of two responses, in both orders.
+
+    For pairs of which it is known which is better: rows with preferred_to, or the
+    records of LLMBar. heedful meta measures the choices: accuracy, and how often
+    both orders give the same one.
+
+    heedful choose pairs.jsonl --model gpt-4.1-mini -o choices.jsonl
+    heedful meta choices.jsonl
 
     Args:
         input: The file with the pairs, or several: rows with preferred_to, or LLMBar's.

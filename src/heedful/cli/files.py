@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import atexit
+import json
 import os
 import sys
-from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from heedful.core.errors import InputError
-from heedful.core.files import is_endless, opened_input
+from heedful.core.errors import InputError, UsageError
+from heedful.core.files import opened_input
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Mapping
     from typing import BinaryIO
+
+    from heedful.reporting.document import Document
+
 
 STANDARD_INPUT = Path("-")
 PATTERN = frozenset("*?[")
@@ -37,8 +40,6 @@ def _files(path: Path) -> list[Path]:
         if sys.stdin.isatty():
             hint = "pipe rows into the command, or name a file"
             raise InputError("standard input is the keyboard", where="-", hint=hint)
-        if _is_endless(sys.stdin.buffer):
-            raise InputError("standard input is a device", where="-", hint=_DEVICE)
         kept = _kept(sys.stdin.buffer, "stdin")
         if not kept.stat().st_size:
             hint = "check the command before the pipe, or name a file"
@@ -67,17 +68,6 @@ def _from_pipe(path: Path) -> Path:
         raise InputError(what, where=str(path), hint=_DEVICE) from error
 
 
-def _is_endless(stream: BinaryIO) -> bool:
-    try:
-        status = os.fstat(stream.fileno())
-    except OSError:
-        return False  # a stream in memory
-    with suppress(OSError):
-        if os.path.samestat(status, Path(os.devnull).stat()):
-            return False
-    return is_endless(status)
-
-
 def _kept(stream: BinaryIO, name: str) -> Path:
     import shutil
     import tempfile
@@ -88,3 +78,47 @@ def _kept(stream: BinaryIO, name: str) -> Path:
     with file.open("wb") as copy:
         shutil.copyfileobj(stream, copy)
     return file
+
+
+KINDS = {
+    ".json": "a .json file for the numbers",
+    ".md": "a .md file for the tables",
+    ".html": "an .html file for the tables",
+    ".tex": "a .tex file for the tables",
+}
+
+
+def check_document(
+    path: Path | None, inputs: Iterable[str | os.PathLike[str]], kinds: Iterable[str] = KINDS
+) -> None:
+    """Refuse an output that cannot be written before anything is computed, not after."""
+    if path is None:
+        return
+    if path.suffix.lower() not in kinds:
+        raise UsageError(
+            "the output is of an unknown kind",
+            where=str(path),
+            hint=f"name {' or '.join(KINDS[kind] for kind in kinds)}",
+        )
+    from heedful.jobs.results import check_folder
+
+    check_folder(path, inputs)
+
+
+def write_document(
+    path: Path | None, numbers: Mapping[str, Any], document: Callable[[], Document]
+) -> None:
+    """Write numbers as JSON, or their tables as a document; nothing without a path."""
+    from heedful.core.outputs import atomically
+    from heedful.reporting.document import Document
+
+    if path is None:
+        return
+    kind = path.suffix.lower()
+    if kind == ".json":
+        text = json.dumps(numbers, ensure_ascii=False, indent=2) + "\n"
+    else:
+        writers = {".md": Document.markdown, ".html": Document.html, ".tex": Document.latex}
+        text = writers[kind](document())
+    with atomically(path) as file:
+        file.write(text)

@@ -23,6 +23,7 @@ from typing import (
     Literal,
     NamedTuple,
     Optional,
+    TypedDict,
     TypeVar,
     Union,
     get_args,
@@ -34,9 +35,13 @@ from cyclopts import Parameter
 from docstring_parser import parse
 
 from heedful.core.errors import UsageError
+from heedful.models.options import CallOptions
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
+
+    from heedful.models.base import Model, Sampling
+
 
 C = TypeVar("C", bound=Callable[..., int])
 
@@ -116,10 +121,15 @@ class FlagGroup(NamedTuple):
 
 
 def takes(*panels: FlagGroup, **texts: str) -> Callable[[C], C]:
-    """Give a command the flags of panels; ``texts`` replaces what the help says of an option."""
+    """Give a command the flags of panels.
+
+    Its docstring may document options that their source doesn't; ``texts`` replaces what the help
+    says of an option.
+    """
 
     def decorate(command: C) -> C:
-        flags = {name: flag for panel in panels for name, flag in _flags(panel, texts)}
+        said = _texts(command) | texts
+        flags = {name: flag for panel in panels for name, flag in _flags(panel, said)}
         signature = inspect.signature(command)
         own = [each for each in signature.parameters.values() if each.kind is not each.VAR_KEYWORD]
         derived = [
@@ -247,3 +257,38 @@ def _object(text: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise UsageError("--body isn't a JSON object", hint='write for example {"top_k": 20}')
     return value
+
+
+class ModelOptions(TypedDict, total=False):
+    """The models that are called.
+
+    Attributes:
+        model: A name at --base-url, a FOLDER or local:NAME in this process, any:PROVIDER/NAME, or
+            PLUGIN:NAME.
+    """
+
+    model: Sequence[str]
+
+
+MODEL = FlagGroup("Model", (ModelOptions, CallOptions))
+
+
+def connected(
+    options: dict[str, Any], names: Sequence[str], *, temperature: float = 0.0
+) -> tuple[list[Model], Sampling]:
+    """Connect to models, which share one limit on calls in flight; and say how they answer."""
+    from heedful.models.named import connect
+    from heedful.models.options import CONCURRENCY, sampling
+
+    calls = taken(options, CallOptions)
+    options["concurrency"] = calls.get("max_concurrency", CONCURRENCY)
+    return connect(names, **calls), sampling(temperature, **calls)
+
+
+def the_model(options: dict[str, Any]) -> str:
+    """Take the name of the one model of a command."""
+    names = options.pop("model", [])
+    if len(names) != 1:
+        what = f"{len(names)} models are given, but only one is used"
+        raise UsageError(what if names else "no model is given", hint="name one with --model")
+    return str(names[0])

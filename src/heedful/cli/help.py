@@ -44,6 +44,7 @@ RARE = frozenset(
         "--min-coverage",
         "--fail-under",
         "--executor",
+        "--workers",
         "--prefix-cache",
         "--task",
         "--exclude-generation-failures",

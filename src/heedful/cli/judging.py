@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 from heedful.cli import running
 from heedful.cli.flags import FlagGroup, Scoring
-from heedful.cli.gates import below, gates
 from heedful.core.errors import UsageError
 from heedful.core.text import amount
 from heedful.jobs.options import EvaluationOptions
 from heedful.judges.options import JudgeOptions
+from heedful.metrics.general import BY_PRIORITY, CONSTRAINTS_MET, FULLY_MET, POOLED
 from heedful.models.options import CallOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from heedful.jobs.evaluation import Evaluation
+    from heedful.jobs.evaluate import Evaluation
 
-CHECKLIST = "checklist"
-"""The name of the judge that calls a model."""
-
-WITH_MODEL = f"rules,compiled,{CHECKLIST}"
-"""The judges where a model is named: code decides what it can."""
 
 PERCENT = 100
 
@@ -70,12 +64,11 @@ def carry_out(data: Any, judge: str | None, options: dict[str, Any]) -> int:
     output, models = options.get("output"), options.get("model", [])
 
     def outcome(result: Evaluation) -> running.Outcome:
-        from heedful.jobs.evaluate_tables import view
-        from heedful.jobs.first_rows import unmet
+        from heedful.jobs.evaluate_tables import unmet, view
 
         summary, run = result.summary, result.directory or Path()
         return running.Outcome(
-            view=lambda: view(summary, unmet(result)),
+            view=lambda: view(summary, unmet(summary, result)),
             written=(run / "results.jsonl", run / "summary.json", output),
             problems=summary["problems"],
             failed=summary["rows"]["failed"],
@@ -96,22 +89,18 @@ def _check(options: Mapping[str, Any], least: float) -> None:
     if not 0 <= least <= 1:
         hint = f"give a share, such as {least / 100:g}" if 1 < least <= PERCENT else "from 0 to 1"
         raise UsageError(f"--min-coverage is {least:g}", hint=hint)
-    output, log = options.get("output"), options.get("log_file")
-    if output is None:
-        return
-    from heedful.core.outputs import refuse_inputs
+    if options.get("output") is not None:
+        from heedful.core.outputs import refuse_inputs
 
-    if log is not None and os.path.realpath(output) == os.path.realpath(log):
-        raise UsageError("the output is the log", where=str(output), hint="name another file")
-    read = ("prices", "prompt_file", "system_prompt_file", "log_file")
-    refuse_inputs(output, [options[name] for name in read if name in options])
+        read = ("prices", "prompt_file", "system_prompt_file", "log_file")
+        refuse_inputs(options["output"], [options[name] for name in read if name in options])
 
 
 def _unread(result: Evaluation) -> Iterator[str]:
     """Show a reply that could not be read, and the likely reason."""
-    from heedful.jobs.first_rows import example
+    from heedful.jobs.evaluate_tables import example
 
-    unread = example(result)
+    unread = example(result.summary, result)
     if unread is not None:
         yield f"{unread.id}: {unread.reason}; the reply begins: {unread.text}"
         yield unread.hint or "another --prompt or model may do; --limit 5 tries it on five rows"
@@ -171,3 +160,80 @@ def is_complete(summary: Mapping[str, Any], min_coverage: float = 0.0) -> bool:
     """Tell whether the numbers rest on all of the input, and on enough verdicts."""
     decided = summary["verdicts"]["met"] + summary["verdicts"]["unmet"]
     return bool(not summary["rows"]["failed"] and decided and summary["coverage"] >= min_coverage)
+
+
+SHORT = {rate[1]: rate for rate in (CONSTRAINTS_MET, FULLY_MET, BY_PRIORITY, POOLED)}
+"""Rates that need no benchmark to be named."""
+
+ROUNDING = 1e-9
+"""A mean that should be 0.8 may be computed as slightly less."""
+
+
+class Gate(NamedTuple):
+    """The least value of a rate: how it was named, its family and name, the value."""
+
+    named: str
+    family: str
+    name: str
+    least: float
+
+
+def gates(given: Iterable[str]) -> list[Gate]:
+    """Read what ``--fail-under`` says, such as ``fully_met=0.8``; several with commas."""
+    return [_gate(word.strip()) for words in given for word in words.split(",")]
+
+
+def _gate(word: str) -> Gate:
+    from heedful.reporting.metric_names import KEYS
+
+    named, equals, value = word.partition("=")
+    try:
+        least = float(value)
+    except ValueError:
+        least = -1.0
+    if not equals or not named or not 0 <= least <= 1:
+        percentage = f"{named}={least / 100:g}" if 1 < least <= 100 else "fully_met=0.8"  # noqa: PLR2004
+        raise UsageError(
+            f"--fail-under {word!r} isn't a rate with a share from 0 to 1",
+            hint=f"for example {percentage}",
+        )
+    if named in KEYS:
+        return Gate(named, *KEYS[named], least)
+    if named in SHORT:
+        return Gate(named, *SHORT[named], least)
+    family, dot, name = named.partition(".")
+    if not dot or not name or not _known(family):
+        raise UsageError(
+            f"--fail-under knows no rate {named!r}",
+            hint=f"give {', '.join([*KEYS, *SHORT])}, or a rate of summary.json, such as "
+            "ifeval.prompt_strict",
+        )
+    return Gate(named, family, name, least)
+
+
+def _known(family: str) -> bool:
+    from heedful.metrics.family import family_of
+    from heedful.reporting.metric_names import EXTRA
+
+    return family in EXTRA or family_of(family) is not None
+
+
+def below(gate: Gate, summary: Mapping[str, Any]) -> str:
+    """Say how a run falls short of a gate; nothing if it doesn't.
+
+    What is undecided may be unmet, so a gate holds against the lower end of a range.
+    """
+    from heedful.reporting.metric_names import in_words
+    from heedful.reporting.notation import least, percent, rate, undecided
+
+    measure = summary["metrics"].get(gate.family, {}).get(gate.name)
+    if measure is None:
+        there = ", ".join(f"{f}.{n}" for f, names in summary["metrics"].items() for n in names)
+        return f"--fail-under {gate.named}: the run has no such rate, but {there or 'none'}"
+    if least(measure) >= gate.least - ROUNDING:
+        return ""
+    about, left = in_words(gate.family, gate.name), undecided(measure)
+    isnt = f"is {rate(measure)} %" + (f" ({left} undecided)" if left else "")
+    may = measure["bounds"] and measure["bounds"][1] >= gate.least
+    failed = "which isn't surely at least" if may else "below"
+    return f"--fail-under: {about} {isnt}, {failed} {percent(gate.least)} %"

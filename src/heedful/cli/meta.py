@@ -12,21 +12,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from heedful.analysis.meta.options import MetaOptions
-from heedful.cli import terminal
+from heedful.cli.files import check_document, write_document
 from heedful.cli.flags import FlagGroup, Output, Scoring, taken, takes
-from heedful.cli.judging import CHECKLIST, JUDGING
-from heedful.cli.logs import LogOptions, logged
-from heedful.cli.outputs import check_document, write_document
-from heedful.cli.running import (
-    ConsoleOptions,
-    Outcome,
-    TableOptions,
-    print_outcome,
-    read_costs,
-)
+from heedful.cli.judging import JUDGING
+from heedful.cli.running import ConsoleOptions, Outcome, TableOptions, carry_out
+from heedful.cli.terminal import LogOptions
 from heedful.core.errors import UsageError
 from heedful.engine.options import RunOptions
-from heedful.judges.options import JudgeOptions
+from heedful.judges.options import CHECKLIST, JudgeOptions
 from heedful.models.options import CONCURRENCY
 
 if TYPE_CHECKING:
@@ -45,7 +38,7 @@ MEASURING = FlagGroup("", (MetaOptions,), only=("by", "truth", "folder", "retry_
 LABELS = FlagGroup(
     "Data", (TableOptions, MetaOptions), only=("map", "format", "responses", "reasoning")
 )
-COST = FlagGroup("Run", (RunOptions,), only=("max_cost", "prices", "executor"))
+COST = FlagGroup("Run", (RunOptions,), only=("max_cost", "prices", "executor", "workers"))
 CONSOLE = FlagGroup("Run", (LogOptions, ConsoleOptions))
 
 
@@ -66,6 +59,13 @@ def meta(
 ) -> int:
     """Measure judges against known verdicts.
 
+    F1 of met and of unmet, balanced accuracy, kappa, alpha, calibration, cost, and
+    differences between judges. The labels are in the file, or a critique in it is
+    taken for the truth.
+
+    heedful meta labelled.jsonl --judge checklist --model gpt-4.1-mini
+    heedful meta labelled.jsonl --sweep per_call=1,all votes=1,5 --model gpt-4.1-mini
+
     Args:
         input: The file with the labels: its labels, else its annotations, else its critiques.
         judge: As for evaluate; give it again for each further judge. recorded (the default, but
@@ -82,9 +82,8 @@ def meta(
     """
     read = [input, options.get("responses"), *(runs or ())]
     check_document(output, [path for path in read if path is not None])
-    console = taken(options, ConsoleOptions)
     judging = taken(options, JudgeOptions)
-    read_costs(options, [*judging.get("model", ())])
+    reading = {name: options[name] for name in ("format", "responses") if name in options}
     options.setdefault("folder", RUNS_FOLDER)
     options |= {"seed": seed, "runs": runs or ()}
     options["probes"] = [name.strip() for name in probe.split(",")] if probe else ()
@@ -103,36 +102,14 @@ def meta(
 
         protocols = arms(sweep, judge, judging)
         function = partial(sweep_protocols, input, protocols, margin=margin / 100)
-    with logged(**taken(options, LogOptions)):
-        summary = _measured(function, options, console)
-    if summary is None:
-        return 0
-    write_document(output, summary, lambda: _document(summary))
-    reading = {name: options[name] for name in ("format", "responses") if name in options}
-    shown = _swept(summary, input, reading | judging) if sweep else _outcome(summary)
-    outcome = replace(shown, written=[*shown.written, output])
-    return print_outcome(outcome, quiet=console.get("quiet", False))
 
+    def outcome(summary: dict[str, Any]) -> Outcome:
+        write_document(output, summary, lambda: _document(summary))
+        shown = _swept(summary, input, reading | judging) if sweep else _outcome(summary)
+        return replace(shown, written=[*shown.written, output])
 
-def _measured(
-    function: Callable[..., dict[str, Any]], options: dict[str, Any], console: Mapping[str, Any]
-) -> dict[str, Any] | None:
-    """Measure with a line of progress; or only print what it would take."""
-    from heedful.cli.estimates import estimate_view
-    from heedful.engine.dry_run import dry_run
-    from heedful.engine.options import ignore
-    from heedful.engine.progress import Display
-
-    display = Display()
-    options["on_progress"] = ignore if "quiet" in console else display
-    try:
-        if "dry_run" not in console:
-            return function(**options)
-        estimate = dry_run(function, **options)
-    finally:
-        display.clear()
-    terminal.console().print(estimate_view(estimate, options.get("max_cost")))
-    return None
+    models = judging.get("model", ())
+    return carry_out(function, options, models=models, outcome=outcome)
 
 
 def _judges(

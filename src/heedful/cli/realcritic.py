@@ -1,21 +1,40 @@
-"""``heedful bench realcritic build | run | report``."""
+"""``heedful bench realcritic build | run | report | grade``."""
 
 from __future__ import annotations
 
+import asyncio
+import time
+from collections import Counter
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from cyclopts import Parameter
 
 from heedful.bench.realcritic.build import Pool
 from heedful.bench.realcritic.run import Grading, RealCriticPlan
-from heedful.cli.connection import MODEL, connected
-from heedful.cli.flags import FlagGroup, Output, Quiet, RequiredOutput, Scoring, taken, takes
-from heedful.cli.running import RUN, Outcome, carry_out, print_outcome
+from heedful.cli.flags import (
+    MODEL,
+    FlagGroup,
+    Output,
+    Quiet,
+    Reasoning,
+    RequiredOutput,
+    Scoring,
+    connected,
+    taken,
+    takes,
+)
+from heedful.cli.running import PROBLEMS_SHOWN, RUN, Outcome, carry_out, print_outcome
 from heedful.core.errors import UsageError
 from heedful.core.text import amount
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from heedful.bench.grading.grading import GradeCounts
     from heedful.bench.realcritic.run import Results
+
 
 GRADING = FlagGroup("Grading", (Grading,))
 CRITIQUES = FlagGroup("", (RealCriticPlan,), only=("rounds",))
@@ -36,6 +55,11 @@ def run(
     **options: Any,
 ) -> int:
     """Have critics criticise and correct solutions, and grade the corrections.
+
+    Direct answers, self-critique, cross-critique, and any number of rounds of each.
+    A run goes on where it stopped, and can be extended: nothing is requested twice.
+
+    heedful bench realcritic run gsm8k.jsonl math.jsonl --model gpt-4.1-mini
 
     Args:
         files: RealCritic's files (question, gt, reasoning) or ProcessBench's, one a set.
@@ -112,6 +136,8 @@ def report(
 ) -> int:
     """Make the tables and charts of finished runs, without a call.
 
+    heedful bench realcritic report runs/mine -o report
+
     Args:
         runs: Directories of runs; several are compared, each critic once.
         output: The folder for report.json, report.md, report.html, and the charts. Default: the
@@ -142,7 +168,9 @@ def build(
     output: RequiredOutput,
     **options: Any,
 ) -> int:
-    """Build sets of solutions to criticise from a pool of models, as RealCritic was built.
+    """Build sets of solutions to criticise from a pool of models.
+
+    heedful bench realcritic build test.jsonl -m gpt-4o -m gpt-4.1-nano -o sets
 
     Args:
         sources: Problems, one a set: GSM8K, MATH, TruthfulQA or RealCritic files, or
@@ -177,3 +205,86 @@ def build(
         models=names,
         outcome=outcome,
     )
+
+
+@takes(FlagGroup("", (Grading,), {"timeout_s"}))
+def grade(
+    files: list[Path],
+    /,
+    *,
+    output: Output = None,
+    from_: Annotated[Literal["solution", "pred"], Parameter(name="--from")] = "solution",
+    timeout: float = 5.0,
+    reasoning: Reasoning = "strip",
+    quiet: Quiet = False,
+    **grading: Any,
+) -> int:
+    """Grade given solutions against gold answers, without a model.
+
+    heedful bench realcritic grade gsm8k.jsonl math.jsonl -o graded.jsonl
+
+    Args:
+        files: RealCritic's files, one a set: question, gt, reasoning, pred.
+        output: Write each item's grade here, as JSON lines.
+        from_: Grade the solution's text, or the answer that the file gives as pred.
+        timeout: Seconds that comparing one answer may take; longer is undecided.
+        reasoning: strip: look for answers after the reasoning. keep: in all of a solution.
+        quiet: Print no table and no progress.
+    """
+    from heedful.bench.grading.grading import grade_files
+    from heedful.engine.progress import Display
+
+    if not files:
+        raise UsageError("no file to grade", hint="name RealCritic's files, such as gsm8k.jsonl")
+    started = time.monotonic()
+    display = Display(say=lambda graded, now: _progress(graded, now - started))
+    try:
+        counts = asyncio.run(
+            grade_files(
+                files,
+                output,
+                reading=from_,
+                timeout_s=timeout,
+                reasoning=reasoning,
+                **grading,
+                on_progress=(lambda _: None) if quiet else display,
+            )
+        )
+    finally:
+        display.clear()
+    seconds = time.monotonic() - started
+    return print_outcome(_grades(counts, output), seconds=seconds, quiet=quiet)
+
+
+def _progress(graded: int, seconds: float) -> str:
+    return f"{graded:,} graded, {graded / max(seconds, 1e-9):,.0f} a second"
+
+
+def _grades(counts: dict[str, GradeCounts], output: Path | None) -> Outcome:
+    from rich.console import Group
+
+    from heedful.bench.grading.grading import grading_table
+
+    unread = sum(each.unread for each in counts.values())
+    return Outcome(
+        view=lambda: Group(grading_table(counts).terminal(), *_reasons(counts)),
+        written=[output],
+        problems=[{"problem": problem} for each in counts.values() for problem in each.failures],
+        failed=unread,
+        complete=not unread and any(each.decided for each in counts.values()),
+    )
+
+
+def _reasons(counts: dict[str, GradeCounts]) -> Iterator[str]:
+    """Yield why items are undecided, the most frequent reasons first."""
+    reasons: Counter[str] = Counter()
+    for each in counts.values():
+        reasons.update(each.undecided)
+    if reasons:
+        yield f"  {reasons.total():,} undecided, neither correct nor wrong:"
+    shown = reasons.most_common(PROBLEMS_SHOWN)
+    for reason, count in shown:
+        yield f"    {count:,}: {reason}"
+    others = reasons.total() - sum(count for _, count in shown)
+    if others:
+        yield f"    {others:,}: other reasons"

@@ -35,7 +35,10 @@ def runs(
     judge: str = "",
     json: Annotated[bool, Parameter(name="--json", negative="")] = False,
 ) -> int:
-    """List runs: what each judged, how far it is, and its rates.
+    """List runs: the judge of each, its rates, coverage and cost.
+
+    heedful runs
+    heedful runs runs --sort "responses fully met"
 
     Args:
         folder: The folder whose runs are listed, with those in its folders. Default:
@@ -161,7 +164,13 @@ def view(
     port: int = 0,
     open: Switch = False,
 ) -> int:
-    """Look at runs in a browser.
+    """View runs in a browser.
+
+    Samples by text, verdict, type, tag and judge; each with its explanations and
+    the judge's words; runs under way; audits; two runs side by side. It listens on
+    this machine only, and writes only audits, labels and saved filters.
+
+    heedful view runs --open
 
     Args:
         runs_dir: The folder whose runs are shown, with those in its folders; or one run. Default:
@@ -192,7 +201,14 @@ def report(
     examples: int = 10,
     charts: bool = True,
 ) -> int:
-    """Write a report on finished runs: one page of HTML that needs nothing but itself.
+    """Write a report on finished runs: a self-contained HTML page.
+
+    Rates with intervals and coverage, breakdowns, charts, the hardest constraints,
+    what judges disagreed on or did not decide, cost, and how it all came about.
+    Nothing is judged, and no model is called.
+
+    heedful report runs/mine -o report.html
+    heedful report runs/gpt runs/haiku -o both.html
 
     Args:
         runs: Directories of finished runs; several stand side by side and are compared where they
@@ -220,7 +236,13 @@ def merge(
     json: Annotated[bool, Parameter(name="--json", negative="")] = False,
     quiet: Quiet = False,
 ) -> int:
-    """Add up finished runs over parts of a data set.
+    """Merge finished runs over parts of a data set, such as one for each file.
+
+    Rates and intervals come from all rows. With --run the whole is written too, as
+    the run that judging all files together makes; otherwise nothing is. Nothing is
+    judged, and no model is called.
+
+    heedful merge runs/part-1 runs/part-2 --run runs/whole
 
     Args:
         runs: Directories of finished runs of one judge, in the order of their rows.
@@ -262,6 +284,13 @@ def export(
     salvage: Switch = False,
 ) -> int:
     """Write finished runs for other tools.
+
+    A .csv, .jsonl or .parquet file has the judgments, a row each; a .xml file is a
+    JUnit report; a .eval file is a log of Inspect AI with one run; a .md or .tex file
+    has the summary, as for a pull request or a paper.
+
+    heedful export runs/gpt runs/haiku -o judgments.csv
+    heedful export runs/gpt -o logs/gpt.eval
 
     Args:
         runs: Directories of finished runs.

@@ -14,7 +14,9 @@ EXAMPLES = {"samples.jsonl": "init_samples.jsonl", "heedful.toml": "init_config.
 
 
 def init(folder: Path = Path()) -> int:
-    """Write an example to begin with: three samples, and a commented heedful.toml.
+    """Create an example: three samples, and a commented heedful.toml.
+
+    heedful init
 
     Args:
         folder: Where; made where it is missing. Files that are there stay as they are.
@@ -48,6 +50,8 @@ def init(folder: Path = Path()) -> int:
 
 def completion(shell: Literal["bash", "zsh", "fish"] | None = None) -> int:
     """Print the script that completes commands and flags in a shell.
+
+    heedful completion bash
 
     Args:
         shell: Default: the one that runs.

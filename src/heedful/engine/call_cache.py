@@ -12,7 +12,7 @@ import json
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING
 
 from heedful.core.errors import ModelError, StopRunError
 from heedful.core.log import logger
@@ -26,34 +26,16 @@ from heedful.models.base import Completion
 from heedful.models.turns import check_parts
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Sequence
+    from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 
     from heedful.core.nouns import Message
     from heedful.engine.batches import BatchQueue
     from heedful.engine.budget import Accounts
     from heedful.engine.call_counter import CallCounter
+    from heedful.engine.store import Store
     from heedful.models.base import Model, Sampling, Usage
 
 __all__ = ["attempt", "attempts", "cache_calls", "complete", "expense"]
-
-
-class _CallStore(Protocol):
-    """The part of a store that a cache of calls uses."""
-
-    def call(self, key: bytes) -> str | None: ...
-    def add_call(self, key: bytes, value: str, usage: UsageRecord) -> None: ...
-    def add_usage(self, usage: UsageRecord) -> None: ...
-    def flush_soon(self) -> None: ...
-    def meta(self, key: str) -> Any: ...
-    def set_meta(self, key: str, value: Any) -> None: ...
-
-
-@runtime_checkable
-class _Claims(Protocol):
-    """A store that knows whether another process makes a call."""
-
-    async def claim(self, key: bytes, caller: str, requested: str) -> Completion | None: ...
-    def unclaim(self, key: bytes, reason: str | None) -> None: ...
 
 
 PREFIXES_CACHED = 256
@@ -64,20 +46,21 @@ class _CallCache:
 
     def __init__(
         self,
-        store: _CallStore,
+        store: Store,
         retries: int,
         budget: Accounts | None,
         counter: CallCounter | None,
         queue: BatchQueue | None,
         place: Callable[[Model], Model],
+        earlier: Callable[[bytes], Awaitable[str | None]] | None,
     ) -> None:
         self.store = store
         self.retries = retries
         self.budget = budget
         self.counter = counter
         self.queue = queue
-        self.claims = store if isinstance(store, _Claims) else None
         self.place = place
+        self.earlier = earlier
         self.in_flight: dict[bytes, asyncio.Future[Completion]] = {}
         self.models: dict[int, Model] = {}
         self._prefixes: dict[tuple[int, int], tuple[blake2b, Model, Sampling]] = {}
@@ -131,17 +114,12 @@ class _CallCache:
             self.counter.count(key, call)
         if self.queue is not None:
             await self.queue.postpone(key, call)
-        if self.claims is not None:
-            claimed = await self.claims.claim(key, call.purpose.caller, call.model.name)
-            if claimed is not None:
-                return claimed
-        try:
-            completion = await self.call(call)
-        except Exception as error:
-            if self.claims is not None:
-                hopeless = isinstance(error, ModelError)
-                self.claims.unclaim(key, str(error) if hopeless else None)
-            raise
+        if self.earlier is not None:
+            text = await self.earlier(key)
+            if text is not None:
+                self.store.keep(key, text)
+                return Completion.model_validate_json(text).model_copy(update={"attempts": 0})
+        completion = await self.call(call)
         self.save(key, completion, call)
         return completion
 
@@ -251,16 +229,20 @@ _current: ContextVar[_CallCache | None] = ContextVar("heedful_call_cache", defau
 
 @asynccontextmanager
 async def cache_calls(
-    store: _CallStore,
+    store: Store,
     *,
     retries: int = 0,
     budget: Accounts | None = None,
     counter: CallCounter | None = None,
     queue: BatchQueue | None = None,
     place: Callable[[Model], Model] = lambda model: model,
+    earlier: Callable[[bytes], Awaitable[str | None]] | None = None,
 ) -> AsyncIterator[None]:
-    """Cache the calls made inside in a store; at the end, close the models that were called."""
-    cache = _CallCache(store, retries, budget, counter, queue, place)
+    """Cache the calls made inside in a store; at the end, close the models that were called.
+
+    ``earlier`` gives answers that another store of the run may hold.
+    """
+    cache = _CallCache(store, retries, budget, counter, queue, place, earlier)
     token = _current.set(cache)
     try:
         yield

@@ -127,6 +127,13 @@ class CostSummary:
         return None
 
 
+def dollars_of(records: Iterable[UsageRecord], prices: Mapping[str, Price] | None) -> float | None:
+    """Price recorded calls; ``None`` where there are none, or a price is not known."""
+    costs = CostSummary(records, prices)
+    dollars: float | None = costs.result()["dollars"] if costs else None
+    return dollars
+
+
 def _laid_out(counts: Counter[str]) -> dict[str, int | None]:
     unknown = counts["uncounted"] and counts["uncounted"] == counts["calls"]
     tokens = {name: None if unknown else counts[name] for name in TOKENS}

@@ -10,20 +10,21 @@ import time
 from collections.abc import Iterator, Mapping, Sized
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, cast, get_args
+from typing import TYPE_CHECKING, Any, TypeAlias, Unpack, cast, get_args
 
 from heedful.core.errors import InputError, UsageError
 from heedful.core.files import digest
 from heedful.core.reasoning import ReasoningMode, answered
+from heedful.engine.options import ReadingOptions, format_of, refuse_unknown
 from heedful.engine.runner import Item
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Sequence
+    from collections.abc import Callable, Container, Iterable, Sequence
 
     from heedful.core.nouns import Sample
     from heedful.data.formats import Format, Row, Source
     from heedful.data.formats.memory import InMemory
-    from heedful.engine.options import ReadingOptions
+
 
 __all__ = [
     "Data",
@@ -74,10 +75,8 @@ def open_data(
     if not paths:
         from heedful.data.formats.memory import check_rows
 
-        if any((format, task, responses, exclude_generation_failures)):
-            raise UsageError(
-                "responses, format, task and exclude_generation_failures go with a file"
-            )
+        if any((task, responses, exclude_generation_failures)):
+            raise UsageError("responses, task and exclude_generation_failures go with a file")
         check_rows(data)
         return None
     from heedful.data import formats
@@ -96,6 +95,25 @@ def open_data(
         responses=responses,
         exclude_generation_failures=exclude_generation_failures,
     )
+
+
+def read(data: Data, **reading: Unpack[ReadingOptions]) -> Iterator[Sample]:
+    """Read the samples of a file in any format, or of rows in memory.
+
+    >>> from heedful import read
+    >>> [sample.checklist[0].text for sample in read([{"prompt": "Hi", "checklist": ["Short."]}])]
+    ['Short.']
+
+    Raises:
+        InputError: a row can't be read; the message has its place.
+    """
+    refuse_unknown(reading, ReadingOptions)
+    opened = OpenedData(data, reading)
+    for item in opened.items():
+        if item.value is None:
+            where = f"{opened.files[0]}:{item.line}" if opened.files else f"row {item.line}"
+            raise InputError(str(item.problem), where=where)
+        yield item.value
 
 
 def files(data: object) -> list[Path]:
@@ -244,7 +262,7 @@ class OpenedData:
         exclude = reading.get("exclude_generation_failures", False)
         source = open_data(
             data,
-            format=reading.get("format"),
+            format=format_of(reading),
             responses=responses,
             task=task,
             exclude_generation_failures=exclude,
@@ -255,7 +273,7 @@ class OpenedData:
         if self._reasoning not in get_args(ReasoningMode):
             raise UsageError(f"--reasoning is {self._reasoning!r:.40}", hint="give strip or keep")
         # all of them; a file's are read as they are needed
-        self.rows: InMemory = source or cast("InMemory", data)
+        self.rows: InMemory = source or _in_format(cast("InMemory", data), format_of(reading))
         # the files that they come from; none for rows in memory
         self.files: list[Path] = list(source.files) if source else []
         self.format: Format | None = source.format if source else None  # the files' format
@@ -300,12 +318,17 @@ class OpenedData:
             self._keep_rows()
             self.config["input"] = [content(self.items())]
 
-    def items(self) -> Iterator[Item[Sample]]:
+    def items(self, wanted: Callable[[int], bool] | None = None) -> Iterator[Item[Sample]]:
         """Give the samples, and the rows that could not be read, in their order.
 
-        The turns of one record stay together. For a sample the source is read twice.
+        The turns of one record stay together. For a sample the source is read twice. Where a row is
+        a line, those at other places than the ones wanted are not read, and empty.
         """
+        from heedful.data.formats import Source
+
         if self._limit is None and self._sample is None:
+            if isinstance(self.rows, Source):
+                self.rows.wanted = wanted
             yield from items(self.rows, self._reasoning)
             return
         chosen: Container[int] = range(self._limit or 0)
@@ -324,6 +347,16 @@ class OpenedData:
         """Keep rows that can be read only once."""
         if isinstance(self.rows, Iterator):
             self.rows = list(self.rows)
+
+
+def _in_format(data: InMemory, format: str | None) -> InMemory:  # noqa: A002 - the option's name
+    """Read rows in memory in the format that the user names; else it is detected."""
+    if format is None:
+        return data
+    from heedful.data.formats import named
+    from heedful.data.formats.memory import rows
+
+    return list(rows(data, named(format)))
 
 
 def _most(reading: ReadingOptions) -> tuple[int | None, int | None]:

@@ -8,23 +8,32 @@ would make, without making any and without writing anything.
 from __future__ import annotations
 
 import sys
+import tempfile
 from abc import ABC, abstractmethod
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, nullcontext, suppress
+from contextlib import (
+    AsyncExitStack,
+    asynccontextmanager,
+    closing,
+    contextmanager,
+    nullcontext,
+    suppress,
+)
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from heedful.core.errors import HeedfulError, InputError, ModelError, RunError, UsageError
 from heedful.core.log import logger
+from heedful.core.machine import available_cores
 from heedful.core.text import amount
-from heedful.engine.cost import CostSummary
+from heedful.engine.cost import CostSummary, dollars_of
 from heedful.engine.dry_run import EndOfDryRun, RemainingRows, is_dry_run, opened_for_dry_run
 from heedful.engine.inputs import fingerprints, unnamed
 from heedful.engine.integrity import drop_damaged, refuse_incomplete, refuse_unusable, seal, unseal
 from heedful.engine.lock import only_writer
 from heedful.engine.options import (
     CONCURRENCY,
+    DIVIDING,
     EXECUTOR_PLUGINS,
-    SENDING,
     executor_of,
     ignore,
     refuse_unusable_options,
@@ -42,14 +51,21 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from heedful.engine.batches import BatchQueue
+    from heedful.engine.budget import Budget
     from heedful.engine.dry_run import Estimate
     from heedful.engine.inputs import Fingerprint
     from heedful.engine.options import RunOptions
+    from heedful.engine.shards import Starter
     from heedful.engine.store import Entry
-    from heedful.engine.workers import SentWork, Workers
     from heedful.models import Model, Price
 
 __all__ = ["Job"]
+
+PARTS = "parts"
+"""The folder, in a run's directory, of the parts that workers work on."""
+
+FEWEST = 2
+"""Workers at least, on machines with fewer cores too."""
 
 TRUSTED = "trusted_rows"
 """Key under which the store counts the first rows that are known to be the input's."""
@@ -66,14 +82,15 @@ class Job(ABC, Generic[Row, Result]):
         total: how many rows there are, where that is known before they are read.
         calls_per_row: requests that the work on one row makes side by side; fewer rows are in
             work at a time where there are more.
-        sendable: whether rows can be worked on in other processes.
+        divisible: whether other processes can work on parts of the rows: the work on a row needs
+            nothing of another's, and leaves nothing but its output.
         stem: what the name of a command's run begins with.
     """
 
     assumptions: str = ""
     total: int | None = None
     calls_per_row: int = 1
-    sendable: bool = False
+    divisible: bool = False
     stem: str = "run"
 
     @property
@@ -125,9 +142,10 @@ class Job(ABC, Generic[Row, Result]):
         del dry
         return nullcontext()
 
-    def decode(self, text: str) -> Row:
-        """Read what :meth:`encode` wrote; jobs that are ``sendable`` can."""
-        raise NotImplementedError(text)
+    def rows_where(self, wanted: Callable[[int], bool]) -> Iterable[Item[Row]]:
+        """Give the rows as :meth:`rows` does, but those at other places may be empty."""
+        del wanted
+        return self.rows()
 
     def follow(
         self, store: Store, prices: Mapping[str, Price] | None
@@ -165,31 +183,26 @@ class Job(ABC, Generic[Row, Result]):
 
     async def run_async(self, **options: Unpack[RunOptions]) -> Result:
         """Do the job inside a running event loop; see :meth:`run`."""
-        refuse_unusable_options(options, sendable=self.sendable)
+        refuse_unusable_options(options, divisible=self.divisible)
         if is_dry_run():
             raise EndOfDryRun(await self.dry_run_async(**options))
         prices = options.get("prices")
-        on_progress = options.get("on_progress") or by_default()
-        with self._opened(options) as store, self.follow(store, prices) as follow:
+        with (
+            self._dividing(options) as starter,
+            self._opened(options) as store,
+            self.follow(store, prices) as follow,
+        ):
             progress = Progress(
                 self.total,
-                spent=lambda: _spent(store, prices),
+                spent=lambda: dollars_of(store.usage_records(), prices),
                 coverage=self.coverage,
                 waiting=_waiting,
             )
-            async with self._session(store, options) as (worker, queue, unchanged):
-                async for trusted in self._passes(queue, unchanged, progress, on_progress):
-                    await run_all(
-                        self.rows(),
-                        worker.work,
-                        store,
-                        encode=worker.encode,
-                        concurrency=self._rows_at_a_time(options),
-                        progress=progress,
-                        on_progress=on_progress,
-                        trusted=trusted,
-                        follow=follow if queue is None else None,
-                    )
+            async with self._session(store, options, starter) as (queue, unchanged):
+                if starter is not None:
+                    await _in_shards(store, starter, options, progress, unchanged, follow)
+                else:
+                    await self._in_passes(store, queue, options, progress, unchanged, follow)
             if queue is not None and follow is not None:
                 for entry in store.entries():
                     follow(entry)
@@ -227,6 +240,7 @@ class Job(ABC, Generic[Row, Result]):
             store.configure(self.config)
             refuse_incomplete(store)
             unseal(store)
+            _absorb(store)
             drop_damaged(store)
             if _changed(store, self.settings):
                 store.forget(store.done())
@@ -238,22 +252,63 @@ class Job(ABC, Generic[Row, Result]):
                 store.forget(self._unfinished(store))
             yield store
 
+    @contextmanager
+    def _dividing(self, options: RunOptions) -> Iterator[Starter | None]:
+        """Give what starts workers, where they are to work on parts of the rows."""
+        executor = executor_of(options)
+        if executor not in DIVIDING:
+            yield None
+            return
+        from heedful.engine.processes import Processes
+        from heedful.engine.ray_tasks import RayTasks
+
+        self.name_input()  # rows that can be read only once are kept
+        made = Processes if executor == "processes" else RayTasks
+        workers = options.get("workers") or available_cores(FEWEST)
+        with closing(made(self, options.get("prices"), workers)) as starter:
+            yield starter
+
     @asynccontextmanager
     async def _session(
-        self, store: Store, options: RunOptions
-    ) -> AsyncIterator[tuple[SentWork | Workers, BatchQueue | None, int | None]]:
-        """Give who works on rows, the queue of calls in batches, and how many rows are trusted."""
+        self, store: Store, options: RunOptions, starter: Starter | None
+    ) -> AsyncIterator[tuple[BatchQueue | None, int | None]]:
+        """Give the queue of calls in batches, and how many rows are trusted."""
         try:
             with recorded(store):
-                async with (
-                    _working(self, store, options) as (worker, queue),
-                    self.resources(dry=False),
-                ):
+                async with AsyncExitStack() as stack:
+                    queue = None
+                    if starter is None:
+                        queue = await stack.enter_async_context(_calling(store, options))
+                        await stack.enter_async_context(self.resources(dry=False))
                     with _unchanged(self.config, store) as trusted:
-                        yield worker, queue, trusted
+                        yield queue, trusted
         except HeedfulError as error:
             logger.critical("stopped: %s", error)
             raise
+
+    async def _in_passes(
+        self,
+        store: Store,
+        queue: BatchQueue | None,
+        options: RunOptions,
+        progress: Progress,
+        unchanged: int | None,
+        follow: Callable[[Entry], None] | None,
+    ) -> None:
+        """Work on the rows in this process."""
+        on_progress = options.get("on_progress") or by_default()
+        async for trusted in self._passes(queue, unchanged, progress, on_progress):
+            await run_all(
+                self.rows(),
+                self.work,
+                store,
+                encode=self.encode,
+                concurrency=self.rows_at_a_time(options.get("concurrency", CONCURRENCY)),
+                progress=progress,
+                on_progress=on_progress,
+                trusted=trusted,
+                follow=follow if queue is None else None,
+            )
 
     async def _passes(
         self,
@@ -285,8 +340,8 @@ class Job(ABC, Generic[Row, Result]):
             yield None  # what this session compared needs no second comparison
             progress.resumed = resumed
 
-    def _rows_at_a_time(self, options: RunOptions) -> int:
-        concurrency = options.get("concurrency", CONCURRENCY)
+    def rows_at_a_time(self, concurrency: int) -> int:
+        """Return how many rows are in work where so many calls may be in flight."""
         # One row more, so that none waits for the slowest request of another.
         return -(-concurrency // self.calls_per_row) + (self.calls_per_row > 1)
 
@@ -312,7 +367,7 @@ class Job(ABC, Generic[Row, Result]):
         from heedful.engine.call_counter import CACHE_TOKENS, CallCounter
         from heedful.models.pricing import BATCH_SHARE
 
-        refuse_unusable_options(options, sendable=self.sendable)
+        refuse_unusable_options(options, divisible=self.divisible)
         prices = options.get("prices")
         retry = bool(options.get("retry_failed"))
         directory = self._directory(options)
@@ -384,13 +439,6 @@ def _changed(store: Store, settings: Mapping[str, Any] | None) -> bool:
     return settings is not None and store.meta("settings") != settings
 
 
-def _spent(store: Store, prices: Mapping[str, Price] | None) -> float | None:
-    """Price the calls of a run; ``None`` where there are none, or a price is not known."""
-    costs = CostSummary(store.usage_records(), prices)
-    dollars: float | None = costs.result()["dollars"] if costs else None
-    return dollars
-
-
 def _waiting() -> tuple[int, float]:
     """Count the calls that pause before another attempt, where any model was imported."""
     attempts = sys.modules.get("heedful.models.attempts")
@@ -449,11 +497,52 @@ def _in_batches(store: Store) -> set[bytes]:
     return {key for (key,) in store.query("SELECT key FROM batch_requests WHERE answered = 0")}
 
 
+def _absorb(store: Store) -> None:
+    """Take in what a session that was killed left of its parts."""
+    if store.directory is not None and (store.directory / PARTS).is_dir():
+        from heedful.engine.shards import absorb
+
+        absorb(store, store.directory / PARTS)
+
+
+async def _in_shards(
+    store: Store,
+    starter: Starter,
+    options: RunOptions,
+    progress: Progress,
+    trusted: int | None,
+    follow: Callable[[Entry], None] | None,
+) -> None:
+    """Have workers work on parts of the rows."""
+    from heedful.engine.shards import Shards
+
+    _refuse_submitted(store)
+    with tempfile.TemporaryDirectory() as folder:
+        shards = Shards(
+            store,
+            starter,
+            progress,
+            directory=(store.directory or Path(folder)) / PARTS,
+            concurrency=options.get("concurrency", CONCURRENCY),
+            budget=_budget(store, options),
+            trusted=trusted,
+        )
+        await shards.run(follow, options.get("on_progress") or by_default())
+
+
+def _budget(store: Store, options: RunOptions) -> Budget | None:
+    max_cost, prices = options.get("max_cost"), options.get("prices")
+    if max_cost is None:
+        return None
+    from heedful.engine.budget import Budget
+    from heedful.models.pricing import PRICES
+
+    return Budget(max_cost, PRICES if prices is None else prices, store.usage_records())
+
+
 @asynccontextmanager
-async def _working(
-    job: SentWork, store: Store, options: RunOptions
-) -> AsyncIterator[tuple[SentWork | Workers, BatchQueue | None]]:
-    """Give who works on rows, and the queue of calls in batches; their calls go by the store.
+async def _calling(store: Store, options: RunOptions) -> AsyncIterator[BatchQueue | None]:
+    """Have calls go by the store; give the queue of calls in batches.
 
     A job without models doesn't pay for their import.
     """
@@ -462,12 +551,11 @@ async def _working(
     executor = executor_of(options)
     if executor != "batch":
         _refuse_submitted(store)
-    if "heedful.models.base" not in sys.modules and max_cost is None and executor not in SENDING:
-        yield job, None
+    if "heedful.models.base" not in sys.modules and max_cost is None:
+        yield None
         return
     from heedful.engine.call_cache import cache_calls
     from heedful.engine.fan_out import first_ahead
-    from heedful.models.pricing import PRICES
 
     retries = store.meta("retries") or 0
     if executor == "batch":
@@ -477,23 +565,11 @@ async def _working(
         queue = BatchQueue(store, max_cost, prices, buys_again=again)
         try:
             async with cache_calls(store, retries=retries, queue=queue):
-                yield job, queue
+                yield queue
         finally:
             await queue.close()
         return
-    budget = None
-    if max_cost is not None:
-        from heedful.engine.budget import Budget
-
-        budget = Budget(max_cost, PRICES if prices is None else prices, store.usage_records())
-    if executor in SENDING:
-        from heedful.engine.processes import Processes
-        from heedful.engine.ray_workers import RayWorkers
-
-        made = Processes if executor == "processes" else RayWorkers
-        async with made(job, store, budget, concurrency) as workers:
-            yield workers, None
-        return
+    budget = _budget(store, options)
     async with AsyncExitStack() as stack:
         place: Callable[[Model], Model] = lambda model: model  # noqa: E731 - as a plugin gives it
         if executor != "local":
@@ -506,7 +582,7 @@ async def _working(
             cache_calls(store, retries=retries, budget=budget, place=place)
         )
         with first_ahead(concurrency):
-            yield job, None
+            yield None
 
 
 def _refuse_submitted(store: Store) -> None:

@@ -27,8 +27,8 @@ __all__ = [
 EXECUTORS = ("local", "processes", "ray", "batch")
 """Where the calls of a run are made, beside what plugins add."""
 
-SENDING = ("processes", "ray")
-"""Those that work on whole rows elsewhere, which only some jobs can."""
+DIVIDING = ("processes", "ray")
+"""Those that have parts of the rows worked on elsewhere, which only some jobs can."""
 
 EXECUTOR_PLUGINS = "heedful.executors"
 
@@ -41,6 +41,7 @@ class ReadingOptions(TypedDict, total=False):
 
     Attributes:
         format: The format of the data; detected from the file by default.
+        map: Columns of any table as fields: question=prompt,answer=response,rubric=checklist.
         task: Keep only this task's rows (AdvancedIF).
         limit: Take only the first N rows; the turns of one record count as one.
         sample: Take N rows at random, by the seed of the job, where it has one.
@@ -51,6 +52,7 @@ class ReadingOptions(TypedDict, total=False):
     """
 
     format: str | None
+    map: str | Mapping[str, str] | None
     task: str | None
     limit: int | None
     sample: int | None
@@ -72,9 +74,11 @@ class RunOptions(TypedDict, total=False):
             Default: heedful's own table.
         on_progress: called with the progress after each row.
         executor: Where rows are worked on: local, in this process; processes, in several on this
-            machine, or ray, in the workers of a Ray cluster (both: evaluate, rejudge and meta);
+            machine, or ray, in tasks of a Ray cluster (both: evaluate, rejudge and meta);
             batch, with calls through the provider's batch endpoint, at half the price and within a
             day; or a plugin's name. Default: local.
+        workers: How many processes, or tasks on a Ray cluster, work on rows. Default: one for each
+            core, at least two.
         prefix_cache: Tokens that a dry run takes the server's prefix cache to hold. Default:
             400,000.
     """
@@ -87,6 +91,7 @@ class RunOptions(TypedDict, total=False):
     prices: Mapping[str, Price] | None
     on_progress: Callable[[Progress], None]
     executor: str
+    workers: int | None
     prefix_cache: int
 
 
@@ -102,6 +107,18 @@ def split_options(options: DataOptions) -> tuple[ReadingOptions, RunOptions]:
     }
     running = {name: value for name, value in options.items() if name not in reading}
     return cast("ReadingOptions", reading), cast("RunOptions", running)
+
+
+def format_of(reading: ReadingOptions) -> str | None:
+    """Return the name of the format that data is to be read in; a mapping is one, too."""
+    columns = reading.get("map")
+    if columns is None:
+        return reading.get("format")
+    if reading.get("format") is not None:
+        raise UsageError("--map and --format are both given", hint="leave out --format")
+    if not isinstance(columns, str):
+        columns = ",".join(f"{column}={field}" for column, field in columns.items())
+    return f"map:{columns}"
 
 
 def ignore(progress: Progress) -> None:
@@ -131,10 +148,10 @@ def executor_of(options: RunOptions) -> str:
     return executor
 
 
-def refuse_unusable_options(options: RunOptions, *, sendable: bool) -> None:
+def refuse_unusable_options(options: RunOptions, *, divisible: bool) -> None:
     """Refuse what no run of a job could have, before anything is read."""
     refuse_unknown(options)
     executor = executor_of(options)
-    if executor in SENDING and not sendable:
+    if executor in DIVIDING and not divisible:
         what = f"--executor {executor} is for judging: evaluate, rejudge and meta"
         raise UsageError(what, hint="use --executor local")

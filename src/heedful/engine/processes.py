@@ -1,4 +1,4 @@
-"""Workers in forked processes of this machine; see :mod:`heedful.engine.workers`."""
+"""Workers in forked processes of this machine; see :mod:`heedful.engine.shards`."""
 
 from __future__ import annotations
 
@@ -6,73 +6,92 @@ import asyncio
 import os
 import signal
 import socket
-from functools import partial
-from typing import TYPE_CHECKING
+from contextlib import suppress
+from typing import TYPE_CHECKING, NoReturn
 
 from heedful.core.errors import StopRunError, UsageError
-from heedful.core.machine import available_cores
-from heedful.engine.workers import FEWEST, LINE_LIMIT, Outbox, Worker, Workers, serve
+from heedful.engine.shards import LINE_LIMIT, serve
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping
 
-    from heedful.engine.workers import Assignment
+    from heedful.engine.shards import DividedJob
+    from heedful.models import Price
 
 __all__: list[str] = []
 
 
-class Processes(Workers):
-    """As many processes as this machine has cores."""
+class Processes:
+    """Forks workers, from a process that is forked before the run is opened.
 
-    async def start(self) -> None:
-        """Fork them."""
-        self._pids: list[int] = []
+    So no worker inherits a store, threads or connections, however late it is forked.
+    """
+
+    def __init__(self, job: DividedJob, prices: Mapping[str, Price] | None, workers: int) -> None:
+        """Fork the process that forks the others."""
         if not hasattr(os, "fork"):
             raise UsageError("--executor processes needs a machine that can fork")
-        wanted = available_cores(FEWEST)
-        assignment = self.assignment(wanted)
-        ends: list[int] = []
-        for _ in range(wanted):
-            ours, theirs = socket.socketpair()
-            ends.append(ours.fileno())
-            pid = os.fork()
-            if not pid:
-                _become_worker(assignment, theirs, ends)
-            theirs.close()
-            reader, writer = await asyncio.open_connection(sock=ours, limit=LINE_LIMIT)
-            self._pids.append(pid)
-            self.add(Worker(reader, Outbox(writer), partial(os.kill, pid, signal.SIGKILL)))
+        self.workers = workers
+        self._control, theirs = socket.socketpair()
+        self._pid = os.fork()
+        if not self._pid:
+            self._control.close()
+            _fork_workers(job, prices, theirs)
+        theirs.close()
 
-    def none_left(self) -> StopRunError:
-        """Say that nobody is left to work on rows."""
-        what = "every process that worked on rows has died"
+    async def connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        """Have a worker forked."""
+        ours, theirs = socket.socketpair()
+        try:
+            socket.send_fds(self._control, [b"w"], [theirs.fileno()])
+        except OSError as error:
+            raise self.lost() from error
+        finally:
+            theirs.close()
+        return await asyncio.open_connection(sock=ours, limit=LINE_LIMIT)
+
+    def kill(self, pid: int) -> None:
+        """End a worker that doesn't end by itself."""
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+
+    def lost(self) -> StopRunError:
+        """Say that workers die without finishing a part."""
+        what = "the processes that worked on rows have died"
         hint = "check that there is enough memory, then re-run the same command to resume"
         return StopRunError(what, hint=hint)
 
-    async def stop(self) -> None:
-        """End the processes."""
-        await super().stop()
-        for pid in self._pids:
-            await asyncio.to_thread(os.waitpid, pid, 0)
+    def close(self) -> None:
+        """End the process that forked the others."""
+        self._control.close()
+        os.waitpid(self._pid, 0)
 
 
-def _become_worker(assignment: Assignment, connection: socket.socket, ends: Sequence[int]) -> None:
-    """Turn the forked process into a worker; never returns into what it was forked from."""
-    code = 1
+def _fork_workers(
+    job: DividedJob, prices: Mapping[str, Price] | None, control: socket.socket
+) -> NoReturn:
+    """Fork workers until the run's process has ended; never returns into what was forked."""
     try:
+        signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # it reaches us too; we are told
-        for end in ends:
-            os.close(end)
+        signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for them
         asyncio.events._set_running_loop(None)  # noqa: SLF001 - the loop of the process forked from
-        asyncio.run(_served(assignment, connection))
-        code = 0
+        while True:
+            asked, ends, *_ = socket.recv_fds(control, 1, 1)
+            if not asked:
+                break
+            if not os.fork():
+                signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+                control.close()
+                asyncio.run(_served(job, prices, socket.socket(fileno=ends[0])))
+                break
+            os.close(ends[0])
     finally:
-        # Nothing of the run's process may be closed from here, its store least of all.
-        os._exit(code)
+        os._exit(0)
 
 
-async def _served(assignment: Assignment, connection: socket.socket) -> None:
+async def _served(
+    job: DividedJob, prices: Mapping[str, Price] | None, connection: socket.socket
+) -> None:
     reader, writer = await asyncio.open_connection(sock=connection, limit=LINE_LIMIT)
-    await serve(assignment, reader, writer)
-    await writer.drain()
-    writer.close()
+    await serve(job, prices, reader, writer)

@@ -177,15 +177,17 @@ async def run(  # noqa: PLR0913 - the parts of a run, each named by the caller
     on_progress: Callable[[Progress], None] = lambda _: None,
     trusted: int | None = None,
     follow: Callable[[Entry], None] | None = None,
+    first: int = 0,
 ) -> Progress:
     """Do the work on each row that the store has no output for, and store the result.
 
     The source is read lazily: at most ``concurrency`` rows are in flight, so memory does not grow
-    with the input. A row whose work raises is stored with the reason, and the others go on.
+    with the input. A row whose work raises is stored with the reason, and the others go on. A part
+    of the input has another ``first`` place than 0.
     """
     progress = progress or Progress()
     in_order = InOrder(store, follow, HELD_BACK * concurrency)
-    pending = _pending(source, store, encode, progress, trusted, in_order)
+    pending = _pending(source, store, encode, progress, trusted, in_order, first)
 
     breath = _Breath()
 
@@ -211,16 +213,10 @@ async def run(  # noqa: PLR0913 - the parts of a run, each named by the caller
             if breath.is_due():
                 await asyncio.sleep(0)
 
-    async def keep() -> None:
-        """Commit on time also while every row waits for a slow answer."""
-        while True:
-            await asyncio.sleep(FLUSH_SECONDS)
-            store.flush_if_due()
-
     try:
         with _rare_collections():
             async with asyncio.TaskGroup() as group:
-                keeper = group.create_task(keep())
+                keeper = group.create_task(_commit_on_time(store))
                 await asyncio.wait([group.create_task(worker()) for _ in range(concurrency)])
                 keeper.cancel()
             in_order.finish()
@@ -231,6 +227,13 @@ async def run(  # noqa: PLR0913 - the parts of a run, each named by the caller
         store.flush()
         on_progress(progress)
     return progress
+
+
+async def _commit_on_time(store: Store) -> None:
+    """Commit also while every row waits for a slow answer."""
+    while True:
+        await asyncio.sleep(FLUSH_SECONDS)
+        store.flush_if_due()
 
 
 class _Breath:
@@ -318,13 +321,15 @@ def _pending(
     progress: Progress,
     trusted: int | None,
     in_order: InOrder,
+    first: int,
 ) -> Iterator[tuple[Input, T]]:
     """Record the input as it is read, and yield the rows that are still to be worked on."""
-    known = store.count()
+    known = first + store.count()
     trusted = known if trusted is None else trusted
     finished = store.done()
     next_finished = next(finished, None)
-    for batch in _batches(enumerate(source)):
+    position = first - 1
+    for batch in _batches(enumerate(source, first)):
         if trusted <= batch[-1][0] and batch[0][0] < known:
             other = _first_other(batch, store, encode, max(trusted, batch[0][0]), known)
             if other is not None:
@@ -358,8 +363,8 @@ def _pending(
                 in_order.add_stored(position)
             else:
                 yield row, item.value
-    if trusted < known and store.count() > progress.read:  # the input had more for a while
-        store.truncate(progress.read)
+    if trusted < known and first + store.count() > position + 1:  # the input had more for a while
+        store.truncate(position + 1)
 
 
 def _first_other(

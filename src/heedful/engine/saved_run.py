@@ -112,7 +112,7 @@ class Reader(Store):
                 raise
             return damaged_entry(columns[0])
 
-    def _keep(self, key: bytes, value: str) -> None:
+    def keep(self, key: bytes, value: str) -> None:
         """Keep nothing of another run: nothing is written."""
 
     def close(self) -> None:
@@ -203,6 +203,10 @@ class SavedRun(Closing):
         except RunError:
             self.close()
             raise
+
+    def __reduce__(self) -> tuple[type[Self], tuple[Path]]:
+        """Have it opened again where it is sent to."""
+        return type(self), (self.directory,)
 
     @classmethod
     def open(

@@ -169,7 +169,7 @@ SELECT position, line, id, inputs.value, inputs.problem, outputs.value, outputs.
 FROM inputs LEFT JOIN outputs USING (position)
 """
 
-SELECT_USAGE = f"SELECT {', '.join(UsageRecord._fields)}, checksum FROM usage"  # noqa: S608 - ours
+SELECT_USAGE = f"SELECT {', '.join(UsageRecord._fields)}, checksum FROM {{of}}.usage"  # noqa: S608
 
 INSERT_USAGE = "INSERT OR REPLACE INTO usage VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 

@@ -21,7 +21,7 @@ import time
 import weakref
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from heedful.core.closing import Closing, closed_on_error
 from heedful.core.errors import RunError
@@ -51,7 +51,7 @@ T = TypeVar("T")
 NAME = "run.sqlite"
 """The file in a run's directory."""
 
-_END = 2**63 - 1
+END = 2**63 - 1
 """No position is larger."""
 
 
@@ -221,6 +221,36 @@ class Store(Closing):
             self._log.stop()
             self._db.close()
 
+    def save(self, directory: Path) -> None:
+        """Write a copy into a directory that holds no run.
+
+        Raises:
+            RunError: it holds one, or can't be written.
+        """
+        path = directory / NAME
+        if path.exists():
+            raise RunError("the directory holds a run", where=str(directory), hint="name another")
+        self.flush()
+        try:
+            directory.mkdir(parents=True, exist_ok=True)
+            self._db.execute("VACUUM INTO ?", (str(path),))
+        except (OSError, *DATABASE_ERRORS) as error:
+            raise RunError(f"the run cannot be saved: {error}", where=str(directory)) from error
+
+    def snapshot(self) -> bytes | None:
+        """Return the content of a temporary store; ``None`` where a directory has it."""
+        if self.directory is not None:
+            return None
+        self.flush()
+        return self._db.serialize()
+
+    @classmethod
+    def restored(cls, snapshot: bytes) -> Self:
+        """Make a temporary store of a snapshot."""
+        store = cls(None)
+        store._db.deserialize(snapshot)
+        return store
+
     def inputs(self, first: int, last: int) -> list[str | None]:
         """Return what the work is given in the rows from one place to another."""
         query = "SELECT value FROM inputs WHERE position BETWEEN ? AND ? ORDER BY position"
@@ -237,7 +267,7 @@ class Store(Closing):
         ((count,),) = self.query("SELECT count(*) FROM inputs")
         return int(count)
 
-    def entries(self, since: int = 0, last: int = _END) -> Iterator[Entry]:
+    def entries(self, since: int = 0, last: int = END) -> Iterator[Entry]:
         """Yield the rows from one place to another, in input order, in constant memory."""
         self.flush()
         query = f"{schema.SELECT_ENTRY} WHERE position BETWEEN ? AND ? ORDER BY position"
@@ -290,9 +320,9 @@ class Store(Closing):
                 else "name another directory with --run, or delete this one",
             )
 
-    def meta(self, key: str) -> Any:
+    def meta(self, key: str, of: str = "main") -> Any:
         """Return what was stored under a key, or ``None``."""
-        query = "SELECT value, checksum FROM meta WHERE key = ?"
+        query = f"SELECT value, checksum FROM {of}.meta WHERE key = ?"  # noqa: S608 - ours
         for value, stored in self.query(query, key):
             if stored != checksum(key, value):
                 raise self.damaged(f"its {key} is damaged")
@@ -357,10 +387,10 @@ class Store(Closing):
         self._usage[key] = usage if before is None else before.plus(usage)
         self._waiting += 1
 
-    def usage_records(self) -> Iterator[UsageRecord]:
+    def usage_records(self, of: str = "main") -> Iterator[UsageRecord]:
         """Yield the usage of all calls of this run so far, summed up by caller and model."""
         self.flush()
-        yield from map(self._usage_record, self.query(schema.SELECT_USAGE))
+        yield from map(self._usage_record, self.query(schema.SELECT_USAGE.format(of=of)))
 
     def _usage_record(self, columns: Sequence[Any]) -> UsageRecord:
         if columns[-1] != checksum(*columns[:-1]):
@@ -385,6 +415,10 @@ class Store(Closing):
             logger.warning("a stored answer is damaged and is requested again")
         return None
 
+    def holds_answers(self) -> bool:
+        """Whether any answer is stored, here or in the run whose answers are reused."""
+        return self._earlier is not None or any(self.query("SELECT 1 FROM calls LIMIT 1"))
+
     def reuse(self, earlier: Store | None) -> None:
         """Take answers that this run does not hold from another, which paid for them."""
         self._earlier = earlier
@@ -398,10 +432,11 @@ class Store(Closing):
             logger.warning("an answer of another run can't be read, and is requested: %s", error)
             return None
         if value is not None:
-            self._keep(key, value)
+            self.keep(key, value)
         return value
 
-    def _keep(self, key: bytes, value: str) -> None:
+    def keep(self, key: bytes, value: str) -> None:
+        """Store an answer that was paid for elsewhere."""
         self._calls[key] = value
         self._waiting += 1
 
@@ -473,13 +508,24 @@ class Store(Closing):
 
     def _usage_sums(self) -> Iterator[tuple[Any, ...]]:
         """Yield the usage of all calls of those that have any to be committed, with checksums."""
-        query = (
-            f"{schema.SELECT_USAGE} WHERE caller = ? AND requested = ? AND model = ? AND tier = ?"
-        )
-        for key, usage in self._usage.items():
+        usage = schema.SELECT_USAGE.format(of="main")
+        query = f"{usage} WHERE caller = ? AND requested = ? AND model = ? AND tier = ?"
+        for key, added in self._usage.items():
             before = next(map(self._usage_record, self.query(query, *key)), None)
-            total = usage if before is None else before.plus(usage)
+            total = added if before is None else before.plus(added)
             yield (*total, checksum(*total))
+
+    @contextmanager
+    def attached(self, path: Path) -> Iterator[None]:
+        """Attach another store's file as ``part``, to copy rows."""
+        self.flush()
+        self._db.execute("ATTACH ? AS part", (str(path),))
+        try:
+            yield
+        finally:
+            if self._db.in_transaction:  # a failure, which is told
+                self._db.execute("ROLLBACK")
+            self._db.execute("DETACH part")
 
     def change(self, statement: str, rows: Sequence[Sequence[object]]) -> None:
         """Execute a statement for each of some rows, with what is committed next."""

@@ -5,18 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from heedful.core.errors import UsageError
-from heedful.core.nouns import Status
-from heedful.judges import make_judge
-from heedful.rewards import Reward
+from heedful import InputError, Reward, Status, UsageError, make_judge, read
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from typing import Unpack
 
-    from heedful.core.nouns import Constraint, Judgment
-    from heedful.judges import Judge
-    from heedful.judges.options import JudgeOptions
+    from heedful import Constraint, Judge, Judgment, Sample
 
 _MARKS = {Status.MET: "met", Status.UNMET: "unmet", Status.NOT_APPLICABLE: "n/a"}
 
@@ -82,7 +76,7 @@ class Follower:
     (False, 0.0)
     """
 
-    def __init__(self, judge: Judge | str | None = None, **options: Unpack[JudgeOptions]) -> None:
+    def __init__(self, judge: Judge | str | None = None, **options: Any) -> None:
         """Choose the judge as :func:`heedful.evaluate` does; checks come first in any case."""
         names = judge or ("compiled,checklist" if options.get("model") else "compiled")
         self._reward = Reward(make_judge(names, **options), gates=())
@@ -104,14 +98,14 @@ class Follower:
         return Following(sample.checklist, rewarded.critique.judgments)
 
 
-def _sample(row: Mapping[str, Any]) -> Any:
-    from heedful.data.formats.memory import rows
-
-    read = next(iter(rows([row])))
-    if read.sample is None or not read.sample.checklist:
-        reason = read.problem or "the row has no constraint"
-        raise UsageError(reason, hint="give prompt, checklist and response")
-    return read.sample
+def _sample(row: Mapping[str, Any]) -> Sample:
+    try:
+        (sample,) = read([row])
+    except InputError as error:
+        raise UsageError(error.what) from error
+    if not sample.checklist:
+        raise UsageError("the row has no constraint", hint="give prompt, checklist and response")
+    return sample
 
 
 def constraints_of(value: object) -> Sequence[Any]:

@@ -7,7 +7,7 @@ from typing import Any
 import datasets
 import evaluate
 
-from heedful.jobs.evaluate import evaluate as judge_rows
+from heedful import evaluate as judge_rows
 
 PATH = __file__
 """What ``evaluate.load`` takes."""

@@ -5,7 +5,7 @@ Needs ``inspect_ai``. A sample's constraints are in its metadata, under ``checkl
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from inspect_ai import Task
 from inspect_ai.dataset import MemoryDataset, Sample
@@ -18,12 +18,8 @@ from inspect_ai.model import (
 from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
 from inspect_ai.solver import TaskState, generate
 
-from heedful.data.formats.memory import rows
-from heedful.engine.inputs import open_data
+from heedful import read
 from heedful.integrations.following import Follower, constraints_of
-
-if TYPE_CHECKING:
-    from heedful.engine.inputs import Data
 
 _MESSAGES = {"system": ChatMessageSystem, "assistant": ChatMessageAssistant}
 
@@ -68,21 +64,20 @@ def constraints_met(checklist: str = "checklist", **judging: Any) -> Scorer:
     return score
 
 
-def instruction_following(data: Data, **judging: Any) -> Task:
+def instruction_following(data: Any, **judging: Any) -> Task:
     """Make a task of a file, or of rows: the model answers, its constraints are the score.
 
     Args:
         data: as for :func:`heedful.evaluate`; responses in it aren't used.
         judging: as for :func:`constraints_met`.
     """
-    read = [row.sample for row in open_data(data) or rows(data) if row.sample is not None]  # type: ignore[arg-type]
     samples = [
         Sample(
             id=each.id,
             input=[_message(turn.role, turn.content) for turn in each.conversation],
             metadata={"checklist": [_plain(constraint) for constraint in each.checklist]},
         )
-        for each in read
+        for each in read(data)
     ]
     return Task(
         dataset=MemoryDataset(samples, name="heedful"),

@@ -10,8 +10,8 @@ if TYPE_CHECKING:
 
     import pytest
 
+    from heedful import Judge
     from heedful.integrations.following import Follower
-    from heedful.judges import Judge
 
 
 def assert_follows(

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from heedful.jobs.evaluation import Evaluation
+    from heedful import Evaluation
 
 
 def numbers(evaluation: Evaluation) -> dict[str, float]:

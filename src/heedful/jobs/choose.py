@@ -10,9 +10,8 @@ from heedful.engine.fan_out import fan_out
 from heedful.engine.inputs import items, open_data
 from heedful.engine.options import refuse_unknown, split_options
 from heedful.engine.purpose import Purpose
-from heedful.jobs.generate import Recipe, RowsJob, Task, called
 from heedful.jobs.options import GenerationOptions
-from heedful.jobs.rows import Addition
+from heedful.jobs.rows import Addition, Recipe, RowsJob, Task, called
 from heedful.judges.prompts import Shown, ranking
 from heedful.metrics.ranking import TIE
 from heedful.models.base import Sampling

@@ -1,15 +1,19 @@
-"""The tables of an evaluation, for a terminal, Markdown and the viewer."""
+"""The tables and the chart of an evaluation, and the rows that a terminal shows with them."""
 
 from __future__ import annotations
 
 from collections import Counter
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from heedful.core import taxonomy
+from heedful.core.errors import UsageError
+from heedful.core.nouns import Status
+from heedful.core.rubric import is_fault
 from heedful.core.text import amount, one_line
 from heedful.metrics.family import family_of
 from heedful.metrics.general import BY_PRIORITY, CHECKED, CONSTRAINTS_MET, FULLY_MET, WEIGHTED
+from heedful.reporting.chart import Chart
 from heedful.reporting.document import Document
 from heedful.reporting.metric_names import label, ranked
 from heedful.reporting.notation import (
@@ -18,6 +22,7 @@ from heedful.reporting.notation import (
     NOTHING,
     cells,
     cost_line,
+    counted,
     interval,
     least,
     percent,
@@ -28,15 +33,18 @@ from heedful.reporting.notation import (
 from heedful.reporting.table import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from rich.console import RenderableType
 
     from heedful.metrics.family import Family
 
     Measure = Mapping[str, Any]
+    Named = tuple[str, Mapping[str, Any]]
 
-__all__ = ["document", "notes", "tables", "view"]
+    from heedful.core.nouns import Constraint, Judgment
+    from heedful.jobs.results import Scored
+
 
 BY_CONSTRAINT = ("type", "verifier", "priority")
 BY_TAG = ("task", "split")
@@ -58,6 +66,16 @@ LEADING = (
 """The rates that are said first: words, family and name."""
 
 TURNS_SHOWN = 10
+
+FAULTS_SHOWN = 5
+"""Constraints that aren't met, or mistakes (of negative points) that were made."""
+
+ROWS_LOOKED_AT = 1000
+LONGEST = {"id": 24, "constraint": 80, "why": 100}
+"""Characters of a cell."""
+
+REPLY_SHOWN = 300
+"""Characters of a reply that are shown."""
 
 GROUPS_SHOWN = 12
 """Of a breakdown in a terminal: those that went worst; all are in summary.json."""
@@ -127,13 +145,8 @@ def tables(summary: Mapping[str, Any], *, groups: int | None = None) -> Iterator
         # Where criteria have points, their score says more, and counts mistakes too.
         known = (*tagged, *_dimensions(summary["metrics"], brief=brief))
         if measures and dimension in known and SCORE_BY + dimension not in scored:
-            named = [(taxonomy.name(value, "en"), measure) for value, measure in measures.items()]
-            yield _breakdown(
-                f"Constraints met by {dimension.removeprefix(OF_CONSTRAINT)}",
-                dimension,
-                named,
-                groups,
-            )
+            title = f"Constraints met by {dimension.removeprefix(OF_CONSTRAINT)}"
+            yield _breakdown(title, dimension, _of_constraints(measures), groups)
     for dimension in BY_TAG:
         yield from _by_tag(dimension, _groups(by.get(dimension)), groups)
     if summary["undecided"] and not brief:
@@ -156,11 +169,7 @@ def _groups(by: Mapping[str, Any] | None) -> dict[str, Any]:
 def _metrics(
     families: Mapping[str, Mapping[str, Measure]], labels: Mapping[str, Any], note: str
 ) -> Table:
-    rows = [
-        (label(family, name), *cells(measure))
-        for family in ranked(families)
-        for name, measure in families[family].items()
-    ]
+    rows = [(name, *cells(measure)) for name, measure in _every_rate(families)]
     rows += [
         (f"agreement with labels, {reading}", *cells(measure))
         for reading, measure in labels.get("agreement", {}).items()
@@ -203,16 +212,34 @@ def _by_turn(by: Mapping[str, Any], family: Family) -> Table:
 
 def _by_tag(dimension: str, groups: Mapping[str, Any], shown: int | None) -> Iterator[Table]:
     """Lay out the first rate of a benchmark by the values of a tag."""
+    title, measures = _leading_rate(groups)
+    if measures:
+        yield _breakdown(f"{title} by {dimension}", dimension, measures, shown)
+
+
+def _every_rate(families: Mapping[str, Mapping[str, Measure]]) -> Iterator[tuple[str, Measure]]:
+    for family in ranked(families):
+        for name, measure in families[family].items():
+            yield label(family, name), measure
+
+
+def _of_constraints(groups: Mapping[str, Measure]) -> list[tuple[str, Measure]]:
+    return [(taxonomy.name(value, "en"), measure) for value, measure in groups.items()]
+
+
+def _leading_rate(groups: Mapping[str, Any]) -> tuple[str, list[tuple[str, Measure]]]:
+    """Choose the first rate of the benchmark that is said first, by group of samples."""
     families = ranked({key for group in groups.values() for key in group} - {"samples"})
-    if families:
-        family = families[0]
-        name = next(name for group in groups.values() for name in group.get(family, {}))
-        measures = [
-            (value, group[family][name])
-            for value, group in groups.items()
-            if name in group.get(family, {})
-        ]
-        yield _breakdown(f"{label(family, name)} by {dimension}", dimension, measures, shown)
+    if not families:
+        return "", []
+    family = families[0]
+    name = next(name for group in groups.values() for name in group.get(family, {}))
+    measures = [
+        (value, group[family][name])
+        for value, group in groups.items()
+        if name in group.get(family, {})
+    ]
+    return label(family, name), measures
 
 
 def _breakdown(
@@ -359,3 +386,111 @@ def _saved(saved: Mapping[str, Any]) -> str:
         tokens = saved["prompt_tokens"] + saved["completion_tokens"]
         parts.append(f"about {amount(tokens, 'token')}")
     return ", ".join(parts)
+
+
+def rates_chart(summary: Mapping[str, Any], by: str | None = None) -> Chart:
+    """Draw rates with their intervals and counts."""
+    from heedful.reporting.plots import Estimate, estimates_chart
+
+    if by is None:
+        title, named = "Metrics", [*_every_rate(summary["metrics"])]
+    elif by in summary["by"]:
+        groups = _groups(summary["by"][by])
+        if all("value" in group for group in groups.values()):
+            title, named = "Constraints met", _of_constraints(groups)
+        else:
+            title, named = _leading_rate(groups)
+        title = f"{title} by {by}"
+    else:
+        raise UsageError(f"no rates by {by!r}", hint=f"there are {', '.join(summary['by'])}")
+    estimates = [
+        Estimate(name, measure["value"], measure["interval"], counted(measure))
+        for name, measure in named
+    ]
+    return Chart("rates", f"{title}, with 95 % intervals", estimates_chart(estimates))
+
+
+def unmet(summary: Mapping[str, Any], rows: Iterable[Scored]) -> Table | None:
+    """Lay out the first faults, in the order of the input; ``None`` without any."""
+    counts = summary["verdicts"]
+    penalised = any("negative weights" in note for note in summary["notes"])
+    count = counts["unmet"]
+    faults = list(islice(_found(rows), FAULTS_SHOWN)) if count or penalised else []
+    if not faults:
+        return None
+    note = ""
+    if penalised:
+        note = "Mistakes are marked −; heedful view shows all."
+    elif count > len(faults):
+        note = f"The first {len(faults)} of {count:,}; heedful view shows all."
+    return Table(
+        "Unmet, and mistakes made" if penalised else "Unmet",
+        ("sample", "constraint", "why"),
+        faults,
+        note,
+        words=3,
+    )
+
+
+def _found(rows: Iterable[Scored]) -> Iterator[tuple[str, ...]]:
+    for row in islice(rows, ROWS_LOOKED_AT):
+        if row.sample is None or row.critique is None:
+            continue
+        for constraint, judgment in zip(row.sample.checklist, row.critique.judgments, strict=False):
+            if is_fault(constraint, judgment.status):
+                mark = "− " if judgment.status is Status.MET else ""
+                texts = (row.id, mark + constraint.text, judgment.explanation)
+                yield tuple(map(one_line, texts, LONGEST.values()))
+
+
+class UnreadReply(NamedTuple):
+    """A reply from which a verdict is missing."""
+
+    id: str
+    reason: str
+    text: str
+    hint: str  # what to change, where that is known
+
+
+def example(summary: Mapping[str, Any], rows: Iterable[Scored]) -> UnreadReply | None:
+    """Return one unreadable reply of a model, if there is one."""
+    if not summary["verdicts"]["unparsed"]:
+        return None
+    return next(filter(None, map(_unread, islice(rows, ROWS_LOOKED_AT))), None)
+
+
+def _unread(row: Scored) -> UnreadReply | None:
+    sample, critique = row.sample, row.critique
+    if sample is None or critique is None or critique.text is None or not critique.expenses:
+        return None
+    judgments = critique.judgments
+    reason = next((each.explanation for each in judgments if each.status is Status.UNPARSED), None)
+    if reason is None:
+        return None
+    text = _once(critique.text)
+    pairs = zip(sample.checklist, judgments, strict=True)
+    asked = [pair for pair in pairs if pair[1].judge == critique.expenses[-1].judge]
+    return UnreadReply(
+        row.id, reason, one_line(text, REPLY_SHOWN) or "(nothing)", _hint(text, asked)
+    )
+
+
+def _once(text: str) -> str:
+    """Drop the repetition where a second request got the same reply."""
+    half = text[: len(text) // 2 - 1]
+    return half if text == f"{half}\n\n{half}" else text
+
+
+def _hint(text: str, asked: Sequence[tuple[Constraint, Judgment]]) -> str:
+    """Name the prompt whose parser reads more of the reply, or another likely reason."""
+    from heedful.judges import prompts
+
+    constraints = [constraint for constraint, _ in asked]
+    decided = sum(judgment.status.decided for _, judgment in asked)
+    for name in prompts.NAMES:
+        read = prompts.make(name).parse(text, constraints)
+        if sum(judgment.status.decided for judgment in read) > decided:
+            return f"this looks like a reply to the prompt {name}: --prompt {name}"
+    if not text.strip():
+        return "the reply is empty: raise --max-completion-tokens, or use another --prompt"
+    return ""

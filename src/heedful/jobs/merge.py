@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
     from heedful.models import Price
 
-__all__ = ["merge"]
-
 TOGETHER = 256
 """Rows, and answers, that are copied together."""
 

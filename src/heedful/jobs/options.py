@@ -11,8 +11,6 @@ from heedful.models.options import CallOptions
 if TYPE_CHECKING:
     import os
 
-__all__ = ["EvaluationOptions", "RespondOptions"]
-
 
 class EvaluationOptions(DataOptions, JudgeOptions, total=False):
     """Options of an evaluation: how data is read, who judges, and how the job is run.

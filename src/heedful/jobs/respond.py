@@ -11,9 +11,8 @@ from heedful.core.text import amount
 from heedful.engine.call_cache import complete, expense
 from heedful.engine.options import refuse_unknown, split_options
 from heedful.engine.purpose import RESPONSE_TOKENS, Purpose
-from heedful.jobs.generate import Recipe, RowsJob, Task, called, keep, refuse_unanswerable
 from heedful.jobs.options import RespondOptions
-from heedful.jobs.rows import Addition
+from heedful.jobs.rows import Addition, Recipe, RowsJob, Task, called, keep, refuse_unanswerable
 from heedful.models.base import Sampling
 from heedful.models.replies import without_reasoning
 
@@ -24,9 +23,7 @@ if TYPE_CHECKING:
     from heedful.core.nouns import Sample
     from heedful.engine.inputs import Data
     from heedful.jobs.rows import Generation
-    from heedful.models.base import Model
-
-__all__ = ["respond"]
+    from heedful.models.base import AnyModel, Model
 
 ASSUMED = f"{RESPONSE_TOKENS} a response; reasoning comes on top"
 
@@ -34,7 +31,8 @@ ASSUMED = f"{RESPONSE_TOKENS} a response; reasoning comes on top"
 def respond(
     data: Data,
     *,
-    models: str | Model | Sequence[str | Model],
+    model: AnyModel | Sequence[AnyModel] | None = None,
+    models: AnyModel | Sequence[AnyModel] | None = None,
     sampling: Sampling | None = None,
     output: str | os.PathLike[str] | None = None,
     **options: Unpack[RespondOptions],
@@ -44,7 +42,7 @@ def respond(
     >>> from heedful import Message, Sample, respond
     >>> from heedful.models import ScriptedModel
     >>> sample = Sample(id="1", conversation=(Message(role="user", content="Say hello."),))
-    >>> generation = respond([sample], models=ScriptedModel("Hello."))
+    >>> generation = respond([sample], model=ScriptedModel("Hello."))
     >>> next(iter(generation)).sample.response
     'Hello.'
 
@@ -56,7 +54,9 @@ def respond(
 
     Args:
         data: a file in any format that heedful reads, or samples.
-        models: the models that answer, or their names; several answer each sample.
+        model: the model that answers: a name, a model, or a function of the messages that returns
+            the text; of several in a list, each answers each sample.
+        models: the same.
         sampling: temperature and so on; by default temperature 0, or 1 for several samples.
         output: where to write the rows, as JSON lines.
         options: how many responses a sample gets, see
@@ -67,20 +67,16 @@ def respond(
             called, see :class:`~heedful.models.options.CallOptions`: ``base_url``, ….
 
     Returns:
-        The rows in input order, and the summary.
-
-    Raises:
-        InputError: the file is missing, empty or in no known format.
-        RunError: the run's directory holds a run with another configuration.
-        StopRunError: no further call can succeed, as with a wrong key, or the next may cost more
-            than is left; the same call goes on from there.
-        UsageError: an option makes no sense.
+        The rows in input order, and the summary; it raises what :func:`heedful.evaluate` does.
     """
     refuse_unknown(options, RespondOptions)
     samples, overwrite = options.pop("samples", 1), options.pop("overwrite", False)
     pool = _Pool(options.pop("models_per_sample", None), options.pop("seed", 0))
     default = 1.0 if samples > 1 else 0.0
-    answering, sampling, rest = called(models, sampling, options, temperature=default)
+    given = models if model is None else model
+    if given is None or (model is not None and models is not None):
+        raise UsageError("no model is named, or two ways", hint='give model="NAME"')
+    answering, sampling, rest = called(given, sampling, options, temperature=default)
     reading, running = split_options(rest)
     recipe = _recipe(answering, pool, samples, sampling, overwrite=overwrite)
     return RowsJob(data, recipe, output=output, **reading).run(**running)

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from heedful.engine.store import Entry, Store
     from heedful.judges import Judge
 
-__all__ = ["Scored", "check_folder", "check_output", "check_run", "scored_entry"]
 
 N = TypeVar("N", Sample, Critique)
 

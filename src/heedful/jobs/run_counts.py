@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from heedful.jobs.results import Scored
     from heedful.models import Price
 
-__all__: list[str] = []
-
 REASONS_LISTED = 20
 REASONS_KEPT = 1000
 OTHER = "other reasons"

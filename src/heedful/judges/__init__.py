@@ -8,12 +8,11 @@ from heedful.core.lazy import exports
 
 if TYPE_CHECKING:
     from heedful.judges.base import Judge
-    from heedful.judges.compiled import Compiled, Measurement
+    from heedful.judges.code import Compiled, Measurement, Rules
     from heedful.judges.compose import Cascade, Panel
     from heedful.judges.making import check_names, make_judge
     from heedful.judges.options import JudgeOptions
     from heedful.judges.recorded import Recorded
-    from heedful.judges.rules import Rules
 
 __all__ = [
     "Cascade",
@@ -32,13 +31,13 @@ __getattr__ = exports(
     __name__,
     {
         "Cascade": "compose",
-        "Compiled": "compiled",
+        "Compiled": "code",
         "Judge": "base",
         "JudgeOptions": "options",
-        "Measurement": "compiled",
+        "Measurement": "code",
         "Panel": "compose",
         "Recorded": "recorded",
-        "Rules": "rules",
+        "Rules": "code",
         "check_names": "making",
         "make_judge": "making",
     },

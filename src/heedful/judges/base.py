@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from heedful.core.nouns import Critique
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from heedful.core.nouns import Constraint, Judgment, Sample
 
@@ -40,6 +40,10 @@ class Judge(Protocol):
             the status that says why. A judge raises only when nothing at all can be judged.
         """
         ...
+
+
+AnyJudge: TypeAlias = "str | Judge | Callable[..., Any]"
+"""What users give for a judge: names, a judge, or a function (:mod:`heedful.judges.functions`)."""
 
 
 class Measure(Protocol):

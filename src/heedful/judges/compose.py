@@ -8,16 +8,13 @@ from typing import TYPE_CHECKING, Any
 from heedful.core.errors import UsageError
 from heedful.core.nouns import Critique, Judgment, Status
 from heedful.engine.runner import together
-from heedful.judges.compiled import Compiled
-from heedful.judges.rules import Rules
+from heedful.judges.code import Compiled, Rules
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from heedful.core.nouns import Expense, Sample
     from heedful.judges.base import Judge
-
-__all__ = ["better"]
 
 
 class Cascade:
@@ -29,11 +26,7 @@ class Cascade:
 
     def __init__(self, *judges: Judge) -> None:
         self.judges = _checked("Cascade", judges)
-
-    @property
-    def name(self) -> str:
-        """The judges' names, in order."""
-        return ",".join(judge.name for judge in self.judges)
+        self.name = ",".join(judge.name for judge in self.judges)
 
     @property
     def config(self) -> Mapping[str, Any]:
@@ -139,10 +132,14 @@ def _checked(name: str, judges: tuple[Judge, ...]) -> tuple[Judge, ...]:
     if not judges:
         raise UsageError(f"{name} has no judges", hint=f"give them: {name}(Rules(), …)")
     for judge in judges:
-        if isinstance(judge, type) or not callable(getattr(judge, "judge", None)):
-            hint = f"give judges one by one: {name}(Rules(), Recorded())"
-            raise UsageError(f"{name} got {judge!r:.80}, which isn't a judge", hint=hint)
+        check_judge(judge, f"give judges one by one: {name}(Rules(), Recorded())")
     return judges
+
+
+def check_judge(judge: object, hint: str) -> None:
+    """Refuse an object that isn't a judge."""
+    if isinstance(judge, type) or not callable(getattr(judge, "judge", None)):
+        raise UsageError(f"{judge!r:.80} isn't a judge: it has no method judge", hint=hint)
 
 
 def better(old: Judgment | None, new: Judgment) -> Judgment:
@@ -169,12 +166,8 @@ class Consistent:
 
     def __init__(self, judge: Judge) -> None:
         self.watched = judge
+        self.name = judge.name
         self._code = Cascade(Rules(), Compiled())
-
-    @property
-    def name(self) -> str:
-        """The judge's name."""
-        return self.watched.name
 
     @property
     def config(self) -> Mapping[str, Any]:

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from heedful.core.nouns import Constraint, Sample, Scoring
     from heedful.judges.base import Judge
 
-__all__ = ["DEPENDENCY", "judge_in_order"]
-
 DEPENDENCY = "dependency"
 """The judge in judgments that follow from others."""
 

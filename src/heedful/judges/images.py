@@ -37,11 +37,7 @@ class WithImages:
     def __init__(self, judge: Judge, folder: Path) -> None:
         self.seeing = judge
         self.folder = folder
-
-    @property
-    def name(self) -> str:
-        """The judge's name."""
-        return self.seeing.name
+        self.name = judge.name
 
     @property
     def config(self) -> Mapping[str, Any]:

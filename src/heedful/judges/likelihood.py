@@ -76,16 +76,12 @@ class Likelihood:
         if not 0 < scale < math.inf or not math.isfinite(offset):
             raise UsageError(f"a scale of {scale} and an offset of {offset} make no sense")
         self.model = model
+        self.name = f"{model.name}/likelihood"
         self.scale = scale
         self.offset = offset
         self.min_confidence = min_confidence
         update = {"temperature": 0.0, "max_tokens": 1, "top_logprobs": ALTERNATIVES}
         self.sampling = (sampling or Sampling()).model_copy(update=update)
-
-    @property
-    def name(self) -> str:
-        """The model's, with the kind of judge."""
-        return f"{self.model.name}/likelihood"
 
     @property
     def config(self) -> Mapping[str, Any]:

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, cast, get_args
 from heedful.core import plugins
 from heedful.core.errors import HeedfulWarning, UsageError
 from heedful.core.nouns import Scoring
-from heedful.judges.compiled import Compiled, Measurement
+from heedful.judges.code import Compiled, Measurement, Rules
 from heedful.judges.compose import Cascade, Panel
+from heedful.judges.functions import as_judge
+from heedful.judges.options import CHECKLIST, WITH_MODEL
 from heedful.judges.recorded import Recorded
-from heedful.judges.rules import Rules
 from heedful.models.folder import Protocol
 from heedful.models.named import connect
 from heedful.models.options import CONNECTION, CallOptions, flag, sampling
@@ -21,15 +22,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Unpack
 
-    from heedful.judges.base import Judge
+    from heedful.judges.base import AnyJudge, Judge
     from heedful.judges.options import JudgeOptions
     from heedful.judges.prompts import JudgePrompt
     from heedful.models.base import Model, Sampling
-
-__all__ = ["PROMPT", "make_judge", "prompt_for", "protocol_of"]
-
-CHECKLIST = "checklist"
-"""The name of the judge that calls a model."""
 
 LIKELIHOOD = "likelihood"
 """The name of the judge that reads a model's log-probabilities."""
@@ -39,8 +35,6 @@ PUBLISHED = "rules,recorded"
 
 DEFAULT = f"{PUBLISHED},compiled"
 """The verdicts that a file holds count before what code reads into words."""
-
-WITH_MODEL = f"rules,compiled,{CHECKLIST}"
 
 PROMPT = "plain"
 """The prompt, unless the options or the model's folder name another."""
@@ -70,7 +64,7 @@ def check_names(names: str, known: Sequence[str] = _NAMES) -> None:
 
 
 def make_judge(
-    names: str | Judge | None,
+    names: AnyJudge | None,
     *,
     scoring: Scoring = "strict",
     seed: int = 0,
@@ -78,13 +72,8 @@ def make_judge(
 ) -> Judge:
     """Make a judge from its name, or a cascade from names separated by commas.
 
-    A judge is returned as it is.
-
-    Args:
-        names: the names; ``None`` for the default, see :func:`default_names`.
-        scoring: of ``rules``.
-        seed: of the random choices of ``rules``.
-        options: the model of ``checklist``, and how it is called.
+    A judge is returned as it is, and a function becomes one; ``None`` stands for the default,
+    see :func:`default_names`. ``scoring`` and ``seed`` are those of ``rules``.
 
     Raises:
         UsageError: a name, the scoring or an option is unknown, or options do not go together.
@@ -94,9 +83,8 @@ def make_judge(
     if names is None:
         names = default_names(scoring, options)
     if not isinstance(names, str):
-        _check_judge(names)
         _refuse_unused(options, "the judge is an object, which has its own")
-        return names
+        return as_judge(names)
     if names not in _DEFAULTS:  # a look for plugins would take 12 ms
         check_names(names)
     asks = [name.strip() for name in names.split(",")]
@@ -123,14 +111,6 @@ def _make(name: str, scoring: Scoring, seed: int, options: JudgeOptions) -> Judg
         _PLUGINS, name, needs=needs, built_in=_NAMES, scoring=scoring, seed=seed
     )
     return made
-
-
-def _check_judge(judge: object) -> None:
-    if not callable(getattr(judge, "judge", None)) or isinstance(judge, type):
-        raise UsageError(
-            f"the judge is {judge!r:.80}, which has no method judge",
-            hint="give names, such as 'rules,compiled', or a judge, such as Cascade(Rules(), …)",
-        )
 
 
 def _refuse_unused(options: JudgeOptions, why: str) -> None:

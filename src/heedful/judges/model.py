@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from heedful.judges.prompts import JudgePrompt, Shown
     from heedful.models.base import Completion, Model
 
-__all__ = ["Checklist"]
-
 _UNPARSED = Status.UNPARSED  # looking a member up in its class is slow in Python 3.11
 
 

@@ -10,9 +10,14 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Sequence
 
-    from heedful.models.base import Model
+    from heedful.models.base import AnyModel
 
-__all__ = ["JudgeOptions"]
+
+CHECKLIST = "checklist"
+"""The name of the judge that calls a model."""
+
+WITH_MODEL = f"rules,compiled,{CHECKLIST}"
+"""The judges where a model is named: code decides what it can."""
 
 
 class JudgeOptions(CallOptions, total=False):
@@ -22,7 +27,8 @@ class JudgeOptions(CallOptions, total=False):
         model: Who judges: a name at the base URL, a FOLDER or local:NAME in this process,
             any:PROVIDER/NAME, or PLUGIN:NAME. Several make a panel: its majority decides.
         prompt: plain, short, structured, structured_object, if_critic, advancedif, cfbench or
-            criteria. Default: the one that the model's folder names, or plain.
+            criteria; or a text with {{checklist}} and {{response}} in it. Default: the one that
+            the model's folder names, or plain.
         prompt_file: A file whose text replaces that of the prompt.
         system_prompt_file: For advancedif, a file with the text for system steerability. Default:
             the prompt file.
@@ -39,7 +45,7 @@ class JudgeOptions(CallOptions, total=False):
         images: The folder of image files that rows name by their paths. Default: no file is read.
     """
 
-    model: str | Model | Sequence[str | Model]
+    model: AnyModel | Sequence[AnyModel]
     prompt: str | None
     prompt_file: str | os.PathLike[str] | None
     system_prompt_file: str | os.PathLike[str] | None

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from heedful.core.errors import StopRunError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from heedful.core.nouns import Message
 
@@ -160,6 +160,10 @@ class Model(Protocol):
     async def close(self) -> None:
         """Close the connections; the next call opens new ones."""
         ...
+
+
+AnyModel: TypeAlias = "str | Model | Callable[..., Any] | object"
+"""What users give for a model: a name, a model, or what :mod:`heedful.models.functions` takes."""
 
 
 def refuse_models(models: Sequence[Model], role: str) -> None:

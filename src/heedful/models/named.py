@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, cast
 
 from heedful.core import plugins
 from heedful.core.errors import UsageError
+from heedful.models.functions import as_model
 from heedful.models.options import ABOVE_ZERO, CONCURRENCY, OPENAI_URL, flag
 
 if TYPE_CHECKING:
     from typing import Unpack
 
-    from heedful.models.base import Model
+    from heedful.models.base import AnyModel, Model
     from heedful.models.limiter import AdaptiveLimiter
     from heedful.models.options import CallOptions
 
@@ -22,6 +23,14 @@ _PLUGINS = "heedful.models"
 LOCAL = "local:"
 ANY_LLM = "any:"
 
+_PROVIDERS = {
+    **{name: name for name in ("anthropic", "bedrock", "cohere", "deepseek", "gemini", "groq")},
+    **{name: name for name in ("mistral", "openrouter", "perplexity", "together", "xai")},
+    "together_ai": "together",
+    "fireworks_ai": "fireworks",
+}
+"""Providers as LiteLLM spells them before a slash, by any-llm's names."""
+
 
 def make(
     spelling: str, *, limiter: AdaptiveLimiter | None = None, **options: Unpack[CallOptions]
@@ -29,13 +38,15 @@ def make(
     """Make a model from its spelling.
 
     ``local:FOLDER`` or ``local:NAME`` is a model in this process, ``any:PROVIDER/NAME`` one of
-    another provider, ``PLUGIN:NAME`` one that a plugin makes (entry points ``heedful.models``), and
-    anything else a name on the server at ``base_url``. A path, or a folder with a ``config.json``,
-    is a model in this process too, unless a server other than OpenAI's is given: those name models
-    by folders.
+    another provider (``PROVIDER/NAME`` too, as LiteLLM spells it), ``PLUGIN:NAME`` one that a
+    plugin makes (entry points ``heedful.models``), and anything else a name on the server at
+    ``base_url``. A path, or a folder with a ``config.json``, is a model in this process too, unless
+    a server other than OpenAI's is given: those name models by folders.
     """
     base_url = options.get("base_url", OPENAI_URL)
     timeout_s = options.get("timeout", 600.0)
+    if base_url == OPENAI_URL:
+        spelling = _from_litellm(spelling)
     if spelling.startswith(ANY_LLM):
         from heedful.models.anyllm import AnyLLMModel
 
@@ -69,28 +80,34 @@ def make(
     )
 
 
-def connect(
-    models: str | Model | Sequence[str | Model], **options: Unpack[CallOptions]
-) -> list[Model]:
+def connect(models: AnyModel | Sequence[AnyModel], **options: Unpack[CallOptions]) -> list[Model]:
     """Connect to models, which share one limit on calls in flight."""
     from heedful.models.limiter import AdaptiveLimiter
 
     many = isinstance(models, Sequence) and not isinstance(models, str)
-    each = cast("Sequence[str | Model]", models if many else [models])
+    each = cast("Sequence[AnyModel]", models if many else [models])
     for name in ABOVE_ZERO:
         value = options.get(name)
         if isinstance(value, int | float) and not value > 0:
             raise UsageError(f"{flag(name)} is {value}", hint="give a number above 0")
-    for model in each:
-        if not isinstance(model, str) and not callable(getattr(model, "generate", None)):
-            raise UsageError(f"the model is {model!r:.80}", hint="give a name, or a model")
+    objects = [model if isinstance(model, str) else as_model(model) for model in each]
     limiter = AdaptiveLimiter(
         options.get("max_concurrency", CONCURRENCY), rpm=options.get("rpm"), tpm=options.get("tpm")
     )
     return [
         make(model, limiter=limiter, **options) if isinstance(model, str) else model
-        for model in each
+        for model in objects
     ]
+
+
+def _from_litellm(spelling: str) -> str:
+    """Read a provider before a slash, where no server is given that may name its models so."""
+    provider, slash, name = spelling.partition("/")
+    if not slash or Path(spelling).exists():
+        return spelling
+    if provider == "openai":
+        return name
+    return f"{ANY_LLM}{_PROVIDERS[provider]}/{name}" if provider in _PROVIDERS else spelling
 
 
 def _is_local(spelling: str, base_url: str) -> bool:

@@ -38,7 +38,10 @@ if TYPE_CHECKING:
     from heedful.core.nouns import Constraint, Judgment
     from heedful.engine.store import UsageRecord
     from heedful.judges import Judge
+    from heedful.judges.base import AnyJudge
+    from heedful.judges.options import JudgeOptions
     from heedful.models import Price
+    from heedful.models.base import AnyModel
     from heedful.rewards.gates import Guards
     from heedful.rewards.terms import Aggregate, LengthPenalty, Rewarded, Terms
 
@@ -155,9 +158,10 @@ class Reward(Closing):
 
     def __init__(  # noqa: PLR0913 - each is a choice that users make
         self,
-        judge: Judge | str | None = None,
+        judge: AnyJudge | None = None,
         aggregate: str | Aggregate = "fraction",
         *,
+        model: AnyModel | None = None,
         gates: Collection[str] | str = "all",
         guards: Guards = "off",
         guard_judge: Judge | None = None,
@@ -168,7 +172,11 @@ class Reward(Closing):
         concurrency: int = 256,
         cache: str | os.PathLike[str] | None = None,
     ) -> None:
-        """Describe the reward; nothing is started before the first response."""
+        """Describe the reward; nothing is started before the first response.
+
+        ``model`` decides what code can't; for more of its options, make the judge with
+        :func:`~heedful.make_judge`.
+        """
         if concurrency < 1:
             raise UsageError(f"concurrency is {concurrency}", hint="give at least 1")
         if reasoning not in get_args(ReasoningMode):
@@ -177,9 +185,10 @@ class Reward(Closing):
         self.terms = terms(
             aggregate, guards, length, undecided, judge_empty=judge_empty, gates=gates
         )
-        if judge is None:
-            judge = "compiled"  # as evaluate does
-        made = make_judge(judge) if isinstance(judge, str) else judge
+        if judge is None:  # as evaluate does
+            judge = "compiled" if model is None else "compiled,checklist"
+        asked: JudgeOptions = {} if model is None else {"model": model}
+        made = make_judge(judge, **asked)
         self.judge = None if isinstance(made, Rules) else made  # rules go first in any case
         self.guard_judge = guard_judge
         self.reasoning = reasoning
@@ -417,7 +426,9 @@ class Reward(Closing):
 def _check_judges(guards: Guards, judge: object, guard_judge: object) -> None:
     """Refuse what isn't a judge, and guards whose judge is missing or not asked."""
     for name, given in (("judge", judge), ("guard_judge", guard_judge)):
-        if given is not None and not isinstance(given, str) and not hasattr(given, "judge"):
+        if not (
+            given is None or isinstance(given, str) or callable(getattr(given, "judge", given))
+        ):
             raise UsageError(f"the {name} is {given!r:.60}", hint="give a judge, or none")
     if guards == "judge" and judge in (None, "rules"):
         raise UsageError("guards='judge' needs a judge", hint="give one, or guards='code'")

@@ -36,7 +36,7 @@ Relation = Literal["less than", "at least"]
 
 Wording = str | Callable[..., str]
 
-_F = TypeVar("_F", bound=Callable[..., "Finding"])
+_F = TypeVar("_F", bound=Callable[..., "Finding | bool"])
 
 _BUILT_IN = (
     "heedful.verify.ifeval.content",
@@ -77,7 +77,7 @@ class _Verifier:
     """A registered function and how its constraint is worded."""
 
     id: str
-    function: Callable[..., Finding]
+    function: Callable[..., Finding | bool]
     wording: Wording
     decides_empty: bool = False
 
@@ -202,9 +202,11 @@ def _run(check: Check, binding: _Binding, response: Response) -> Finding:
         raise
     except Exception as error:
         raise _broken(check, "failed on this response", error) from error
+    if isinstance(finding, bool):  # of a user's own function, which has no more to say
+        return Finding(met=finding, found="met" if finding else "not met")
     if not isinstance(finding, Finding):
         raise VerifierError(
-            f"the verifier returned {reprlib.repr(finding)}, which isn't a Finding",
+            f"the verifier returned {reprlib.repr(finding)}, which is neither a Finding nor a bool",
             where=check.id,
             hint=f"fix {origin(binding.verifier.function)}",
         )

@@ -11,7 +11,7 @@ from heedful.data.formats.memory import rows
 from heedful.engine.dry_run import dry_run
 from heedful.engine.inputs import open_data
 from heedful.engine.options import refuse_unknown
-from heedful.jobs.evaluate import default_run, evaluate, evaluate_async
+from heedful.jobs.evaluate import Evaluation, default_run, evaluate, evaluate_async
 
 if TYPE_CHECKING:
     import os
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from heedful.data.formats import Row
     from heedful.data.formats.memory import InMemory
     from heedful.engine.inputs import Data
-    from heedful.jobs.evaluation import Evaluation
     from heedful.judges import Judge
 
     Name = str | os.PathLike[str]
@@ -73,7 +72,7 @@ class Bench:
             "seed": self.seed,
         }
         run = None if self.folder is None else self.folder / default_run(**job).name
-        running = options("retry_failed", "prices", "executor", "on_progress")
+        running = options("retry_failed", "prices", "executor", "workers", "on_progress")
         return {**job, "run": run, **running}
 
     def samples(self) -> Iterable[Sample]:

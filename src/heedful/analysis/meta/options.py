@@ -37,6 +37,7 @@ class MetaOptions(TypedDict, total=False):
         max_cost: dollars that may be spent on models, over all judges and all sessions.
         prices: dollars by model; heedful's own table by default.
         executor: where calls are made; see :class:`heedful.RunOptions`.
+        workers: how many processes; see there.
         on_progress: called with the progress after each row.
     """
 
@@ -52,6 +53,7 @@ class MetaOptions(TypedDict, total=False):
     max_cost: float | None
     prices: Mapping[str, Price] | None
     executor: str
+    workers: int | None
     on_progress: Callable[[Progress], None]
 
 
@@ -62,5 +64,6 @@ DEFAULTS: dict[str, Any] = {
     "concurrency": CONCURRENCY,
     "retry_failed": False,
     "executor": "local",
+    "workers": None,
     "on_progress": ignore,
 }

@@ -117,7 +117,7 @@ def read(text: str) -> Expression | None:
     from sympy.core.function import AppliedUndef
 
     tree = parsed(text)
-    if not isinstance(tree, sympy.Expr) or tree.has(*_unevaluable()) or _is_open_sum(tree):
+    if not isinstance(tree, sympy.Expr) or tree.has(*_unevaluable()):
         return None
     _refuse_large(tree)
     expression = tree.replace(
@@ -136,14 +136,6 @@ def _unevaluable() -> tuple[Any, ...]:
     import sympy
 
     return (sympy.Derivative, sympy.MatrixBase, sympy.MatrixExpr)
-
-
-def _is_open_sum(tree: Any) -> bool:
-    """Check for a sum or product to a variable end, which has no value at most points."""
-    import sympy
-
-    limits = (limit for node in tree.atoms(sympy.Sum, sympy.Product) for limit in node.limits)
-    return any(end.free_symbols for _, *ends in limits for end in ends)
 
 
 def _is_odd_root(node: Any) -> bool:

@@ -16,8 +16,7 @@ from heedful.engine.call_cache import attempt, attempts
 from heedful.engine.options import split_options
 from heedful.engine.purpose import EXPLAINED_TOKENS, Purpose
 from heedful.engine.runner import together
-from heedful.jobs.generate import Recipe, RowsJob, Task, keep, refuse_uninstructed
-from heedful.jobs.rows import Addition
+from heedful.jobs.rows import Addition, Recipe, RowsJob, Task, keep, refuse_uninstructed
 from heedful.judges import prompts
 from heedful.judges.base import facts
 from heedful.judges.prompts.base import CUT_OFF

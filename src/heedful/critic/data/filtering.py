@@ -19,8 +19,7 @@ from heedful.critic.data.options import FilterSettings
 from heedful.critic.data.stages import READ, WRITE, Drop, FilterItem
 from heedful.data.formats import native
 from heedful.engine.options import split_options
-from heedful.jobs.generate import Recipe, RowsJob, Task, check_rows_output, read_and_written
-from heedful.jobs.rows import Addition
+from heedful.jobs.rows import Addition, Recipe, RowsJob, Task, check_rows_output, read_and_written
 from heedful.judges import prompts
 
 if TYPE_CHECKING:

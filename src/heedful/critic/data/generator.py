@@ -18,7 +18,7 @@ from heedful.core.outputs import atomically
 from heedful.critic.data.left_out import LeftOut
 from heedful.engine.inputs import items, open_data
 from heedful.jobs.checklists import make
-from heedful.jobs.generate import check_rows_output
+from heedful.jobs.rows import check_rows_output
 
 if TYPE_CHECKING:
     import os

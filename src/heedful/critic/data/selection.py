@@ -17,7 +17,8 @@ from heedful.core.text import amount
 from heedful.critic.data import replies
 from heedful.engine.options import split_options
 from heedful.engine.purpose import Purpose
-from heedful.jobs.generate import (
+from heedful.jobs.rows import (
+    Addition,
     Recipe,
     RowsJob,
     Task,
@@ -26,7 +27,6 @@ from heedful.jobs.generate import (
     read_and_written,
     refuse_uninstructed,
 )
-from heedful.jobs.rows import Addition
 from heedful.judges.prompts.base import answer
 from heedful.models.base import Sampling
 from heedful.reporting.document import Document

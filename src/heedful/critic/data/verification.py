@@ -25,7 +25,7 @@ from heedful.critic.data import replies
 from heedful.critic.data.stages import Drop, Stage
 from heedful.engine.purpose import EXPLAINED_TOKENS, Purpose
 from heedful.engine.runner import together
-from heedful.jobs.checklists.spans import Instruction
+from heedful.jobs.checklists.making import Instruction
 from heedful.judges.prompts import block_layout as layout
 from heedful.judges.prompts import plain
 from heedful.judges.prompts.quotation import NOTHING, Shown

@@ -15,6 +15,7 @@ import csv
 import json
 import re
 import zlib
+from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
@@ -34,7 +35,7 @@ from heedful.data.formats.raw import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
 CHUNK = 1 << 16
@@ -82,11 +83,15 @@ def kind(path: Path) -> FileKind:
     return "csv"
 
 
-def records(path: Path) -> Iterator[Record]:
-    """Read a file's records, lazily and in order."""
-    readers = {
+UNWANTED = Record(0, {})
+"""Stands for records that nobody wants, which aren't read."""
+
+
+def records(path: Path, wanted: Callable[[int], bool] | None = None) -> Iterator[Record]:
+    """Read a file's records, lazily and in order; of lines, those at the places wanted."""
+    readers: dict[FileKind, Callable[[Path], Iterator[Record]]] = {
         "array": _array,
-        "lines": _lines,
+        "lines": partial(_lines, wanted=wanted),
         "csv": csv_rows,
         "parquet": packed.parquet_rows,
         "xlsx": packed.workbook_rows,
@@ -168,12 +173,14 @@ def _refuse_spread_object(path: Path, head: bytes) -> None:
         )
 
 
-def _lines(path: Path) -> Iterator[Record]:
+def _lines(path: Path, wanted: Callable[[int], bool] | None = None) -> Iterator[Record]:
     """Read JSON Lines; a line that is blank is not a record."""
+    place = 0
     with opened(path) as file:
         for line, raw in enumerate(unmarked_lines(file), start=1):
             if raw and not raw.isspace():
-                yield _from_json(line, raw)
+                yield _from_json(line, raw) if wanted is None or wanted(place) else UNWANTED
+                place += 1
 
 
 def _from_json(line: int, raw: bytes) -> Record:

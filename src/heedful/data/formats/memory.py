@@ -53,13 +53,12 @@ def check_rows(data: object) -> None:
         )
 
 
-def rows(data: InMemory) -> Iterator[Row]:
+def rows(data: InMemory, reading: Format | None = None) -> Iterator[Row]:
     """Yield rows in order, each numbered from 1; a row that cannot be read has a problem.
 
-    Records are in the format that the first of them is in.
+    Records are in the format that is given, or that the first of them is in.
     """
     check_rows(data)
-    reading: Format | None = None
     for number, item in enumerate(_records(data), 1):
         if isinstance(item, Row):  # of a saved run or a file
             yield item

@@ -17,13 +17,13 @@ from heedful.core.nouns import Message, Sample
 from heedful.data.formats import advancedif, mapped, native, table
 from heedful.data.formats.base import Format, Row
 from heedful.data.formats.fields import made, row_id
-from heedful.data.formats.files import kind, records
+from heedful.data.formats.files import UNWANTED, kind, records
 from heedful.data.formats.raw import Record, is_compressed
 from heedful.data.formats.responses import Responses, opened
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 _PLUGINS = "heedful.formats"
 
@@ -64,6 +64,7 @@ class Source:
     task: str | None = None
     exclude_failures: bool = False
     excluded: int = field(default=0, init=False)
+    wanted: Callable[[int], bool] | None = field(default=None, init=False)  # by place, from 0
 
     @property
     def path(self) -> Path:
@@ -83,12 +84,18 @@ class Source:
 
     def count(self) -> int | None:
         """Count the rows by their lines; ``None`` where that takes long, or lines aren't rows."""
-        (path, reading), *others = self.parts
-        if others or self.task is not None or self.responses is not None or not reading.one_by_one:
+        (path, _), *others = self.parts
+        if others or not self._row_by_record:
             return None
         if path.stat().st_size > COUNTED_BYTES or kind(path) != "lines":
             return None
         return None if is_compressed(path) else _lines(path)
+
+    @property
+    def _row_by_record(self) -> bool:
+        """Whether each record is a row."""
+        plain = self.task is None and self.responses is None
+        return plain and all(reading.one_by_one for _, reading in self.parts)
 
     def __iter__(self) -> Iterator[Row]:
         """Give the rows in order; responses that join no row of any file come last, as problems."""
@@ -108,7 +115,11 @@ class Source:
                 yield from joined.left_over("any file" if several else self.path)
 
     def _rows(self, path: Path, reading: Format, joined: Responses | None) -> Iterator[Row]:
-        for number, record in enumerate(records(path), start=1):
+        skips = len(self.parts) == 1 and self._row_by_record and not self.exclude_failures
+        for number, record in enumerate(records(path, self.wanted if skips else None), start=1):
+            if record is UNWANTED:
+                yield Row(0)
+                continue
             if self.exclude_failures and _generation_failed(record.data):
                 self.excluded += 1
             else:

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from heedful.core.lazy import exports
 
 if TYPE_CHECKING:
-    from heedful.jobs.checklists.decomposer import Decomposer, Decomposition
-    from heedful.jobs.checklists.making import checklist
+    from heedful.jobs.checklists.making import Decomposer, Decomposition, checklist
     from heedful.jobs.checklists.prompt import NAMES, make
 
 __all__ = [
@@ -23,8 +22,8 @@ __getattr__ = exports(
     __name__,
     {
         "NAMES": "prompt",
-        "Decomposer": "decomposer",
-        "Decomposition": "decomposer",
+        "Decomposer": "making",
+        "Decomposition": "making",
         "checklist": "making",
         "make": "prompt",
     },

@@ -24,15 +24,6 @@ if TYPE_CHECKING:
     from heedful.data.formats import Row
     from heedful.verify.compiler.compile import CompiledConstraint
 
-__all__ = [
-    "CompiledRow",
-    "Coverage",
-    "compiled_rows",
-    "coverage_table",
-    "lines",
-    "write_samples",
-]
-
 
 class CompiledRow(NamedTuple):
     """One constraint of a file, compiled."""

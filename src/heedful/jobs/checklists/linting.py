@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from heedful.core.nouns import Check
     from heedful.data.formats import Row
 
-__all__ = ["LintFinding", "golden_rows", "lint", "lint_rows"]
-
 Kind = Literal[
     "unreadable", "weights", "empty", "check", "field", "duplicate", "contradiction", "golden",
     "points", "code", "coverage",

@@ -25,6 +25,7 @@ from heedful.core import taxonomy
 from heedful.core.errors import InputError, UsageError
 from heedful.core.if_critic_blocks import parse_checklist, write_checklist
 from heedful.core.nouns import Constraint, Message
+from heedful.jobs.options import GenerationOptions
 from heedful.judges.prompts import block_layout as layout
 from heedful.judges.prompts.base import answer
 from heedful.judges.prompts.fence import Fence
@@ -32,13 +33,28 @@ from heedful.judges.prompts.plain import tagged
 from heedful.judges.prompts.template import custom, fill, shipped, version
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Sequence
     from pathlib import Path
 
     from heedful.core.nouns import Sample
     from heedful.judges.prompts.block_layout import Language
 
-__all__ = ["ChecklistPrompt"]
+
+class ChecklistOptions(GenerationOptions, total=False):
+    """Options of making checklists.
+
+    Attributes:
+        prompt: plain (with types and priorities), rubric (questions in the model's words) or
+            if_critic (IF-Critic's published format). Default: plain.
+        prompt_file: A file whose text replaces that of the prompt, with {{conversation}} in it.
+        overwrite: Also replace a checklist that is there.
+    """
+
+    prompt: str | ChecklistPrompt
+    prompt_file: str | os.PathLike[str] | None
+    overwrite: bool
+
 
 NAMES = ("plain", "rubric", "if_critic")
 """Names that :func:`make` knows."""

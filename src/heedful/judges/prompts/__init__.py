@@ -52,11 +52,11 @@ _CLASSES = {
 NAMES = tuple(_CLASSES)
 """Names that :func:`make` knows."""
 
-_RECORDED_TEXTS = ("if_rewardbench", "profbench")
-"""Modules that read the replies of judges that nobody can ask."""
+_RECORDED = ("native", "sysbench", "if_rewardbench", "profbench")
+"""Forms of recordings by judges that nobody can ask."""
 
 _PLUGINS = "heedful.prompts"
-_BUILT_IN = (*NAMES, *_RECORDED_TEXTS, "native", "sysbench")
+_BUILT_IN = (*NAMES, *_RECORDED)
 
 __getattr__ = exports(__name__, {"JudgePrompt": "base", "Shown": "quotation", "unfence": "fence"})
 
@@ -71,7 +71,8 @@ def make(
     """Make a prompt.
 
     Args:
-        name: one of :data:`NAMES`. ``structured`` holds the model to a JSON schema;
+        name: one of :data:`NAMES`, or a text with places such as ``{{response}}``, which replaces
+            that of ``plain``. ``structured`` holds the model to a JSON schema;
             ``structured_object`` only to a JSON object, for servers that know no schemas.
             ``criteria`` is for rubrics: it can ask for levels. ``short`` is ``plain`` in few words,
             for small models that are trained.
@@ -85,6 +86,11 @@ def make(
         UsageError: no prompt has this name, it cannot leave explanations out, or a file
             isn't a prompt text or not for this prompt.
     """
+    text = None
+    if len(name.split()) > 1:
+        from heedful.judges.prompts.template import checked
+
+        name, text = "plain", checked(name)
     if not explain and name in ("if_critic", "advancedif"):
         hint = "use plain or structured for verdicts only"
         raise UsageError(f"the prompt {name} always explains its verdicts", hint=hint)
@@ -95,9 +101,10 @@ def make(
     if system_prompt_file is not None:
         hint = "give prompt_file (--prompt-file)"
         raise UsageError(f"the prompt {name} has no text for system steerability", hint=hint)
-    from heedful.judges.prompts.template import custom
+    if prompt_file is not None:
+        from heedful.judges.prompts.template import custom
 
-    text = None if prompt_file is None else custom(prompt_file)
+        text = custom(prompt_file)
     names()  # warns of plugins that have the name of a built-in
     if name in NAMES:
         return _built_in(name, explain=explain, text=text, schema=name == "structured")
@@ -187,18 +194,18 @@ def read(
     Data counts before text: SysBench's text is only the reason for its verdicts. Faithful scoring
     reads as the benchmark's code does.
     """
+    from heedful.judges.prompts import recorded
     from heedful.judges.prompts.base import undecided
     from heedful.judges.prompts.quotation import NOTHING
 
-    name, text = recording.prompt, recording.text
-    if recording.verdicts is not None and name not in (*NAMES, *_RECORDED_TEXTS):
-        module = _module("sysbench" if name == "sysbench" else "native")
-        return _recorded(module, recording.verdicts, constraints, scoring)
+    name, text, faithful = recording.prompt, recording.text, scoring == "faithful"
+    if recording.verdicts is not None and name not in (*NAMES, *recorded.TEXTS):
+        return recorded.read_verdicts(name, recording.verdicts, constraints, faithful=faithful)
     if text is None or name in ("native", "sysbench"):
         reason = recording.declared.get("error", "nothing was recorded")
         return undecided(constraints, str(reason))
-    if name in _RECORDED_TEXTS:
-        return _recorded(_module(name), text, constraints, scoring, shown or NOTHING)
+    if name in recorded.TEXTS:
+        return recorded.read_text(name, text, constraints, shown or NOTHING, faithful=faithful)
     try:
         prompt = make(name) if name in NAMES else _from_plugin(name)
         judgments = parse(prompt, text, constraints, shown or NOTHING)
@@ -206,20 +213,4 @@ def read(
         return undecided(constraints, str(error))
     if len(judgments) != len(constraints):
         return undecided(constraints, f"{name} read {len(judgments)} judgments")
-    return judgments
-
-
-def _recorded(
-    module: Any,
-    held: object,
-    constraints: Sequence[Constraint],
-    scoring: Scoring,
-    *shown: Shown,
-) -> list[Judgment]:
-    """Read what only files hold: as the benchmark's code does, or strictly."""
-    judgments: list[Judgment] = (
-        module.faithful(held, constraints)
-        if scoring == "faithful" and hasattr(module, "faithful")
-        else module.parse(held, constraints, *shown)
-    )
     return judgments

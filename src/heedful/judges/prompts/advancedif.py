@@ -104,11 +104,8 @@ def reply(
 ) -> Reply:
     """Return a judge's reply in a form that reads as the verdicts that were taken from it.
 
-    A rubric without a verdict is requested again, and a checklist may go out in parts: then
-    there are several replies, each with numbers of its own, and together they have no reading. They
-    become one reply in which each rubric has its number in the checklist and its answer, and one
-    without a verdict has none. A text that reads as these verdicts stays as it is, answers
-    included, and so does one that decided nothing.
+    Several replies, to a checklist in parts or to repeated requests, number their rubrics each for
+    itself; they become one reply. A text that reads as these verdicts stays as it is.
     """
     if text is None:
         return Reply(_answers(judgments))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 from heedful.core.errors import UsageError
 from heedful.core.noun import trusted
@@ -13,23 +13,17 @@ from heedful.core.nouns import Constraint, Judgment, Message, Sample, Status
 from heedful.core.reasoning import separate
 from heedful.core.text import is_blank, unix_lines
 from heedful.core.turns import has_parts
+from heedful.judges.prompts import block_layout as layout
 from heedful.judges.prompts.contradiction import contradicts
 from heedful.judges.prompts.quotation import QUOTED
-from heedful.judges.prompts.template import asks_for
+from heedful.judges.prompts.template import asks_for, shipped, version, with_format
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from heedful.core.nouns import Constraint, Message, Sample
+    from heedful.judges.prompts.block_layout import Language
     from heedful.judges.prompts.quotation import Shown
-
-__all__ = [
-    "CUT_OFF",
-    "NO_INSTRUCTION",
-    "answer",
-    "lacks_instruction",
-    "refuse_undecided",
-    "undecided",
-]
 
 
 NO_INSTRUCTION = (
@@ -276,3 +270,51 @@ def _bare(line: str) -> str:
     while line.startswith("> "):
         line = line[2:]
     return line
+
+
+class BuiltIn:
+    """A prompt that fills a text; its options are the fields of the subclass, a dataclass."""
+
+    __slots__ = ()
+
+    name: ClassVar[str]
+    explain: bool = True
+    text: str | None
+    parser: ClassVar[int]  # a reply that is read otherwise needs another number
+    languages: ClassVar[tuple[Language, ...]] = ("en",)  # of two, that of the last user message
+
+    @property
+    def version(self) -> str:
+        """Of the prompt in all languages and the parser."""
+        return version(self.parser, *map(self._template, self.languages))
+
+    def render(
+        self,
+        sample: Sample,
+        constraints: Sequence[Constraint],
+        *,
+        measurements: Sequence[str | None] | None = None,
+    ) -> list[Message]:
+        """Write the prompt."""
+        language = self.languages[0]
+        if len(self.languages) > 1:
+            language = layout.language_of(layout.last_user_turn(sample))
+        checklist, counted = self._listed(constraints), ""
+        if checklist is None:
+            checklist = layout.numbered([*map(self._asked, constraints)], measurements, language)
+        else:
+            counted = layout.facts(constraints, measurements)
+        text = self._template(language)
+        return layout.messages(text, sample, checklist, language, counted=counted)
+
+    def _listed(self, constraints: Sequence[Constraint]) -> str | None:  # noqa: ARG002 - a hook
+        """Write a checklist of another form, without what code has counted."""
+        return None
+
+    def _asked(self, constraint: Constraint) -> Constraint:
+        return constraint
+
+    def _template(self, language: Language) -> str:
+        stem = f"{self.name}.{language}" if len(self.languages) > 1 else self.name
+        form = f"{stem}.{'explain' if self.explain else 'verdicts'}.txt"
+        return with_format(self.text or shipped(f"{stem}.txt"), form)

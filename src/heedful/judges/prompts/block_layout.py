@@ -15,19 +15,6 @@ from heedful.judges.prompts.template import asks_for, fill
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = [
-    "Language",
-    "conversation",
-    "facts",
-    "language_of",
-    "last_user_turn",
-    "message",
-    "messages",
-    "numbered",
-    "raw_instruction",
-    "spoken",
-]
-
 Language = Literal["en", "zh"]
 
 _LABELS: dict[Language, dict[str, str]] = {

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from heedful.core.nouns import Constraint, Judgment, Status
 from heedful.core.text import amount, unix_lines
-from heedful.judges.prompts.base import readings, refuse_undecided, undecided
-from heedful.judges.prompts.built_in import BuiltIn
+from heedful.judges.prompts.base import BuiltIn, readings, refuse_undecided, undecided
 from heedful.judges.prompts.quotation import NOTHING, QUOTED, Shown, letters
 
 if TYPE_CHECKING:

@@ -1,15 +1,9 @@
 """Fences: text to be judged is data, set between lines that it cannot contain.
 
 A fence is ``<<<LABEL mark>>>`` above the text and ``<<</LABEL mark>>>`` below. No text contains the
-mark, so none can open or close a fence, whatever it imitates. The same texts always get the same
-mark: a prompt that is rendered again is the same prompt, and a cache finds it. Prompts name their
-mark before anything else, so it is made from the text that comes first: prompts that share it, such
-as those of several responses to one conversation, begin alike, and a server computes that once.
-
-Control tokens of chat templates inside are escaped (:func:`escape`).
-
-A fence says where text ends. It does not keep a judge from believing what stands inside; the
-prompts ask for that.
+mark, so none can open or close a fence, whatever it imitates. The mark is made from the first text:
+a prompt that is rendered again is the same, so a cache finds it, and prompts on one conversation
+begin alike, so a server computes that once. Control tokens of chat templates inside are escaped.
 """
 
 from __future__ import annotations
@@ -22,8 +16,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-__all__ = ["Fence", "unfence"]
 
 _SHORTEST = 8
 _OPENING = re.compile(r"^<<<([^\n<>/][^\n<>]*) ([0-9a-f]{8,})>>>\n", re.MULTILINE)

@@ -18,6 +18,7 @@ from heedful.core.if_critic_blocks import CONSTRAINT, MARKER, blocks, write_chec
 from heedful.core.nouns import Constraint, Judgment, Status
 from heedful.core.text import amount, unix_lines
 from heedful.judges.prompts.base import (
+    BuiltIn,
     decided,
     quote,
     readings,
@@ -25,11 +26,11 @@ from heedful.judges.prompts.base import (
     undecided,
     unquote,
 )
-from heedful.judges.prompts.built_in import BuiltIn
 from heedful.judges.prompts.quotation import NOTHING, QUOTED, Shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
 
 MET = "[[人工智能助手的回复满足了该要求]]"
 UNMET = "[[人工智能助手的回复没有满足该要求]]"

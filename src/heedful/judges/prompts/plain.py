@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 from heedful.core.nouns import Constraint, Judgment, Status
 from heedful.judges.prompts import block_layout as layout
 from heedful.judges.prompts.base import (
+    BuiltIn,
     ReplyPart,
     answer,
     decided,
@@ -30,15 +31,12 @@ from heedful.judges.prompts.base import (
     undecided,
     unquote,
 )
-from heedful.judges.prompts.built_in import BuiltIn
 from heedful.judges.prompts.quotation import NOTHING, Shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from heedful.judges.prompts.block_layout import Language
-
-__all__ = ["Plain", "parse"]
 
 _OPEN = re.compile(r"[ \t*]*[<＜]\s*[cC](\d{1,6})\s*[>＞][ \t*]*")
 _CLOSE = re.compile(r"[<＜]\s*[/／]\s*[cC](\d{1,6})\s*[>＞][ \t*]*$")

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from heedful.core.nouns import Message, Sample
 
-__all__ = ["NOTHING", "Shown"]
-
 QUOTED = "the verdict stands word for word in what was judged, so it may be a quotation"
 
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|[nrt])")

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from heedful.core.nouns import Constraint, Message, Sample
     from heedful.judges.prompts.quotation import Shown
 
-__all__ = ["parse", "prompt_version", "render"]
-
 _PARSER = 4
 _LINE = re.compile(r"^[ \t*_#]*RANKING[*_]*[ \t]*[:：](.*)$", re.IGNORECASE | re.MULTILINE)
 _RANKING = re.compile(r"\d{1,4}(?:[>=]\d{1,4})*")

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from heedful.core.nouns import Constraint, Judgment, Status
 from heedful.core.rubric import judgment_at
 from heedful.judges.prompts.base import (
+    BuiltIn,
     ReplyPart,
     answer,
     decided,
@@ -23,7 +24,6 @@ from heedful.judges.prompts.base import (
     refuse_undecided,
     undecided,
 )
-from heedful.judges.prompts.built_in import BuiltIn
 from heedful.judges.prompts.quotation import NOTHING, Shown
 from heedful.judges.prompts.template import version
 

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
     from pathlib import Path
 
-__all__ = ["custom", "fill", "shipped", "version", "with_format"]
-
 PLACES = {
     "conversation": "the turns up to the one to answer, each fenced",
     "response": "the response to judge, fenced",
@@ -61,26 +59,36 @@ def custom(
     except UnicodeDecodeError as error:
         what = f"the prompt is not UTF-8 (byte {error.start})"
         raise UsageError(what, where=str(path), hint="save it as UTF-8") from error
+    return checked(text, str(path), places, needed)
+
+
+def checked(
+    text: str,
+    where: str = "prompt",
+    places: Collection[str] = tuple(PLACES),
+    needed: Sequence[Sequence[str]] = _NEEDED,
+) -> str:
+    """Return a user's prompt text if it has the places that it needs, and no others."""
     used = _PLACE.findall(text)
     known = ", ".join(f"{{{{{name}}}}}" for name in places)
     for name in used:
         if name not in places:
             what = f"the prompt has {{{{{name}}}}}, which nothing fills"
-            raise UsageError(what, where=str(path), hint=f"use one of {known}")
+            raise UsageError(what, where=where, hint=f"use one of {known}")
     for group in needed:
         if not any(name in used for name in group):
             name = group[0]
             what = f"the prompt has no {{{{{name}}}}}, so the model would not see it"
-            raise UsageError(what, where=str(path), hint=f"add {{{{{name}}}}} where it belongs")
+            raise UsageError(what, where=where, hint=f"add {{{{{name}}}}} where it belongs")
     raw = sorted({name for name in used if name.startswith(_RAW)})
     if not raw:
         return text
     named = " and ".join(f"{{{{{name}}}}}" for name in raw)
     warnings.warn(
-        f"{path}: what {named} stands for has no fences: if it poses as instructions or verdicts, "
+        f"{where}: what {named} stands for has no fences: if it poses as instructions or verdicts, "
         "it may be believed",
         HeedfulWarning,
-        stacklevel=2,
+        stacklevel=3,
     )
     return text
 

@@ -30,7 +30,6 @@ from starlette.staticfiles import StaticFiles
 from heedful.core.errors import HeedfulError, RunError, UsageError
 from heedful.core.net import is_loopback, listen
 from heedful.pages.viewer import (
-    pages_compare,
     pages_runs,
     pages_samples,
     pages_writing,
@@ -174,8 +173,8 @@ def make_app(viewer: Viewer, keys: Keys) -> Guard:
             Route("/report/{key}", pages_runs.report),
             Route("/audit/{key}", pages_writing.audit),
             Route("/audit/{key}", pages_writing.answer, methods=["POST"]),
-            Route("/compare", pages_compare.compare),
-            Route("/compare/sample", pages_compare.sample),
+            Route("/compare", pages_samples.compare),
+            Route("/compare/sample", pages_samples.compared_sample),
             Mount("/assets", StaticFiles(directory=ASSETS)),
             Mount("/own", StaticFiles(directory=HERE / "assets")),
         ],

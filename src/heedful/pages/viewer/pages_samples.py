@@ -1,4 +1,4 @@
-"""The samples of a run, filtered and paged, and the page of one."""
+"""The samples of a run, filtered and paged, and the page of one; runs side by side."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from starlette.exceptions import HTTPException
 from starlette.responses import Response, StreamingResponse
 
+from heedful.analysis.compare.tables import GROUPS_SHOWN, head, notes, tables
 from heedful.core.delimited import delimited
-from heedful.core.errors import HeedfulError, UsageError
+from heedful.core.errors import HeedfulError, RunError, UsageError
 from heedful.core.text import spreadsheet_cell
 from heedful.core.turns import pieces
 from heedful.jobs.results import record
@@ -21,6 +22,7 @@ from heedful.pages.viewer.building import STATUSES, fact
 from heedful.pages.viewer.index import DISAGREEMENTS, GROUPS, ORDERS, PROBLEM, Filter
 from heedful.pages.viewer.pages_writing import labelling, saved_filters
 from heedful.reporting.html.environment import said
+from heedful.reporting.notation import percent
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -420,3 +422,75 @@ def laid_out(row: Scored, wanted: Filter, *, whole: bool) -> dict[str, Any]:
         "cut": not whole and any(length > LONG for length in lengths),
         "source": json.dumps(extra, ensure_ascii=False, indent=2, default=str) if extra else "",
     }
+
+
+PAIR, MOST = 2, 8
+"""Runs that are compared at a time: a page of more has no room for its columns."""
+
+
+def compare(request: Request) -> Response:
+    """Show how runs differ: of two also the verdicts, of more each beside the others."""
+    viewer: Viewer = request.app.state.viewer
+    items = _chosen(viewer, request, MOST)
+    anyway = "anyway" in request.query_params
+    outcome = viewer.comparisons.ask([item.path for item in items], anyway=anyway)
+    values: dict[str, Any] = {"items": items, "anyway": anyway, "outcome": outcome, "pair": None}
+    if outcome.found is None:
+        return viewer.page("compare.html", **values)
+    values |= {"head": head(outcome.found), "notes": notes(outcome.found)}
+    if len(items) > PAIR:
+        shown = list(tables(outcome.found, groups=GROUPS_SHOWN, flips=0))
+        return viewer.page("compare.html", **values, tables=shown)
+    pair = values["pair"] = outcome.found["pairs"][0]
+    flips = pair["flips"]["listed"]
+    way = request.query_params.get("way", "")
+    if way in ("met", "unmet"):
+        flips = [flip for flip in flips if flip["first"]["status"] == way]
+    number = page_number(request, len(flips))
+    return viewer.page(
+        "compare.html",
+        **values,
+        tables=list(tables(outcome.found, flips=0)),
+        flips=flips[number * PAGE : (number + 1) * PAGE],
+        listed=len(flips),
+        way=way,
+        page=number,
+        more=(number + 1) * PAGE < len(flips),
+        percent=percent,
+    )
+
+
+def compared_sample(request: Request) -> Response:
+    """Show the same sample in two runs."""
+    viewer: Viewer = request.app.state.viewer
+    items = _chosen(viewer, request, PAIR)
+    sides = []
+    for item, name in zip(items, ("id", "other"), strict=True):
+        key = request.query_params.get(name, "")
+        row, position = _row_of(viewer, item, key)
+        sides.append(
+            {
+                "item": item,
+                "row": row,
+                "position": position,
+                **laid_out(row, Filter(), whole="whole" in request.query_params),
+            }
+        )
+    return viewer.page("compare_sample.html", first=items[0], second=items[1], sides=sides)
+
+
+def _row_of(viewer: Viewer, item: ViewedItem, key: str) -> tuple[Scored, int]:
+    with viewer.open(item) as opened:
+        record = next(opened.saved.query("SELECT position FROM inputs WHERE id = ?", key), None)
+        if record is None:
+            raise RunError(f"no sample {key!r}", where=item.name)
+        position = int(str(record[0]))
+        return opened.row(position), position
+
+
+def _chosen(viewer: Viewer, request: Request, most: int) -> list[ViewedItem]:
+    keys = list(dict.fromkeys(request.query_params.getlist("run")))
+    if not PAIR <= len(keys) <= most:
+        what = f"{PAIR} to {MOST} runs are compared at a time, and samples of two"
+        raise UsageError(what, hint="go back and choose others")
+    return [viewer.item(key, "run") for key in keys]
