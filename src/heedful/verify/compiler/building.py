@@ -237,13 +237,6 @@ def _only_keys(id_: str, bound: dict[str, Any], *, open_: bool) -> Check:
     return either([Check(id=id_, args=bound), strict]) if open_ else strict
 
 
-def _any_of(id_: str, bound: dict[str, Any]) -> Check:
-    """Make the check of phrases of which one is asked for, or so many."""
-    if bound.get("at_least") == 1:
-        del bound["at_least"]
-    return Check(id=id_, args=bound)
-
-
 def _neither(id_: str, bound: dict[str, Any]) -> Check | None:
     """Make the check of phrases that are listed, or of two: "neither “a” nor “b”"."""
     if bound.pop("instead", None):
@@ -255,11 +248,6 @@ def _neither(id_: str, bound: dict[str, Any]) -> Check | None:
     return _phrase_check(id_, bound)
 
 
-def _each_word(id_: str, bound: dict[str, Any]) -> Check | None:
-    """Make the check of each word's first letter."""
-    return Check(id=id_, args={"capitals": True}) if "capital" in bound else None
-
-
 _MAKERS = {
     **dict.fromkeys(("heedful:contains", "heedful:excludes"), _phrase_check),
     "heedful:wrapped": _wrapped,
@@ -268,8 +256,6 @@ _MAKERS = {
     "heedful:json": _json,
     "heedful:equals": _equals,
     "heedful:excludes": _neither,
-    "heedful:contains_any": _any_of,
-    "heedful:each_word": _each_word,
 }
 
 

@@ -32,7 +32,6 @@ from heedful.verify.text import characters as signs
 from heedful.verify.text.characters import numbers
 from heedful.verify.text.chinese import verses
 from heedful.verify.text.lines import FENCES
-from heedful.verify.text.words import without_marks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -349,11 +348,8 @@ def han_characters(layout: Layout) -> list[int]:
 
 
 def letters(layout: Layout) -> list[int]:
-    """Count letters; vowel signs may count."""
-    counts = [sum(map(str.isalpha, text)) for text in (layout.text, layout.body)]
-    # The vowel signs of Hindi are letters to some, and its joined consonants one to others.
-    marks = len(layout.text) - len(without_marks(layout.text))
-    return [*counts, counts[0] + marks, max(counts[1] - marks, 0)] if marks else counts
+    """Count letters, without the vowel signs that some scripts write as marks."""
+    return [sum(map(str.isalpha, text)) for text in (layout.text, layout.body)]
 
 
 # --- all of them --------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from functools import lru_cache
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from heedful.core import scripts
 from heedful.verify.base import Finding, quoted, verifier
@@ -227,9 +227,8 @@ _FIRST_WORDS = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 
 
 @verifier("heedful:each_word", describe="Start each word with a capital letter.")
-def each_word(response: Response, *, capitals: Literal[True] = True) -> Finding:
+def each_word(response: Response) -> Finding:
     """Each word starts with a capital; of a compound only the first part must."""
-    del capitals
     if UNSPACED.search(response.text):
         return decide(None, "its script does not part words by spaces")
 
