@@ -179,6 +179,33 @@ def test_an_id_that_comes_again_in_another_part_is_refused_as_in_a_local_run(
 
 
 @pytest.mark.slow
+def test_counts_of_parts_add_up_to_those_of_all_rows(tmp_path: Path) -> None:
+    kinds = ("length", "style", "content")
+    samples = [
+        Sample(
+            id=str(number),
+            prompt=f"Say {number // 4}.",
+            checklist=tuple(
+                Constraint(text=text, type=kinds[(number + place) % 3], priority="primary")
+                for place, text in enumerate(["At most 3 words.", "No commas.", "Be kind."])
+            ),
+            response=("Yes.", "Yes, and no, and more.", "No, no.")[number % 3],
+            tags={"task": "abc"[number % 3], "model": f"m{number % 2}", "language": "en"},
+            labels=(True, number % 5 > 0, None),
+            instruction_id=number // 4,
+        )
+        for number in range(90)
+    ]
+    sides = []
+    for executor in ("local", "processes"):
+        judged = evaluate(samples, judge="compiled", run=tmp_path / executor, executor=executor)
+        sides.append((judged.summary, results(tmp_path / executor)))
+    assert sides[0] == sides[1]
+    assert {"task", "type", "model"} <= sides[0][0]["by"].keys()
+    assert sides[0][0]["labels"]["disagreements"]
+
+
+@pytest.mark.slow
 def test_rows_that_can_be_read_once_are_divided_too() -> None:
     constraint = Constraint(text="Use at most 3 words.")
     samples = (Sample(prompt="Hi.", checklist=(constraint,), response="Hello.") for _ in range(50))
