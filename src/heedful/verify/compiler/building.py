@@ -458,11 +458,8 @@ def _is_of_verses(clause: Clause) -> bool:
     """Check whether 句 may be a verse, which a comma ends: 四句，每句七字."""
     values = dict(clause.values)
     number = values.get("plain", values.get("exactly", _LONGEST_VERSE + 1))
-    return (
-        _VERSE in values
-        and values.get("unit") in {"zi", "han_characters"}
-        and number <= _LONGEST_VERSE
-    )
+    of_verse = values.get("unit") in {"zi", "han_characters"} and number <= _LONGEST_VERSE
+    return _VERSE in values and (of_verse or values.get("unit") == "sentences")
 
 
 def _merged(checks: Iterable[Check]) -> list[Check]:
