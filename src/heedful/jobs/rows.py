@@ -214,6 +214,8 @@ def view(summary: Mapping[str, Any]) -> Text:
     if rows["unread"]:
         text.append(", ")
         text.append(f"{rows['unread']:,} could not be read", style="bold red")
+    if "columns" in summary:
+        text.append(f"\n  {summary['columns']}", style="dim")
     for line, style in _counted(counts):
         text.append(f"\n  {line}", style=style)
     if "cost" in summary:
