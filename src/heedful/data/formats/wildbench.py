@@ -89,7 +89,7 @@ def _verdict(record: Mapping[str, Any]) -> dict[str, Any] | None:
     if score is None and not parsed:
         return None
     try:
-        number = float(score)  # type: ignore[arg-type]
+        number = float(score)
     except (ValueError, TypeError):
         return _unread("score", score)
     if number not in range(1, 11):
