@@ -508,7 +508,7 @@ def _in_batches(store: Store) -> set[bytes]:
 def _absorb(store: Store) -> None:
     """Take in what a session that was killed left of its parts."""
     if store.directory is not None and (store.directory / PARTS).is_dir():
-        from heedful.engine.shards import absorb
+        from heedful.engine.parts import absorb
 
         absorb(store, store.directory / PARTS)
 
