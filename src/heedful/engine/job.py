@@ -244,6 +244,7 @@ class Job(ABC, Generic[Row, Result]):
         self.check(directory)
         with only_writer(directory), refuse_unusable(directory), _reused_run(options) as earlier:
             store = Store(directory)
+            store.guard()
             store.reuse(earlier)
             store.configure(self.config)
             refuse_incomplete(store)

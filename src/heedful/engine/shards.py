@@ -422,7 +422,7 @@ class Shards:
                 counted = (directory / COUNTED_IN).is_file() and not twice
                 if counted:
                     self._job.add_counted((directory / COUNTED_IN).read_bytes(), directory)
-                shutil.rmtree(directory)
+                shutil.rmtree(directory, ignore_errors=True)
             if follow is not None and not counted:
                 await self._follow(part, follow)
             del self._parts[first]
