@@ -75,7 +75,7 @@ class RunOptions(TypedDict, total=False):
         on_progress: called with the progress after each row.
         progress: whether standard error says how far it is; by default in a notebook.
         executor: Where rows are worked on: local, in this process; processes, in several on this
-            machine, or ray, in tasks of a Ray cluster (evaluate, rejudge, judge-accuracy);
+            machine, or ray, in tasks of a Ray cluster (not for critic filter and bench);
             batch, with calls through the provider's batch endpoint, at half the price and within a
             day; or a plugin's name. Default: local.
         workers: How many processes, or tasks on a Ray cluster, work on rows. Default: one for each
@@ -155,5 +155,5 @@ def refuse_unusable_options(options: RunOptions, *, divisible: bool) -> None:
     refuse_unknown(options)
     executor = executor_of(options)
     if executor in DIVIDING and not divisible:
-        what = f"--executor {executor} is for evaluate, rejudge and judge-accuracy"
+        what = f"this command does not take --executor {executor}"
         raise UsageError(what, hint="use --executor local")

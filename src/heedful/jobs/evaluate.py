@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast, overload
 
 from heedful.core.errors import UsageError
 from heedful.core.log import logger
-from heedful.core.nouns import Sample
+from heedful.core.nouns import Constraint, Sample
 from heedful.core.outputs import write_json
 from heedful.core.version import __version__
 from heedful.data.formats import Source
@@ -40,6 +40,7 @@ from heedful.jobs.results import (
 )
 from heedful.jobs.run_counts import RunCounts
 from heedful.jobs.saved_run import SavedRun, VerdictTables
+from heedful.judges.base import CODE
 from heedful.judges.dependencies import judge_in_order
 from heedful.judges.making import make_judge
 from heedful.judges.options import JudgeOptions
@@ -283,6 +284,14 @@ class EvaluationJob(Job[Sample, Evaluation]):
         replies = self._replies
         with RunCounts(store.directory, self._scoring, prices, replies=replies) as self._counts:
             yield self._counts.add
+
+    def preload(self) -> None:
+        """Have code judge something, with all that it needs."""
+        if any(name in self.judge.name for name in CODE):
+            asked = tuple(Constraint(text=text) for text in ("Write in English.", "No commas."))
+            sample = Sample(id="", prompt="Go.", checklist=asked, response="It is a fine day.")
+            code = make_judge("compiled")
+            finish(judge_in_order(code, sample, scoring=self._scoring))
 
     def counted(self) -> bytes | None:
         """Set aside what is counted of a part."""

@@ -316,6 +316,7 @@ class RowsJob(Job[Task, Generation]):
         self.about = {"heedful": __version__, **self._data.about, **recipe.about}
         self._unchanged = 0
         self.assumptions = recipe.assumptions
+        self.divisible = recipe.resources is nullcontext  # what is held belongs to one process
 
     def name_input(self) -> None:
         """Name rows in memory by their content, so that a run goes on with the same rows only."""
