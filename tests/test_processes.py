@@ -18,7 +18,6 @@ import pytest
 import fault_server
 from fault_server import Answer, completion, refusal
 from heedful import Constraint, Sample, StopRunError, evaluate, respond
-from heedful.core.errors import UsageError
 from heedful.data.formats import open_source
 from heedful.engine.shards import rows_of_a_part
 from heedful.judges import prompts
@@ -253,10 +252,21 @@ def test_workers_share_one_budget(tmp_path: Path) -> None:
     assert sum(row[4] for row in usage(tmp_path / "run")) == counts.total()
 
 
-def test_what_several_processes_cannot_do_is_refused() -> None:
-    model = OpenAIModel("m", base_url="http://127.0.0.1:9/v1", api_key="none")
-    with pytest.raises(UsageError, match="--executor processes"):
-        respond(rows(2), models=model, executor="processes")
+@pytest.mark.slow
+def test_responses_are_those_of_a_local_run(tmp_path: Path) -> None:
+    def answer(_: int, body: dict[str, Any]) -> Answer:
+        return completion(f"I heard: {body['messages'][-1]['content']}")
+
+    sides = []
+    with fault_server.serving(script=answer) as server:
+        for executor in ("local", "processes"):
+            model = OpenAIModel("m", base_url=server.url, api_key="none")
+            options: dict[str, Any] = {"executor": executor, "run": tmp_path / executor}
+            made = respond(rows(40), models=model, samples=2, workers=3, **options)
+            made.write(tmp_path / f"{executor}.jsonl")
+            written = (tmp_path / f"{executor}.jsonl").read_bytes()
+            sides.append((written, made.progress.done, made.progress.failed, made.summary))
+    assert sides[0] == sides[1]
 
 
 @pytest.mark.slow

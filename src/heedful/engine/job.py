@@ -157,6 +157,9 @@ class Job(ABC, Generic[Row, Result]):
         del store, prices
         return nullcontext()
 
+    def preload(self) -> None:
+        """Load what takes long and is the same for all rows, in the process that forks workers."""
+
     def counted(self) -> bytes | None:
         """Give what :meth:`follow` made of a part, where :meth:`add_counted` can add that up."""
         return None
@@ -244,6 +247,7 @@ class Job(ABC, Generic[Row, Result]):
         self.check(directory)
         with only_writer(directory), refuse_unusable(directory), _reused_run(options) as earlier:
             store = Store(directory)
+            store.guard()
             store.reuse(earlier)
             store.configure(self.config)
             refuse_incomplete(store)
@@ -508,7 +512,7 @@ def _in_batches(store: Store) -> set[bytes]:
 def _absorb(store: Store) -> None:
     """Take in what a session that was killed left of its parts."""
     if store.directory is not None and (store.directory / PARTS).is_dir():
-        from heedful.engine.shards import absorb
+        from heedful.engine.parts import absorb
 
         absorb(store, store.directory / PARTS)
 

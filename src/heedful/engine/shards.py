@@ -16,7 +16,6 @@ import asyncio
 import json
 import os
 import shutil
-import time
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import count
@@ -32,27 +31,25 @@ from heedful.engine.call_cache import cache_calls
 from heedful.engine.cost import dollars_of
 from heedful.engine.fan_out import first_ahead
 from heedful.engine.integrity import drop_damaged, refuse_unusable
-from heedful.engine.lock import is_held, only_writer
+from heedful.engine.lock import only_writer
+from heedful.engine.parts import END_S, absorb, merge, part_directory
 from heedful.engine.runner import Progress
 from heedful.engine.runner import run as run_all
 from heedful.engine.saved_run import Reader
-from heedful.engine.store import END, NAME, Input, Store
+from heedful.engine.store import NAME, Store
 from heedful.models.base import Usage
 from heedful.models.limiter import AdaptiveLimiter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from contextlib import AbstractAsyncContextManager, AbstractContextManager
 
     from heedful.engine.budget import Budget
     from heedful.engine.runner import Item
-    from heedful.engine.store import Entry, UsageRecord
+    from heedful.engine.store import Entry
     from heedful.models import Price
 
 __all__: list[str] = []
-
-MERGED = "merged_part"
-"""Key under which a store names the last part that is in it, though its folder may be left."""
 
 COUNTED_IN = "counted"
 """File of what is counted of a part."""
@@ -71,9 +68,6 @@ TRIES = 4
 
 SHOWN_S = 0.25
 """Seconds between two messages on a worker's progress."""
-
-END_S = 5.0
-"""Seconds in which a worker must end when it is told to."""
 
 
 class Link:
@@ -120,6 +114,7 @@ class DividedJob(Protocol):
     def rows_at_a_time(self, concurrency: int, /) -> int: ...
     def encode(self, row: Any, /) -> str: ...
     async def work(self, row: Any, /) -> str: ...
+    def preload(self) -> None: ...
     def counted(self) -> bytes | None: ...
     def add_counted(self, counted: bytes, directory: Path, /) -> None: ...
     def follow(
@@ -428,7 +423,7 @@ class Shards:
                 counted = (directory / COUNTED_IN).is_file() and not twice
                 if counted:
                     self._job.add_counted((directory / COUNTED_IN).read_bytes(), directory)
-                shutil.rmtree(directory)
+                shutil.rmtree(directory, ignore_errors=True)
             if follow is not None and not counted:
                 await self._follow(part, follow)
             del self._parts[first]
@@ -611,90 +606,3 @@ def rows_of_a_part(total: int | None, workers: int) -> int:
     if total is None:
         return UNKNOWN_ROWS
     return min(MOST_ROWS, max(FEWEST_ROWS, -(-total // (PARTS_EACH * workers))))
-
-
-# --- parts in files -----------------------------------------------------------------------------
-
-
-def part_directory(directory: Path, first: int, last: int) -> Path:
-    """Return the folder of a part."""
-    return directory / f"{first:012}-{last:012}"
-
-
-CHANGED = """
-SELECT 1 FROM main.inputs AS before LEFT JOIN part.inputs AS now USING (position)
-WHERE position BETWEEN ? AND ? AND now.checksum IS NOT before.checksum LIMIT 1
-"""
-
-
-def merge(store: Store, directory: Path) -> int:
-    """Move a part into the run's store; return how many of its rows have an earlier row's id."""
-    first, last = (int(place) for place in directory.name.split("-"))
-    with store.attached(directory / NAME):
-        usage = [*store.usage_records("part")]
-        if store.count() > first:  # it was read before; where it has changed, so has what follows
-            end = END if any(store.query(CHANGED, first, last - 1)) else last - 1
-            for table in ("inputs", "outputs"):
-                dropped = f"DELETE FROM main.{table} WHERE position BETWEEN ? AND ?"  # noqa: S608
-                store.change(dropped, [(first, end)])
-        twice = "SELECT position FROM part.inputs WHERE id IN (SELECT id FROM main.inputs)"
-        duplicates = [position for (position,) in store.query(twice)]
-        for table in ("inputs", "outputs"):
-            copied = f"INSERT INTO main.{table} SELECT * FROM part.{table}"  # noqa: S608 - ours
-            others = f"{copied} WHERE position NOT IN (SELECT value FROM json_each(?))"  # noqa: S608
-            store.change(others, [(json.dumps(duplicates),)])
-        for position in duplicates:
-            query = "SELECT position, line, id, value, problem FROM part.inputs WHERE position = ?"
-            (row,) = map(Input._make, store.query(query, position))
-            logger.warning("line %d: %s", row.line, *store.add_inputs([row]))
-        _merge_calls(store, usage, directory.name)
-    return len(duplicates)
-
-
-def _merge_calls(store: Store, usage: Sequence[UsageRecord], part: str) -> None:
-    """Add what a part paid for, and what it learnt of models; commit that it is merged."""
-    store.change("INSERT OR IGNORE INTO main.calls SELECT * FROM part.calls", [()])
-    for record in usage:
-        store.add_usage(record)
-    learnt = store.meta("adaptations", "part")
-    if learnt:
-        store.set_meta("adaptations", sorted({*(store.meta("adaptations") or ()), *learnt}))
-    store.set_meta(MERGED, part)
-    store.flush()
-
-
-def absorb(store: Store, directory: Path) -> None:
-    """Take in what a session left of its parts.
-
-    Rows that follow those of the run become rows of it. Of others the answers are kept, so
-    that they are worked on again without a call.
-    """
-    if not directory.is_dir():
-        return
-    merged = store.meta(MERGED)
-    for part in sorted(directory.iterdir()):
-        _wait_for(part)
-        if part.name != merged and (part / NAME).is_file():
-            with only_writer(part):
-                _take_in(store, part)
-        shutil.rmtree(part, ignore_errors=True)
-    directory.rmdir()
-    store.set_meta(MERGED, None)
-
-
-def _take_in(store: Store, part: Path) -> None:
-    first, known = int(part.name.split("-")[0]), store.count()
-    with store.attached(part / NAME):
-        ((rows,),) = store.query("SELECT count(*) FROM part.inputs")
-    if first <= known <= first + rows:
-        merge(store, part)
-        return
-    with store.attached(part / NAME):
-        _merge_calls(store, [*store.usage_records("part")], part.name)
-
-
-def _wait_for(part: Path) -> None:
-    """Wait until a worker has ended whose run was killed."""
-    ends = time.monotonic() + END_S
-    while is_held(part) and time.monotonic() < ends:
-        time.sleep(0.01)
