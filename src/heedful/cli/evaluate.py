@@ -24,6 +24,7 @@ def evaluate(
     input: FILE,
     *,
     judge: Judge = None,
+    response: Annotated[list[str] | None, Parameter(negative="")] = None,
     **options: Any,
 ) -> int:
     """Judge responses against their checklists.
@@ -41,10 +42,17 @@ def evaluate(
             checklist (a model), likelihood (a model's log-probabilities), or a plugin's; with
             commas, in turn. Default: rules,recorded,compiled; with a model
             rules,compiled,checklist.
+        response: The column with the responses; again for each further one: a run for each, and
+            their comparison.
     """
     from heedful.cli.files import readable
 
-    return judging.carry_out(readable(input), judge, options)
+    files = readable(input)
+    if response:
+        from heedful.cli.columns import judge_columns
+
+        return judge_columns(files, response, judge, options)
+    return judging.carry_out(files, judge, options)
 
 
 @takes(RESULTS.but("responses"), JUDGING, RUN)
@@ -67,7 +75,7 @@ def rejudge(
         judge: rules (code), compiled (code, from the constraints' words), recorded (in the file),
             checklist (a model); with commas, in turn.
     """
-    from heedful.engine.saved_run import SavedRun
+    from heedful.jobs.saved_run import SavedRun
 
     run = options.get("run")
     if run is not None and run.resolve() == past.resolve():
@@ -119,15 +127,15 @@ def choose(
     """Have a model choose the better of two responses, in both orders.
 
     For pairs of which it is known which is better: rows with preferred_to, or the
-    records of LLMBar. heedful meta measures the choices: accuracy, and how often
-    both orders give the same one.
+    records of LLMBar. heedful judge-accuracy measures the choices: accuracy, and
+    how often both orders give the same one.
 
     heedful choose pairs.jsonl --model gpt-4.1-mini -o choices.jsonl
-    heedful meta choices.jsonl
+    heedful judge-accuracy choices.jsonl
 
     Args:
         input: The file with the pairs, or several: rows with preferred_to, or LLMBar's.
-        output: Where the choices go, for heedful meta. Only a dry run needs none.
+        output: Where the choices go, for heedful judge-accuracy. Only a dry run needs none.
     """
     from heedful.jobs.choose import choose as have_chosen
 

@@ -73,6 +73,7 @@ class RunOptions(TypedDict, total=False):
         prices: A file, {"MODEL": {"prompt": 1, "completion": 2}}, in dollars per million tokens.
             Default: heedful's own table.
         on_progress: called with the progress after each row.
+        progress: whether standard error says how far it is; by default in a notebook.
         executor: Where rows are worked on: local, in this process; processes, in several on this
             machine, or ray, in tasks of a Ray cluster (not for critic filter and bench);
             batch, with calls through the provider's batch endpoint, at half the price and within a
@@ -90,6 +91,7 @@ class RunOptions(TypedDict, total=False):
     max_cost: float | None
     prices: Mapping[str, Price] | None
     on_progress: Callable[[Progress], None]
+    progress: bool
     executor: str
     workers: int | None
     prefix_cache: int
@@ -151,7 +153,9 @@ def executor_of(options: RunOptions) -> str:
 def refuse_unusable_options(options: RunOptions, *, divisible: bool) -> None:
     """Refuse what no run of a job could have, before anything is read."""
     refuse_unknown(options)
-    executor = executor_of(options)
+    executor, workers = executor_of(options), options.get("workers")
+    if workers is not None and workers < 1:
+        raise UsageError(f"--workers is {workers}", hint="give at least 1")
     if executor in DIVIDING and not divisible:
         what = f"this command does not take --executor {executor}"
         raise UsageError(what, hint="use --executor local")
