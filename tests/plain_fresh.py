@@ -6,22 +6,8 @@ calls met and one that a person calls unmet.
 
 from __future__ import annotations
 
-from plain_responses import (
-    characters,
-    sentences,
-    words,
-)
+from plain_responses import FRENCH, SPANISH, characters, sentences, words
 
-FRENCH = (
-    "La pluie tombe sur la ville et les gens rentrent chez eux parce qu'ils ne veulent pas sortir."
-)
-GERMAN = (
-    "Der Regen fällt auf die Stadt und die Leute gehen nach "
-    "Hause, weil sie heute Abend nicht nass werden wollen."
-)
-SPANISH = (
-    "La lluvia cae sobre la ciudad y la gente vuelve a casa porque no quiere mojarse esta noche."
-)
 ENGLISH = "The rain falls on the old town and people walk home because they want to stay dry."
 CHINESE = "今天下雨了，大家都在家里看书，外面的风很大，天黑得很早。"
 TABLE = "| Name | Age | City |\n|---|---|---|\n| Ann | 30 | Rome |\n| Bob | 41 | Oslo |"
