@@ -5,8 +5,6 @@ Every text can be decided by code. Which half a text belongs to depends on its p
 (``plain_texts.halves``). Responses are made so that no reading of a unit changes the verdict.
 """
 
-from __future__ import annotations
-
 from plain_responses import bullets, numbered, paragraphs, sentences, words
 
 JSON = '{"name": "Ann", "age": 3, "city": "Rome"}'

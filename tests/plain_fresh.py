@@ -4,8 +4,6 @@ As people write them in system prompts, rubrics and checklists, each with a resp
 calls met and one that a person calls unmet.
 """
 
-from __future__ import annotations
-
 from plain_responses import (
     characters,
     sentences,

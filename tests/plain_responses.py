@@ -1,7 +1,5 @@
 """Responses of a known size, in which no reading of a unit changes the count."""
 
-from __future__ import annotations
-
 from itertools import cycle, islice
 
 _WORDS = [

@@ -3,8 +3,6 @@
 A response is empty where none is beyond doubt.
 """
 
-from __future__ import annotations
-
 from plain_responses import bullets, numbered, paragraphs, sentences, words
 
 SPANISH = (

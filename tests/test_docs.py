@@ -1,7 +1,5 @@
 """What the documentation says can be typed works, and its references are those of the code."""
 
-from __future__ import annotations
-
 import ast
 import importlib
 import importlib.util

@@ -1,7 +1,5 @@
 """Each benchmark's format: hand-written records here, the real files where they are at hand."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter

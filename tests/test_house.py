@@ -1,7 +1,5 @@
 """The plan of the house: arrows point downward, no circles, and start-up stays light."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

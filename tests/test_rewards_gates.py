@@ -1,7 +1,5 @@
 """Gates: what games a reward gets nothing, whatever a judge says, and nothing else is stopped."""
 
-from __future__ import annotations
-
 import json
 import runpy
 import zlib
