@@ -1,13 +1,11 @@
 """Every metric of a summary compared: by hand, by properties, and against scipy."""
 
-from __future__ import annotations
-
 import json
 import math
 import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given, settings
@@ -27,9 +25,6 @@ from heedful import (
 from heedful.analysis.compare.tables import document, summary
 from heedful.metrics.agreement import mcnemar
 from heedful.reporting.notation import interval, p_value, percent, signed
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 
 def systems(verdicts: Mapping[int, str], response: str) -> list[Sample]:

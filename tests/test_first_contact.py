@@ -1,24 +1,17 @@
 """What people type first, in a notebook and on the command line."""
 
-from __future__ import annotations
-
 import asyncio
 import csv
 import pickle
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from heedful import Reward, SavedRun, evaluate, respond, verifier
-from heedful.verify import base, known
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from heedful import Sample
-    from heedful.core.nouns import Constraint
-    from heedful.verify import Response
+from heedful import Reward, Sample, SavedRun, evaluate, respond, verifier
+from heedful.core.nouns import Constraint
+from heedful.verify import Response, base, known
 
 ROW: dict[str, Any] = {"prompt": "Greet.", "checklist": ["No commas."], "response": "Hi, you!"}
 VAGUE: dict[str, Any] = {**ROW, "checklist": ["Be kind."]}

@@ -1,25 +1,19 @@
 """Benchmarks of rubrics: their files as they are, and their published numbers."""
 
-from __future__ import annotations
-
 import json
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from heedful import evaluate
 from heedful.core.errors import RowError
-from heedful.core.nouns import Critique
+from heedful.core.nouns import Critique, Sample, Scoring
 from heedful.data.formats import FORMATS, open_source
 from heedful.judges import prompts
 from heedful.metrics import Summary
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-
-    from heedful.core.nouns import Sample, Scoring
 
 
 def read(path: Path, *records: Any, name: str | None = None) -> list[Sample]:
