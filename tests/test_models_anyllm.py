@@ -144,6 +144,15 @@ def test_what_cannot_be_asked_is_refused_at_once() -> None:
         AnyLLMModel("gpt-4o")
 
 
+def test_providers_are_spelled_as_litellm_does() -> None:
+    assert make("openai/gpt-4.1-mini").name == "gpt-4.1-mini"
+    assert make("anthropic/claude-sonnet-4-5").name == "anthropic/claude-sonnet-4-5"
+    with pytest.raises(UsageError, match="together"):  # its package isn't installed
+        make("together_ai/meta/llama")
+    served = make("anthropic/claude", base_url="http://127.0.0.1:1/v1")
+    assert not isinstance(served, AnyLLMModel)  # a server names its models as it likes
+
+
 def test_the_spelling_any_takes_the_address_from_the_environment(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -16,7 +16,6 @@ import pytest
 import fault_server
 from fault_server import Answer, completion, refusal
 from heedful import Constraint, Evaluation, Sample, StopRunError, evaluate, respond
-from heedful.core.errors import UsageError
 from heedful.data.formats import open_source
 from heedful.engine.shards import rows_of_a_part
 from heedful.judges import prompts
@@ -174,6 +173,33 @@ def test_an_id_that_comes_again_in_another_part_is_refused_as_in_a_local_run(
 
 
 @pytest.mark.slow
+def test_counts_of_parts_add_up_to_those_of_all_rows(tmp_path: Path) -> None:
+    kinds = ("length", "style", "content")
+    samples = [
+        Sample(
+            id=str(number),
+            prompt=f"Say {number // 4}.",
+            checklist=tuple(
+                Constraint(text=text, type=kinds[(number + place) % 3], priority="primary")
+                for place, text in enumerate(["At most 3 words.", "No commas.", "Be kind."])
+            ),
+            response=("Yes.", "Yes, and no, and more.", "No, no.")[number % 3],
+            tags={"task": "abc"[number % 3], "model": f"m{number % 2}", "language": "en"},
+            labels=(True, number % 5 > 0, None),
+            instruction_id=number // 4,
+        )
+        for number in range(90)
+    ]
+    sides = []
+    for executor in ("local", "processes"):
+        judged = evaluate(samples, judge="compiled", run=tmp_path / executor, executor=executor)
+        sides.append((judged.summary, results(tmp_path / executor)))
+    assert sides[0] == sides[1]
+    assert {"task", "type", "model"} <= sides[0][0]["by"].keys()
+    assert sides[0][0]["labels"]["disagreements"]
+
+
+@pytest.mark.slow
 def test_rows_that_can_be_read_once_are_divided_too() -> None:
     constraint = Constraint(text="Use at most 3 words.")
     samples = (Sample(prompt="Hi.", checklist=(constraint,), response="Hello.") for _ in range(50))
@@ -221,10 +247,21 @@ def test_workers_share_one_budget(tmp_path: Path) -> None:
     assert sum(row[4] for row in usage(tmp_path / "run")) == counts.total()
 
 
-def test_what_several_processes_cannot_do_is_refused() -> None:
-    model = OpenAIModel("m", base_url="http://127.0.0.1:9/v1", api_key="none")
-    with pytest.raises(UsageError, match="--executor processes"):
-        respond(rows(2), models=model, executor="processes")
+@pytest.mark.slow
+def test_responses_are_those_of_a_local_run(tmp_path: Path) -> None:
+    def answer(_: int, body: dict[str, Any]) -> Answer:
+        return completion(f"I heard: {body['messages'][-1]['content']}")
+
+    sides = []
+    with fault_server.serving(script=answer) as server:
+        for executor in ("local", "processes"):
+            model = OpenAIModel("m", base_url=server.url, api_key="none")
+            options: dict[str, Any] = {"executor": executor, "run": tmp_path / executor}
+            made = respond(rows(40), models=model, samples=2, workers=3, **options)
+            made.write(tmp_path / f"{executor}.jsonl")
+            written = (tmp_path / f"{executor}.jsonl").read_bytes()
+            sides.append((written, made.progress.done, made.progress.failed, made.summary))
+    assert sides[0] == sides[1]
 
 
 @pytest.mark.slow

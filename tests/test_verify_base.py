@@ -122,13 +122,18 @@ def test_a_verifier_that_raises_does_so_as_a_verifier_error() -> None:
         check(Check(id="tests:breaks"), Response("abc"))
 
 
-def test_a_verifier_that_returns_no_finding_is_refused() -> None:
+def test_a_verifier_may_return_a_bool_and_nothing_else_but_a_finding() -> None:
     @verifier("tests:bool", describe="")
-    def wrong(response: Response) -> Finding:
-        return bool(response.text)  # type: ignore[return-value]
+    def right(response: Response) -> bool:
+        return bool(response.text)
 
-    with pytest.raises(VerifierError, match=r"True.*Finding"):
-        check(Check(id="tests:bool"), Response("text"))
+    @verifier("tests:text", describe="")
+    def wrong(response: Response) -> Finding:
+        return response.text  # type: ignore[return-value]
+
+    assert check(Check(id="tests:bool"), Response("text")).met
+    with pytest.raises(VerifierError, match=r"'text'.*Finding"):
+        check(Check(id="tests:text"), Response("text"))
 
 
 @pytest.mark.parametrize("text", ["", " \n\t", "\u2003"])

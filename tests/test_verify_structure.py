@@ -70,7 +70,6 @@ CASES: list[tuple[str, dict[str, Any], str, bool | str]] = [
     ("count", {"unit": "characters", "at_most": 5}, "👨‍👩‍👧", True),
     ("count", {"unit": "characters_with_spaces", "at_most": 4}, "cafe\u0301", UNDECIDED),
     ("count", {"unit": "characters_with_spaces", "at_most": 3}, "a\r\nb", UNDECIDED),
-    ("count", {"unit": "letters", "at_most": 3}, "हिन्दी", UNDECIDED),
     # Parts.
     ("count", {"unit": "words", "at_most": 3, "part": "paragraph"}, "One two.\n\nThree.", True),
     ("count", {"unit": "words", "at_most": 1, "part": "paragraph", "which": -1}, TWO, True),

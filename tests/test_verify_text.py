@@ -22,7 +22,7 @@ from heedful.verify.text.sentences import (
     built_in,
     punkt,
 )
-from heedful.verify.text.words import bare_words, count_capital_words, treebank_words
+from heedful.verify.text.words import bare_words, treebank_words
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -150,7 +150,7 @@ def test_damaged_punkt_data_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyP
     ],
 )
 def test_capital_words_are_counted_as_the_penn_treebank_parts_them(text: str, number: int) -> None:
-    assert count_capital_words([text]) == number
+    assert Response(text).capital_words == number
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,7 @@ from heedful.cli.flags import (
     the_model,
 )
 from heedful.cli.running import (
+    ALONE,
     DATA,
     RUN,
     WHOLE_DATA,
@@ -148,7 +149,7 @@ STAGES = FlagGroup("Stages", (FilterSettings,), {"skip", "sampling"})
     STAGES,
     WHOLE_DATA,
     MODEL,
-    RUN,
+    ALONE,
     model="The expert who made the critiques; it revises them (rules).",
 )
 def filter(  # noqa: A001 - the command's name

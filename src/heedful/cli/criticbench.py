@@ -12,7 +12,7 @@ from heedful.bench.criticbench.build import BuildPlan
 from heedful.bench.criticbench.build import build as build_benchmark
 from heedful.bench.criticbench.run import Examination
 from heedful.cli.flags import MODEL, FlagGroup, Output, Quiet, Scoring, connected, taken, takes
-from heedful.cli.running import RUN, Outcome, carry_out, print_outcome
+from heedful.cli.running import ALONE, Outcome, carry_out, print_outcome
 from heedful.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ Sizes = Annotated[list[str] | None, Parameter(negative="")]
     QUESTIONS,
     TRIPLETS,
     MODEL._replace(title="Generators"),
-    RUN,
+    ALONE,
     model="Who answers; several of different strength make a better benchmark.",
     temperature=f"Default: {TEMPERATURE}.",
 )
@@ -78,7 +78,7 @@ def build(
 @takes(
     EXAMINATION,
     MODEL._replace(title="Critics"),
-    RUN,
+    ALONE,
     model="Who judges; each of several judges everything.",
     temperature=f"Default: {TEMPERATURE}.",
 )

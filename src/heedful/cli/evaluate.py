@@ -11,7 +11,7 @@ from cyclopts import Parameter
 from heedful.cli import judging
 from heedful.cli.flags import MODEL, FlagGroup, Judge, Output, takes, the_model
 from heedful.cli.judging import JUDGING, RESULTS
-from heedful.cli.running import DATA, DIVIDED, RUN, add_to_rows
+from heedful.cli.running import DATA, RUN, add_to_rows
 from heedful.core.errors import UsageError
 from heedful.jobs.options import RespondOptions
 from heedful.judges.options import WITH_MODEL
@@ -19,7 +19,7 @@ from heedful.judges.options import WITH_MODEL
 FILE = Annotated[list[Path], Parameter(name=["--input", "-i"], negative="")]
 
 
-@takes(RESULTS, DATA._replace(without=()), JUDGING, DIVIDED)
+@takes(RESULTS, DATA._replace(without=()), JUDGING, RUN)
 def evaluate(
     input: FILE,
     *,
@@ -47,7 +47,7 @@ def evaluate(
     return judging.carry_out(readable(input), judge, options)
 
 
-@takes(RESULTS.but("responses"), JUDGING, DIVIDED)
+@takes(RESULTS.but("responses"), JUDGING, RUN)
 def rejudge(
     past: Annotated[Path, Parameter(name="RUN")],
     /,

@@ -25,7 +25,7 @@ from heedful.cli.flags import (
     taken,
     takes,
 )
-from heedful.cli.running import PROBLEMS_SHOWN, RUN, Outcome, carry_out, print_outcome
+from heedful.cli.running import ALONE, PROBLEMS_SHOWN, Outcome, carry_out, print_outcome
 from heedful.core.errors import UsageError
 from heedful.core.text import amount
 
@@ -42,7 +42,7 @@ POOL = FlagGroup("", (Pool,), only=("cap", "seed"))
 WHO = "Who is asked: a critic each, or for build a pool of two or more."
 
 
-@takes(CRITIQUES, MODEL, GRADING, RUN, model=WHO)
+@takes(CRITIQUES, MODEL, GRADING, ALONE, model=WHO)
 def run(
     files: list[Path],
     /,
@@ -160,7 +160,7 @@ def report(
     return print_outcome(Outcome(view=made.terminal, written=written), quiet=quiet)
 
 
-@takes(POOL, MODEL, GRADING, RUN, model=WHO)
+@takes(POOL, MODEL, GRADING, ALONE, model=WHO)
 def build(
     sources: list[str],
     /,

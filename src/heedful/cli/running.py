@@ -63,8 +63,9 @@ class ConsoleOptions(TypedDict, total=False):
 
 DATA = FlagGroup("Data", (ReadingOptions,), {"exclude_generation_failures"})
 WHOLE_DATA = DATA.but("limit", "sample", "reasoning")
-DIVIDED = FlagGroup("Run", (LogOptions, ConsoleOptions, RunOptions), {"concurrency", "on_progress"})
-RUN = DIVIDED.but("workers")
+RUN = FlagGroup("Run", (LogOptions, ConsoleOptions, RunOptions), {"concurrency", "on_progress"})
+ALONE = RUN.but("workers")
+"""For commands whose rows one process works on."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -226,7 +226,9 @@ def report(
     if written.unread:
         rows = amount(written.unread, "row")
         sys.stderr.write(f"{rows} could not be read or judged; the report lists them\n")
-    return INCOMPLETE if written.unread else 0
+    elif not written.samples:
+        sys.stderr.write("no sample is in the report: the runs hold no row that could be read\n")
+    return INCOMPLETE if written.unread or not written.samples else 0
 
 
 def merge(

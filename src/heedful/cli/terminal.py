@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import io
 import os
+import re
 import sys
 import warnings
 from contextlib import contextmanager, suppress
@@ -165,6 +166,9 @@ LINE = "%(asctime)s %(levelname)s %(message)s"
 REDRAWN = "\r\x1b[2K"
 """Takes the line of the progress away, so that the log does not go on behind it."""
 
+TIME = b"0000-00-00 00:00:00,000 "
+"""The start of each line of a log, with zeros for all digits."""
+
 LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 
 
@@ -202,6 +206,7 @@ def logged(*, log_level: str | None = None, log_file: Path | None = None) -> Ite
         from heedful.core.outputs import refuse_run_files
 
         refuse_run_files(log_file)
+        _refuse_data(log_file)
         try:
             handler = _log_file(log_file)
         except OSError as error:
@@ -246,3 +251,20 @@ def _log_file(path: Path) -> logging.Handler:
                 say(f"heedful: {path}: the log cannot be written any more: {sys.exc_info()[1]}")
 
     return Log(path, encoding="utf-8")
+
+
+def _refuse_data(path: Path) -> None:
+    """Refuse to append to a file that isn't a log."""
+    try:
+        if not path.is_file():
+            return
+        with path.open("rb") as file:
+            start = file.read(len(TIME))
+    except OSError:
+        return  # opening it for the log says why
+    if start and re.sub(rb"[0-9]", b"0", start) != TIME:
+        raise UsageError(
+            "the log would be appended to a file that isn't a log",
+            where=str(path),
+            hint="name another file with --log-file",
+        )

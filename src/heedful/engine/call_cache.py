@@ -26,7 +26,7 @@ from heedful.models.base import Completion
 from heedful.models.turns import check_parts
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+    from collections.abc import AsyncIterator, Callable, Sequence
 
     from heedful.core.nouns import Message
     from heedful.engine.batches import BatchQueue
@@ -52,7 +52,6 @@ class _CallCache:
         counter: CallCounter | None,
         queue: BatchQueue | None,
         place: Callable[[Model], Model],
-        earlier: Callable[[bytes], Awaitable[str | None]] | None,
     ) -> None:
         self.store = store
         self.retries = retries
@@ -60,7 +59,6 @@ class _CallCache:
         self.counter = counter
         self.queue = queue
         self.place = place
-        self.earlier = earlier
         self.in_flight: dict[bytes, asyncio.Future[Completion]] = {}
         self.models: dict[int, Model] = {}
         self._prefixes: dict[tuple[int, int], tuple[blake2b, Model, Sampling]] = {}
@@ -114,11 +112,6 @@ class _CallCache:
             self.counter.count(key, call)
         if self.queue is not None:
             await self.queue.postpone(key, call)
-        if self.earlier is not None:
-            text = await self.earlier(key)
-            if text is not None:
-                self.store.keep(key, text)
-                return Completion.model_validate_json(text).model_copy(update={"attempts": 0})
         completion = await self.call(call)
         self.save(key, completion, call)
         return completion
@@ -236,13 +229,9 @@ async def cache_calls(
     counter: CallCounter | None = None,
     queue: BatchQueue | None = None,
     place: Callable[[Model], Model] = lambda model: model,
-    earlier: Callable[[bytes], Awaitable[str | None]] | None = None,
 ) -> AsyncIterator[None]:
-    """Cache the calls made inside in a store; at the end, close the models that were called.
-
-    ``earlier`` gives answers that another store of the run may hold.
-    """
-    cache = _CallCache(store, retries, budget, counter, queue, place, earlier)
+    """Cache the calls made inside in a store; at the end, close the models that were called."""
+    cache = _CallCache(store, retries, budget, counter, queue, place)
     token = _current.set(cache)
     try:
         yield

@@ -79,6 +79,11 @@ class CostSummary:
             if not expense.prompt_tokens:
                 reported["uncounted"] += expense.calls
 
+    def merge(self, other: CostSummary) -> None:
+        """Add another's reported expenses."""
+        for who, reported in other._reported.items():
+            self._reported.setdefault(who, Counter(dict.fromkeys(REPORTED, 0))).update(reported)
+
     def judges(self) -> set[str]:
         """Return the names of the judges that called a model."""
         return {judge for judge, _ in (*self._recorded, *self._reported)}

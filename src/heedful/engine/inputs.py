@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, Unpack, cast, get_args
 
 from heedful.core.errors import InputError, UsageError
 from heedful.core.files import digest
+from heedful.core.log import logger
 from heedful.core.reasoning import ReasoningMode, answered
 from heedful.engine.options import ReadingOptions, format_of, refuse_unknown
 from heedful.engine.runner import Item
@@ -273,7 +274,11 @@ class OpenedData:
         if self._reasoning not in get_args(ReasoningMode):
             raise UsageError(f"--reasoning is {self._reasoning!r:.40}", hint="give strip or keep")
         # all of them; a file's are read as they are needed
-        self.rows: InMemory = source or _in_format(cast("InMemory", data), format_of(reading))
+        self.rows: InMemory
+        if source is not None:
+            self.rows, said = source, source.said
+        else:
+            self.rows, said = _in_memory(cast("InMemory", data), format_of(reading))
         # the files that they come from; none for rows in memory
         self.files: list[Path] = list(source.files) if source else []
         self.format: Format | None = source.format if source else None  # the files' format
@@ -291,6 +296,9 @@ class OpenedData:
         self.config: dict[str, Any] = {"input": names, **common}
         # the same in words, for its summary
         self.about: dict[str, Any] = {"input": [str(path) for path in self.files] or None, **common}
+        if said:
+            self.about["columns"] = said
+            logger.info(said)
 
     @property
     def stem(self) -> str:
@@ -349,14 +357,17 @@ class OpenedData:
             self.rows = list(self.rows)
 
 
-def _in_format(data: InMemory, format: str | None) -> InMemory:  # noqa: A002 - the option's name
-    """Read rows in memory in the format that the user names; else it is detected."""
-    if format is None:
-        return data
-    from heedful.data.formats import named
-    from heedful.data.formats.memory import rows
+def _in_memory(data: InMemory, name: str | None) -> tuple[InMemory, str]:
+    """Return rows in memory, in the format that is named or detected, and what was taken for what.
 
-    return list(rows(data, named(format)))
+    Rows whose format goes without saying are read as they are needed.
+    """
+    from heedful.data.formats.memory import opened, rows
+
+    data, reading = opened(data, name)
+    if reading is None or not (name or reading.said):
+        return data, ""
+    return list(rows(data, reading)), reading.said
 
 
 def _most(reading: ReadingOptions) -> tuple[int | None, int | None]:

@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from heedful.engine.dry_run import Estimate
     from heedful.engine.inputs import Fingerprint
     from heedful.engine.options import RunOptions
-    from heedful.engine.shards import Starter
+    from heedful.engine.shards import DividedJob, Starter
     from heedful.engine.store import Entry
     from heedful.models import Model, Price
 
@@ -157,6 +157,14 @@ class Job(ABC, Generic[Row, Result]):
         del store, prices
         return nullcontext()
 
+    def counted(self) -> bytes | None:
+        """Give what :meth:`follow` made of a part, where :meth:`add_counted` can add that up."""
+        return None
+
+    def add_counted(self, counted: bytes, directory: Path) -> None:
+        """Take in a part that another process has followed; its files are in the directory."""
+        raise NotImplementedError
+
     def coverage(self) -> float | None:
         """Return the share of verdicts decided so far; ``None`` where the work decides nothing."""
         return None
@@ -200,7 +208,7 @@ class Job(ABC, Generic[Row, Result]):
             )
             async with self._session(store, options, starter) as (queue, unchanged):
                 if starter is not None:
-                    await _in_shards(store, starter, options, progress, unchanged, follow)
+                    await _in_shards(self, store, starter, options, progress, unchanged, follow)
                 else:
                     await self._in_passes(store, queue, options, progress, unchanged, follow)
             if queue is not None and follow is not None:
@@ -500,12 +508,13 @@ def _in_batches(store: Store) -> set[bytes]:
 def _absorb(store: Store) -> None:
     """Take in what a session that was killed left of its parts."""
     if store.directory is not None and (store.directory / PARTS).is_dir():
-        from heedful.engine.shards import absorb
+        from heedful.engine.parts import absorb
 
         absorb(store, store.directory / PARTS)
 
 
 async def _in_shards(
+    job: DividedJob,
     store: Store,
     starter: Starter,
     options: RunOptions,
@@ -519,6 +528,7 @@ async def _in_shards(
     _refuse_submitted(store)
     with tempfile.TemporaryDirectory() as folder:
         shards = Shards(
+            job,
             store,
             starter,
             progress,

@@ -74,7 +74,7 @@ class RunOptions(TypedDict, total=False):
             Default: heedful's own table.
         on_progress: called with the progress after each row.
         executor: Where rows are worked on: local, in this process; processes, in several on this
-            machine, or ray, in tasks of a Ray cluster (both: evaluate, rejudge and meta);
+            machine, or ray, in tasks of a Ray cluster (not for critic filter and bench);
             batch, with calls through the provider's batch endpoint, at half the price and within a
             day; or a plugin's name. Default: local.
         workers: How many processes, or tasks on a Ray cluster, work on rows. Default: one for each
@@ -153,5 +153,5 @@ def refuse_unusable_options(options: RunOptions, *, divisible: bool) -> None:
     refuse_unknown(options)
     executor = executor_of(options)
     if executor in DIVIDING and not divisible:
-        what = f"--executor {executor} is for judging: evaluate, rejudge and meta"
+        what = f"this command does not take --executor {executor}"
         raise UsageError(what, hint="use --executor local")

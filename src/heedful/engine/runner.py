@@ -57,11 +57,13 @@ class InOrder:
     the others are read from the store when their turn comes, so memory doesn't grow with the input.
     """
 
-    def __init__(self, store: Store, take: Callable[[Entry], None] | None, room: int) -> None:
+    def __init__(
+        self, store: Store, take: Callable[[Entry], None] | None, room: int, first: int = 0
+    ) -> None:
         self._store = store
         self._take = take
         self._room = room
-        self._next = 0
+        self._next = first
         self._held: dict[int, Entry] = {}
         self._last_stored = -1  # the last of the rows that are only in the store
         self._in_work = -1  # the row that the others wait for, where the store shows that
@@ -186,7 +188,7 @@ async def run(  # noqa: PLR0913 - the parts of a run, each named by the caller
     of the input has another ``first`` place than 0.
     """
     progress = progress or Progress()
-    in_order = InOrder(store, follow, HELD_BACK * concurrency)
+    in_order = InOrder(store, follow, HELD_BACK * concurrency, first)
     pending = _pending(source, store, encode, progress, trusted, in_order, first)
 
     breath = _Breath()

@@ -112,7 +112,7 @@ class Reader(Store):
                 raise
             return damaged_entry(columns[0])
 
-    def keep(self, key: bytes, value: str) -> None:
+    def _keep(self, key: bytes, value: str) -> None:
         """Keep nothing of another run: nothing is written."""
 
     def close(self) -> None:

@@ -16,7 +16,6 @@ import asyncio
 import json
 import os
 import shutil
-import time
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import count
@@ -32,26 +31,28 @@ from heedful.engine.call_cache import cache_calls
 from heedful.engine.cost import dollars_of
 from heedful.engine.fan_out import first_ahead
 from heedful.engine.integrity import drop_damaged, refuse_unusable
-from heedful.engine.lock import is_held, only_writer
+from heedful.engine.lock import only_writer
+from heedful.engine.parts import END_S, absorb, merge, part_directory
 from heedful.engine.runner import Progress
 from heedful.engine.runner import run as run_all
-from heedful.engine.store import END, NAME, Input, Store
+from heedful.engine.saved_run import Reader
+from heedful.engine.store import NAME, Store
 from heedful.models.base import Usage
 from heedful.models.limiter import AdaptiveLimiter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from contextlib import AbstractAsyncContextManager
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from contextlib import AbstractAsyncContextManager, AbstractContextManager
 
     from heedful.engine.budget import Budget
     from heedful.engine.runner import Item
-    from heedful.engine.store import Entry, UsageRecord
+    from heedful.engine.store import Entry
     from heedful.models import Price
 
 __all__: list[str] = []
 
-MERGED = "merged_part"
-"""Key under which a store names the last part that is in it, though its folder may be left."""
+COUNTED_IN = "counted"
+"""File of what is counted of a part."""
 
 LINE_LIMIT = 2**30
 """Bytes of the longest message: an answer that is stored may be long."""
@@ -67,9 +68,6 @@ TRIES = 4
 
 SHOWN_S = 0.25
 """Seconds between two messages on a worker's progress."""
-
-END_S = 5.0
-"""Seconds in which a worker must end when it is told to."""
 
 
 class Link:
@@ -106,7 +104,7 @@ class Assignment(NamedTuple):
     workers: int  # how many share the limits
     concurrency: int
     limited: bool  # whether there is a budget
-    asks: bool  # whether the run's store may hold answers
+    answered: list[str]  # runs whose answers are taken, this one before others
 
 
 class DividedJob(Protocol):
@@ -116,6 +114,11 @@ class DividedJob(Protocol):
     def rows_at_a_time(self, concurrency: int, /) -> int: ...
     def encode(self, row: Any, /) -> str: ...
     async def work(self, row: Any, /) -> str: ...
+    def counted(self) -> bytes | None: ...
+    def add_counted(self, counted: bytes, directory: Path, /) -> None: ...
+    def follow(
+        self, store: Store, prices: Mapping[str, Price] | None, /
+    ) -> AbstractContextManager[Callable[[Entry], None] | None]: ...
     def resources(self, *, dry: bool) -> AbstractAsyncContextManager[None]: ...
 
 
@@ -167,6 +170,7 @@ class _Worker:
         self._link = link
         self._told = assignment
         self._rows = _Rows(job)
+        self._earlier = _answers_of(assignment.answered)
         self._replies: dict[int, asyncio.Future[list[Any]]] = {}
         self._numbers = count()
         AdaptiveLimiter.divide_all(assignment.workers)
@@ -219,12 +223,12 @@ class _Worker:
     async def _work_through(self, store: Store, first: int, last: int, progress: Progress) -> None:
         """Work on the rows of a part as a local run does."""
         drop_damaged(store)
+        store.reuse(self._earlier)
         told = self._told
         concurrency = max(1, told.concurrency // told.workers)
         budget = self if told.limited else None
-        earlier = self._answer if told.asks else None
-        with first_ahead(concurrency):
-            async with cache_calls(store, retries=told.retries, budget=budget, earlier=earlier):
+        with first_ahead(concurrency), self._job.follow(store, self._prices) as follow:
+            async with cache_calls(store, retries=told.retries, budget=budget):
                 await run_all(
                     self._rows.part(first, last),
                     self._job.work,
@@ -233,12 +237,12 @@ class _Worker:
                     concurrency=self._job.rows_at_a_time(concurrency),
                     progress=progress,
                     trusted=first,
+                    follow=follow,
                     first=first,
                 )
-
-    async def _answer(self, key: bytes) -> str | None:
-        (text,) = await self._ask("answer", key.hex())
-        return None if text is None else str(text)
+            counted = self._job.counted()
+            if counted is not None and store.directory is not None:
+                (store.directory / COUNTED_IN).write_bytes(counted)
 
     # What a budget does, for calls that are made here; see :class:`heedful.engine.budget.Budget`.
 
@@ -264,6 +268,16 @@ class _Worker:
         counts = [getattr(progress, name) for name in COUNTED]
         spent = dollars_of(store.usage_records(), self._prices)
         self._link.send("counts", counts, spent)
+
+
+def _answers_of(runs: list[str]) -> Store | None:
+    """Open runs whose answers are taken, the first before others."""
+    earlier: Store | None = None
+    for run in reversed(runs):
+        reader = Reader(Path(run))
+        reader.reuse(earlier)
+        earlier = reader
+    return earlier
 
 
 class _Rows:
@@ -326,8 +340,9 @@ class _Connected:
 class Shards:
     """Hands out the parts of a run and puts together what comes of them."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the parts of a run
         self,
+        job: DividedJob,
         store: Store,
         starter: Starter,
         progress: Progress,
@@ -337,6 +352,7 @@ class Shards:
         budget: Budget | None,
         trusted: int | None,
     ) -> None:
+        self._job = job
         self._store = store
         self._starter = starter
         self._budget = budget
@@ -360,7 +376,7 @@ class Shards:
             starter.workers,
             concurrency,
             budget is not None,
-            store.holds_answers(),
+            store.answered(),
         )
 
     async def run(
@@ -397,22 +413,32 @@ class Shards:
                 self._news.clear()
                 await self._news.wait()
                 continue
+            counted = False
+            directory = part_directory(self._directory, part.first, part.last)
             if not part.stored:
-                twice = merge(self._store, part_directory(self._directory, part.first, part.last))
+                twice = merge(self._store, directory)
                 part.counts[COUNTED.index("failed")] += twice
                 part.counts[COUNTED.index("unread")] += twice
+                counted = (directory / COUNTED_IN).is_file() and not twice
+                if counted:
+                    self._job.add_counted((directory / COUNTED_IN).read_bytes(), directory)
+                shutil.rmtree(directory)
+            if follow is not None and not counted:
+                await self._follow(part, follow)
             del self._parts[first]
             self._counts = [*map(sum, zip(self._counts, part.counts, strict=True))]
             self._show()
-            if follow is not None:
-                for place in range(part.first, part.last, FEWEST_ROWS):
-                    end = min(place + FEWEST_ROWS, part.last)
-                    for entry in self._store.entries(place, end - 1):
-                        follow(entry)
-                    await asyncio.sleep(0)
             first = part.last
         if self._store.count() > (self._end or 0):  # the input had more for a while
             self._store.truncate(self._end or 0)
+
+    async def _follow(self, part: _Part, follow: Callable[[Entry], None]) -> None:
+        """Pass on the rows of a part that nobody has counted."""
+        for place in range(part.first, part.last, FEWEST_ROWS):
+            end = min(place + FEWEST_ROWS, part.last)
+            for entry in self._store.entries(place, end - 1):
+                follow(entry)
+            await asyncio.sleep(0)
 
     # --- parts ----------------------------------------------------------------------------------
 
@@ -517,9 +543,6 @@ class Shards:
         elif kind == "error":
             name, what, where, hint = message
             raise getattr(errors, name)(what, where=where, hint=hint)
-        elif kind == "answer":
-            number, key = message
-            worker.link.send("reply", number, self._store.call(bytes.fromhex(key)))
         elif self._budget is not None:
             self._take_cost(worker, self._budget, kind, *message)
 
@@ -582,91 +605,3 @@ def rows_of_a_part(total: int | None, workers: int) -> int:
     if total is None:
         return UNKNOWN_ROWS
     return min(MOST_ROWS, max(FEWEST_ROWS, -(-total // (PARTS_EACH * workers))))
-
-
-# --- parts in files -----------------------------------------------------------------------------
-
-
-def part_directory(directory: Path, first: int, last: int) -> Path:
-    """Return the folder of a part."""
-    return directory / f"{first:012}-{last:012}"
-
-
-CHANGED = """
-SELECT 1 FROM main.inputs AS before LEFT JOIN part.inputs AS now USING (position)
-WHERE position BETWEEN ? AND ? AND now.checksum IS NOT before.checksum LIMIT 1
-"""
-
-
-def merge(store: Store, directory: Path) -> int:
-    """Move a part into the run's store; return how many of its rows have an earlier row's id."""
-    first, last = (int(place) for place in directory.name.split("-"))
-    with store.attached(directory / NAME):
-        usage = [*store.usage_records("part")]
-        if store.count() > first:  # it was read before; where it has changed, so has what follows
-            end = END if any(store.query(CHANGED, first, last - 1)) else last - 1
-            for table in ("inputs", "outputs"):
-                dropped = f"DELETE FROM main.{table} WHERE position BETWEEN ? AND ?"  # noqa: S608
-                store.change(dropped, [(first, end)])
-        twice = "SELECT position FROM part.inputs WHERE id IN (SELECT id FROM main.inputs)"
-        duplicates = [position for (position,) in store.query(twice)]
-        for table in ("inputs", "outputs"):
-            copied = f"INSERT INTO main.{table} SELECT * FROM part.{table}"  # noqa: S608 - ours
-            others = f"{copied} WHERE position NOT IN (SELECT value FROM json_each(?))"  # noqa: S608
-            store.change(others, [(json.dumps(duplicates),)])
-        for position in duplicates:
-            query = "SELECT position, line, id, value, problem FROM part.inputs WHERE position = ?"
-            (row,) = map(Input._make, store.query(query, position))
-            logger.warning("line %d: %s", row.line, *store.add_inputs([row]))
-        _merge_calls(store, usage, directory.name)
-    shutil.rmtree(directory)
-    return len(duplicates)
-
-
-def _merge_calls(store: Store, usage: Sequence[UsageRecord], part: str) -> None:
-    """Add what a part paid for, and what it learnt of models; commit that it is merged."""
-    store.change("INSERT OR IGNORE INTO main.calls SELECT * FROM part.calls", [()])
-    for record in usage:
-        store.add_usage(record)
-    learnt = store.meta("adaptations", "part")
-    if learnt:
-        store.set_meta("adaptations", sorted({*(store.meta("adaptations") or ()), *learnt}))
-    store.set_meta(MERGED, part)
-    store.flush()
-
-
-def absorb(store: Store, directory: Path) -> None:
-    """Take in what a session left of its parts.
-
-    Rows that follow those of the run become rows of it. Of others the answers are kept, so
-    that they are worked on again without a call.
-    """
-    if not directory.is_dir():
-        return
-    merged = store.meta(MERGED)
-    for part in sorted(directory.iterdir()):
-        _wait_for(part)
-        if part.name != merged and (part / NAME).is_file():
-            with only_writer(part):
-                _take_in(store, part)
-        shutil.rmtree(part, ignore_errors=True)
-    directory.rmdir()
-    store.set_meta(MERGED, None)
-
-
-def _take_in(store: Store, part: Path) -> None:
-    first, known = int(part.name.split("-")[0]), store.count()
-    with store.attached(part / NAME):
-        ((rows,),) = store.query("SELECT count(*) FROM part.inputs")
-    if first <= known <= first + rows:
-        merge(store, part)
-        return
-    with store.attached(part / NAME):
-        _merge_calls(store, [*store.usage_records("part")], part.name)
-
-
-def _wait_for(part: Path) -> None:
-    """Wait until a worker has ended whose run was killed."""
-    ends = time.monotonic() + END_S
-    while is_held(part) and time.monotonic() < ends:
-        time.sleep(0.01)

@@ -415,9 +415,12 @@ class Store(Closing):
             logger.warning("a stored answer is damaged and is requested again")
         return None
 
-    def holds_answers(self) -> bool:
-        """Whether any answer is stored, here or in the run whose answers are reused."""
-        return self._earlier is not None or any(self.query("SELECT 1 FROM calls LIMIT 1"))
+    def answered(self) -> list[str]:
+        """Name the runs that hold answers: this one, and the one whose answers are reused."""
+        earlier = [] if self._earlier is None else self._earlier.answered()
+        if self.directory is None or not any(self.query("SELECT 1 FROM calls LIMIT 1")):
+            return earlier
+        return [str(self.directory), *earlier]
 
     def reuse(self, earlier: Store | None) -> None:
         """Take answers that this run does not hold from another, which paid for them."""
@@ -432,11 +435,10 @@ class Store(Closing):
             logger.warning("an answer of another run can't be read, and is requested: %s", error)
             return None
         if value is not None:
-            self.keep(key, value)
+            self._keep(key, value)
         return value
 
-    def keep(self, key: bytes, value: str) -> None:
-        """Store an answer that was paid for elsewhere."""
+    def _keep(self, key: bytes, value: str) -> None:
         self._calls[key] = value
         self._waiting += 1
 

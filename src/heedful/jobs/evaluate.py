@@ -416,6 +416,14 @@ class EvaluationJob(Job[Sample, Evaluation]):
         with RunCounts(store.directory, self._scoring, prices, replies=replies) as self._counts:
             yield self._counts.add
 
+    def counted(self) -> bytes | None:
+        """Set aside what is counted of a part."""
+        return self._counts.set_aside()
+
+    def add_counted(self, counted: bytes, directory: Path) -> None:
+        """Add what was counted of a part."""
+        self._counts.merge(counted, directory)
+
     def coverage(self) -> float | None:
         """Return the share of verdicts decided so far in this session."""
         return self._decided / self._requested if self._requested else None

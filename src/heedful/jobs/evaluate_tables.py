@@ -115,6 +115,8 @@ def document(name: str, summary: Mapping[str, Any]) -> Document:
 
 def notes(summary: Mapping[str, Any]) -> Iterator[str]:
     """Yield the notes to a summary."""
+    if "columns" in summary:
+        yield summary["columns"]
     yield from summary["notes"]
     for line in summary.get("adaptations", ()):
         yield f"sent differently than requested: {line}"

@@ -214,6 +214,8 @@ def view(summary: Mapping[str, Any]) -> Text:
     if rows["unread"]:
         text.append(", ")
         text.append(f"{rows['unread']:,} could not be read", style="bold red")
+    if "columns" in summary:
+        text.append(f"\n  {summary['columns']}", style="dim")
     for line, style in _counted(counts):
         text.append(f"\n  {line}", style=style)
     if "cost" in summary:
@@ -314,6 +316,7 @@ class RowsJob(Job[Task, Generation]):
         self.about = {"heedful": __version__, **self._data.about, **recipe.about}
         self._unchanged = 0
         self.assumptions = recipe.assumptions
+        self.divisible = recipe.resources is nullcontext  # what is held belongs to one process
 
     def name_input(self) -> None:
         """Name rows in memory by their content, so that a run goes on with the same rows only."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import shutil
 from collections import Counter
 from contextlib import contextmanager, suppress
@@ -28,8 +29,8 @@ from heedful.judges.dependencies import DEPENDENCY
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from io import TextIOWrapper
     from pathlib import Path
-    from typing import TextIO
 
     from heedful.core.nouns import Critique, Sample, Scoring
     from heedful.engine.store import Entry, Store
@@ -82,7 +83,7 @@ class RunCounts(Closing):
         self._reasoning: Counter[str] = Counter()
         self._deciders = Deciders()
         self._account = CostSummary(prices=prices)
-        self._file: TextIO | None = None
+        self._file: TextIOWrapper | None = None
         if directory is not None:
             with _writing(directory):
                 self._file = (directory / PART).open("w", BUFFER, encoding="utf-8", newline="\n")
@@ -100,6 +101,42 @@ class RunCounts(Closing):
         self._waiting.append(entry)
         if len(self._waiting) >= TOGETHER:
             self._add_waiting()
+
+    def set_aside(self) -> bytes | None:
+        """Leave the counts of a part to :meth:`merge`, its lines in its directory.
+
+        ``None`` where counts can't be added up.
+        """
+        self._add_waiting()
+        if self._file is None or self._directory is None or not self._summary.mergeable:
+            return None
+        self._file.close()
+        (self._directory / PART).rename(self._directory / RESULTS)
+        self._file = None
+        return pickle.dumps(self)
+
+    def merge(self, pickled: bytes, directory: Path) -> None:
+        """Add what was set aside of a part that comes next."""
+        self._add_waiting()
+        other: RunCounts = pickle.loads(pickled)  # noqa: S301 - of our own worker
+        self._summary.merge(other._summary)
+        self._problems = [*self._problems, *other._problems][:PROBLEMS_LISTED]
+        for key, count in other._reasons.items():
+            self._reasons[self._kept(key)] += count
+        self._needs_model += other._needs_model
+        self._contradicted += other._contradicted
+        self._reasoning.update(other._reasoning)
+        self._deciders.merge(other._deciders)
+        self._account.merge(other._account)
+        if self._file is not None:
+            self._file.flush()
+            with (directory / RESULTS).open("rb") as lines:
+                shutil.copyfileobj(lines, self._file.buffer, BUFFER)
+
+    def _kept(self, key: tuple[str, bool]) -> tuple[str, bool]:
+        """Return a reason, or others where there are too many."""
+        known = key in self._reasons or len(self._reasons) < REASONS_KEPT
+        return key if known else (OTHER, key[1])
 
     def _add_waiting(self) -> None:
         """Count the rows that wait, each step for all of them."""
@@ -143,7 +180,6 @@ class RunCounts(Closing):
 
     def _count_reasons(self, sample: Sample, critique: Critique) -> None:
         """Count why verdicts were not reached, and those that their own explanations contradict."""
-        reasons = self._reasons
         for constraint, judgment in zip(sample.checklist, critique.judgments, strict=True):
             if judgment.status.settled:
                 self._contradicted += bool((judgment.model_extra or {}).get("contradiction"))
@@ -152,9 +188,7 @@ class RunCounts(Closing):
             code = judgment.judge.partition(":")[0] in ("", "recorded", *CODE)
             needs = judgment.status is Status.UNSUPPORTED and constraint.check is None and code
             self._needs_model += needs
-            key = judgment.explanation, needs
-            known = key in reasons or len(reasons) < REASONS_KEPT
-            reasons[key if known else (OTHER, needs)] += 1
+            self._reasons[self._kept((judgment.explanation, needs))] += 1
 
     def finish(self, store: Store, seed: int, about: Mapping[str, Any]) -> dict[str, Any]:
         """Sum up, and put the results and the summary in their places."""
@@ -239,6 +273,12 @@ class Deciders:
                 self.verdicts[judgment.judge] += 1
         self._rows += 1
         self._rows_with_calls += bool(critique.expenses)
+
+    def merge(self, other: Deciders) -> None:
+        """Add another's rows."""
+        self.verdicts.update(other.verdicts)
+        self._rows += other._rows
+        self._rows_with_calls += other._rows_with_calls
 
     def saved(self, models: set[str], cost: Mapping[str, Any]) -> dict[str, Any] | None:
         """Estimate the calls and tokens that code saved, from those of the other rows."""

@@ -10,7 +10,7 @@ import weakref
 from array import array
 from hashlib import blake2b
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 from heedful.metrics.rates import EndSpreads
 
@@ -40,6 +40,9 @@ CACHED = 4000
 """Clusters whose changes are cached, for others that contribute the same."""
 
 Cell: TypeAlias = tuple[str, ...]
+Stored: TypeAlias = tuple[Any, ...]
+"""Cluster, packed contributions, and factors."""
+
 Spreads: TypeAlias = "dict[tuple[Cell, Any], EndSpreads]"
 """By cell and rate, what changes because rows go together."""
 
@@ -98,14 +101,36 @@ class ClusterStore:
     A row contributes numbers to cells, such as all rows or the rows of one task.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, cells: Iterable[Cell] = (), rows: Iterable[Stored] = ()) -> None:
         self._db = sqlite3.connect("", isolation_level=None, check_same_thread=False)
         self._db.execute("PRAGMA journal_mode=OFF")
         factors = ", ".join(f"{name} INTEGER" for name in FACTORS)
         self._db.execute(f"CREATE TABLE rows (cluster INTEGER, contributions BLOB, {factors})")
-        self._waiting: list[tuple[int | bytes | None, ...]] = []
-        self._cells: dict[Cell, int] = {}
+        self._waiting: list[Stored] = [*rows]
+        self._cells: dict[Cell, int] = {name: number for number, name in enumerate(cells)}
         weakref.finalize(self, self._db.close)
+
+    def __reduce__(self) -> tuple[type[Self], tuple[list[Cell], list[Stored]]]:
+        """Send cells and rows; a file can't be sent."""
+        return type(self), ([*self._cells], self._rows())
+
+    def _rows(self) -> list[Stored]:
+        self._flush()
+        return self._db.execute("SELECT * FROM rows").fetchall()
+
+    def merge(self, other: ClusterStore, numbers: Mapping[str, Sequence[int]]) -> None:
+        """Add another's rows; ``numbers`` has, by kind of cell, ours for theirs."""
+        cells = [(self.cell(name), numbers.get(name[0])) for name in other._cells]
+        for cluster, packed, outcome, *factors in other._rows():
+            contributed = array("q", packed)
+            for place in range(0, len(contributed), 2):
+                contributed[place], ours = cells[contributed[place]]
+                if ours is not None:
+                    contributed[place + 1] = ours[contributed[place + 1]]
+            number = None if outcome is None else numbers["row"][outcome]
+            self._waiting.append((cluster, contributed.tobytes(), number, *factors))
+            if len(self._waiting) >= WAITING:
+                self._flush()
 
     def cell(self, name: Cell) -> int:
         """Return the number of a cell; the first word of its name is its kind."""

@@ -15,7 +15,7 @@ from heedful.metrics.rubrics import rubric_outcome, score_measure, score_share
 from heedful.metrics.statistics import spearman
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -65,6 +65,17 @@ class GroupCounts(Generic[Key]):
                 return
             cell = self.cells[value] = Counter()
         cell[key] += 1
+
+    def merge(self, other: GroupCounts[Key], renumbered: Callable[[Key], Key]) -> None:
+        """Add another's counts, whose keys have other numbers."""
+        self.dropped |= other.dropped or len({*self.cells, *other.cells}) > GROUPS
+        if self.dropped:
+            self.cells = {}
+            return
+        for value, cell in other.cells.items():
+            counts = self.cells.setdefault(value, Counter())
+            for key, count in cell.items():
+                counts[renumbered(key)] += count
 
     def tells_apart(self, rows: int) -> bool:
         """Check whether the groups are neither one group of all rows nor one row each."""
@@ -181,6 +192,12 @@ class Labels:
             if states[position] not in {UNDECIDED, NOT_APPLICABLE, label}:
                 self._disagree(sample, position, label)
         return readings
+
+    def merge(self, other: Labels) -> None:
+        """Add another's rows."""
+        for reading, shares in other._agreement.items():
+            self._agreement[reading].update(shares)
+        self._disagreements = [*self._disagreements, *other._disagreements][:LISTED_LABELS]
 
     def result(self, together: Mapping[str, EndSpreads], *, readable: float) -> dict[str, Any]:
         """Sum up."""
@@ -330,6 +347,12 @@ class Votes:
             if judgment.status.decided and Status(vote["status"]).decided:
                 counts["compared"] += 1
                 counts["with the majority"] += vote["status"] == judgment.status
+
+    def merge(self, other: Votes) -> None:
+        """Add another's rows."""
+        self._split.update(other._split)
+        for judge, counts in other._judges.items():
+            self._judges.setdefault(judge, Counter()).update(counts)
 
     def result(self, together: EndSpreads | None, *, readable: float) -> dict[str, Any]:
         """Sum up."""

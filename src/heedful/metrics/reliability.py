@@ -70,6 +70,14 @@ class Reliability:
         self._passes[key] = passed, failed, left
         self._clusters[key] = cluster
 
+    def merge(self, other: Reliability) -> None:
+        """Add another's responses."""
+        for key, passes in other._passes.items():
+            before = self._passes.get(key, (0, 0, 0))
+            self._passes[key] = before[0] + passes[0], before[1] + passes[1], before[2] + passes[2]
+        self._clusters |= other._clusters
+        self._variants |= other._variants
+
     def metrics(self, *, readable: float) -> dict[str, RateEstimate]:
         """Measure; nothing where no instruction has two responses."""
         most = self.most

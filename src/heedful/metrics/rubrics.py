@@ -213,6 +213,12 @@ class ScoresByType:
             if outcome is not None and (key in self._outcomes or len(self._outcomes) < TYPES):
                 self._outcomes.setdefault(key, Counter())[outcome] += 1
 
+    def merge(self, other: ScoresByType) -> None:
+        """Add another's responses."""
+        for key, outcomes in other._outcomes.items():
+            if key in self._outcomes or len(self._outcomes) < TYPES:
+                self._outcomes.setdefault(key, Counter()).update(outcomes)
+
     def result(self, scores: Mapping[str, RubricScore], *, readable: float) -> dict[str, Any]:
         """Return the breakdowns, laid out as those by tags; empty without types."""
         by: dict[str, Any] = {}

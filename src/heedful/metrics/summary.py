@@ -274,6 +274,31 @@ class Summary:
         if split is not None:
             yield VOTES, self._number(split)
 
+    @property
+    def mergeable(self) -> bool:
+        """Whether :meth:`merge` can add it to another: not where several rows are a unit."""
+        return not self._units
+
+    def merge(self, other: Summary) -> None:
+        """Take in the rows of another, which come after these."""
+        rows = [self._outcomes.setdefault(row, len(self._outcomes)) for row in other._outcomes]
+        shares = [self._number(share) for share in other._shares]
+        for number, count in other._counts.items():
+            self._counts[rows[number]] += count
+        self._undecided.update(other._undecided)
+        self._failed += other._failed
+        self._misfits += other._misfits
+        for tag, groups in other._tags.items():
+            self._tags.setdefault(tag, GroupCounts()).merge(groups, rows.__getitem__)
+        for name, groups in other._dimensions.items():
+            if name in self._dimensions or len(self._dimensions) < len(DIMENSIONS) + KINDS:
+                self._dimensions.setdefault(name, GroupCounts()).merge(groups, lambda key: key)
+        self._reliability.merge(other._reliability)
+        self._labels.merge(other._labels)
+        self._typed.merge(other._typed)
+        self._votes.merge(other._votes)
+        self._clusters.merge(other._clusters, {"row": rows, "tag": rows, "share": shares})
+
     def fail(self, n: int = 1) -> None:
         """Take in rows that could not be read."""
         self._failed += n

@@ -23,6 +23,14 @@ _PLUGINS = "heedful.models"
 LOCAL = "local:"
 ANY_LLM = "any:"
 
+_PROVIDERS = {
+    **{name: name for name in ("anthropic", "bedrock", "cohere", "deepseek", "gemini", "groq")},
+    **{name: name for name in ("mistral", "openrouter", "perplexity", "together", "xai")},
+    "together_ai": "together",
+    "fireworks_ai": "fireworks",
+}
+"""Providers as LiteLLM spells them before a slash, by any-llm's names."""
+
 
 def make(
     spelling: str, *, limiter: AdaptiveLimiter | None = None, **options: Unpack[CallOptions]
@@ -30,13 +38,15 @@ def make(
     """Make a model from its spelling.
 
     ``local:FOLDER`` or ``local:NAME`` is a model in this process, ``any:PROVIDER/NAME`` one of
-    another provider, ``PLUGIN:NAME`` one that a plugin makes (entry points ``heedful.models``), and
-    anything else a name on the server at ``base_url``. A path, or a folder with a ``config.json``,
-    is a model in this process too, unless a server other than OpenAI's is given: those name models
-    by folders.
+    another provider (``PROVIDER/NAME`` too, as LiteLLM spells it), ``PLUGIN:NAME`` one that a
+    plugin makes (entry points ``heedful.models``), and anything else a name on the server at
+    ``base_url``. A path, or a folder with a ``config.json``, is a model in this process too, unless
+    a server other than OpenAI's is given: those name models by folders.
     """
     base_url = options.get("base_url", OPENAI_URL)
     timeout_s = options.get("timeout", 600.0)
+    if base_url == OPENAI_URL:
+        spelling = _from_litellm(spelling)
     if spelling.startswith(ANY_LLM):
         from heedful.models.anyllm import AnyLLMModel
 
@@ -88,6 +98,16 @@ def connect(models: AnyModel | Sequence[AnyModel], **options: Unpack[CallOptions
         make(model, limiter=limiter, **options) if isinstance(model, str) else model
         for model in objects
     ]
+
+
+def _from_litellm(spelling: str) -> str:
+    """Read a provider before a slash, where no server is given that may name its models so."""
+    provider, slash, name = spelling.partition("/")
+    if not slash or Path(spelling).exists():
+        return spelling
+    if provider == "openai":
+        return name
+    return f"{ANY_LLM}{_PROVIDERS[provider]}/{name}" if provider in _PROVIDERS else spelling
 
 
 def _is_local(spelling: str, base_url: str) -> bool:

@@ -45,7 +45,8 @@ _BUILT_IN = (
     "heedful.verify.ifbench.places",
     "heedful.verify.ifbench.format",
     "heedful.verify.ifeval.extra",
-    "heedful.verify.custom.structure",
+    "heedful.verify.custom.counting",
+    "heedful.verify.custom.parts",
     "heedful.verify.custom.phrases",
     "heedful.verify.custom.start_end",
     "heedful.verify.custom.formatting",
@@ -135,14 +136,6 @@ def verifier(
 def known(id: str) -> bool:  # noqa: A002 - what the data calls it
     """Say whether a verifier has that id, built in, a plugin's, or the caller's own."""
     return _find(id) is not None
-
-
-def arguments(id: str) -> dict[str, Any]:  # noqa: A002 - what the data calls it
-    """Return the JSON schema of a verifier's arguments."""
-    entry = _find(id)
-    if entry is None:
-        raise _unknown(id)
-    return schema(entry.function)
 
 
 def describe(check: Check) -> str:
@@ -357,11 +350,6 @@ def _complaint(detail: ErrorDetails) -> str:
     if detail["type"] == "unexpected_keyword_argument":
         return f"{name} is not an argument of it"
     return f"{name} is {reprlib.repr(detail['input'])}: {detail['msg']}"
-
-
-def schema(function: Callable[..., Any]) -> dict[str, Any]:
-    """Return the JSON schema of a verifier's arguments."""
-    return _arguments(function).json_schema()
 
 
 @functools.cache

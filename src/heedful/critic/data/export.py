@@ -205,11 +205,17 @@ def _has_pairs(path: Path) -> bool:
 #
 # Code knows its verdicts and says why, so nobody needs to write these critiques or to filter them.
 # A model's responses meet most of what they were asked, and a critic that is trained on that learns
-# to say "met". So verdicts are balanced by type, and the constraints of other rows may be checked
-# on a response too, which it seldom meets.
+# to say "met". So verdicts are balanced, and the constraints of other rows may be checked on a
+# response too, which it seldom meets. Balanced by type alone, "at least" may be mostly met and "at
+# most" unmet, and whoever learns that needs no response; within one text, no word gives it away.
 
 POOL = 2000
 """Constraints of other rows that are kept at most; they are few, and repeat from row to row."""
+
+BY_TEXT = 0.5
+"""Share of what balancing by type and direction keeps that balancing by text must keep too."""
+
+_LIMITS = {"at_least": "at least", "at_most": "at most"}
 
 
 class Decided(NamedTuple):
@@ -220,12 +226,32 @@ class Decided(NamedTuple):
 
     @property
     def kind(self) -> str:
-        """The group for balancing: the id of its check, or of the compiled one, with the unit."""
+        """The id of its check, or of the compiled one, with the unit and the direction."""
         check = self.constraint.check or _compiled(self.constraint.text)
         if check is None:
             return self.constraint.type or "other"
-        unit = check.args.get("unit")
-        return f"{check.id} {unit}" if isinstance(unit, str) else check.id
+        return " ".join([check.id, *_unit_and_direction(check)])
+
+
+def _unit_and_direction(check: Check) -> Iterator[str]:
+    """Name what is counted, and whether there may be more of it or fewer."""
+    for name, value in sorted(check.args.items()):
+        if isinstance(value, str) and (name == "unit" or name.endswith("relation")):
+            yield value
+        elif name in _LIMITS and value is not None:
+            yield f"{_LIMITS[name]} 0" if value == 0 else _LIMITS[name]
+
+
+_Totals = dict[str, Counter[Status]]
+"""How often each verdict occurs, by the group to balance."""
+
+
+def _rarer(totals: Counter[Status]) -> int:
+    return min(totals[Status.MET], totals[Status.UNMET])
+
+
+def _pairs(groups: _Totals) -> int:
+    return sum(map(_rarer, groups.values()))
 
 
 @lru_cache(8192)
@@ -248,23 +274,24 @@ class CodeVerdicts:
         """Look through the rows once, if the choice depends on all of them."""
         self._settings = settings
         self._pool = self._pooled(samples()) if settings.cross else []
-        self._totals: dict[str, Counter[Status]] = defaultdict(Counter)
+        by_kind: _Totals = defaultdict(Counter)
+        by_text: _Totals = defaultdict(Counter)
         if settings.balance:
-            for sample in samples():
-                for decided in self.decided(sample):
-                    self._totals[decided.kind][decided.judgment.status] += 1
+            for decided in (each for sample in samples() for each in self.decided(sample)):
+                by_kind[decided.kind][decided.judgment.status] += 1
+                by_text[decided.constraint.text][decided.judgment.status] += 1
+        self.by_text = _pairs(by_text) >= BY_TEXT * _pairs(by_kind)  # rather than by type
+        self._totals = by_text if self.by_text else by_kind
         self.begin()
 
     def begin(self) -> None:
         """Begin a pass over the rows, which is the same each time."""
         self.counts: Counter[str] = Counter()
         self._random = random.Random(f"{self._settings.seed} choice")
-        self._left = {kind: Counter(totals) for kind, totals in self._totals.items()}
+        self._left = {group: Counter(totals) for group, totals in self._totals.items()}
         self._wanted = {
-            kind: dict.fromkeys(
-                (Status.MET, Status.UNMET), min(totals[Status.MET], totals[Status.UNMET])
-            )
-            for kind, totals in self._totals.items()
+            group: dict.fromkeys((Status.MET, Status.UNMET), _rarer(totals))
+            for group, totals in self._totals.items()
         }
 
     def groups(self, sample: Sample) -> list[list[Decided]]:
@@ -277,13 +304,14 @@ class CodeVerdicts:
         """Sample without replacement, one by one (Knuth, TAOCP 3.4.2, algorithm S)."""
         if not self._settings.balance:
             return True
-        kind, status = decided.kind, decided.judgment.status
-        left, wanted = self._left[kind][status], self._wanted[kind][status]
-        self._left[kind][status] -= 1
+        group = decided.constraint.text if self.by_text else decided.kind
+        status = decided.judgment.status
+        left, wanted = self._left[group][status], self._wanted[group][status]
+        self._left[group][status] -= 1
         if self._random.random() * left >= wanted:
             self.counts[f"left out to balance:{status}"] += 1
             return False
-        self._wanted[kind][status] -= 1
+        self._wanted[group][status] -= 1
         return True
 
     def decided(self, sample: Sample) -> list[Decided]:

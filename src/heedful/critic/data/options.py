@@ -76,7 +76,7 @@ class ExportSettings:
         prompt_file: A file whose text replaces that of the prompt.
         per_call: Constraints in one example made of code's verdicts. Default: all.
         measure: Put what code counts beside each constraint, as heedful evaluate --measure does.
-        balance: Take as many met as unmet of code's verdicts of each type.
+        balance: Take as many met as unmet of code's verdicts of each text, or else of each type.
         cross: Constraints of other rows that code checks on each response.
         seed: Seed of the choice.
     """

@@ -81,6 +81,7 @@ class Format:
             otherwise ``sample`` gives each turn its whole conversation.
         keys: fields by which a benchmark's own files of responses, or of verdicts, name a record.
             Their fields are then read as if they were the record's own.
+        said: what columns were taken for, in one line, where nobody said so.
     """
 
     name: str
@@ -92,6 +93,7 @@ class Format:
     turns: Callable[[dict[str, Any]], list[dict[str, Any]]] = _one
     follows: bool = True
     keys: tuple[str, ...] = ()
+    said: str = ""
 
     @property
     def one_by_one(self) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -30,7 +31,11 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_YES_NO = {"是": True, "否": False}
+_YES = ("yes", "y", "true", "1", "1.0", "met", "pass", "passed", "satisfied", "是")
+_NO = ("no", "n", "false", "0", "0.0", "unmet", "not met", "fail", "failed", "unsatisfied", "否")
+_UNKNOWN = ("", "null", "none", "nan", "unknown")
+_VERDICTS = dict.fromkeys(_YES, True) | dict.fromkeys(_NO, False) | dict.fromkeys(_UNKNOWN)
+"""Words for a known verdict."""
 
 
 def wrong(name: str, value: Any, wanted: str) -> RowError:
@@ -200,7 +205,7 @@ def criterion(text: str, weight: float | None = None, **fields: Any) -> Constrai
 
 
 def labels(value: Any, count: int, name: str = "labels") -> tuple[bool | None, ...] | None:
-    """Read known verdicts: true, false, 1, 0, 是 or 否, and null where there is none."""
+    """Read known verdicts: true, false, 1, 0, yes, no, met, unmet; null where there is none."""
     if value is None:
         return None
     if not isinstance(value, list):
@@ -209,11 +214,27 @@ def labels(value: Any, count: int, name: str = "labels") -> tuple[bool | None, .
         raise RowError(
             f"{name} has {amount(len(value), 'entry', 'entries')} for {amount(count, 'constraint')}"
         )
-    read = [_YES_NO.get(label, label) if isinstance(label, str) else label for label in value]
+    read = [label_of(label) for label in value]
     for label in read:
         if label not in (True, False, None):
             raise wrong(f"one of {name}", label, "true, false or null")
     return tuple(None if label is None else bool(label) for label in read)
+
+
+def label_of(value: Any) -> Any:
+    """Return what a word for a verdict says; anything else as it is."""
+    return _VERDICTS.get(value.strip().casefold(), value) if isinstance(value, str) else value
+
+
+def listed_labels(value: Any) -> Any:
+    """Return a row's labels as a list: of one label, or of words in a text, such as ``1, 0, 1``."""
+    if isinstance(value, str) and value.lstrip()[:1] not in ("[", ""):
+        value = [word.strip() for word in re.split(r"[,;|\n]", value)]
+    elif isinstance(value, str):
+        value = from_json(value, "labels") if value.strip() else None
+    if isinstance(value, float) and math.isnan(value):
+        return None
+    return [value] if isinstance(value, bool | int | float) else value
 
 
 def recorded(name: str, verdicts: Sequence[Mapping[str, Any] | None]) -> Recording | None:

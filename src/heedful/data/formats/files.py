@@ -51,6 +51,9 @@ _COMPRESSED = {
 }
 """How files begin that are to be unpacked first."""
 
+_LFS = b"version https://git-lfs"
+"""How the small file begins that stands for one which Git LFS has not fetched."""
+
 _SMUGGLED = re.compile("[\udc80-\udcff]")
 """A byte that isn't UTF-8, in text that was decoded with surrogates."""
 
@@ -63,6 +66,9 @@ def kind(path: Path) -> FileKind:
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         raise InputError("the file is UTF-16", where=str(path), hint="save it as UTF-8")
     text = head.removeprefix(codecs.BOM_UTF8).lstrip()
+    if text.startswith(_LFS):
+        what = "this is a pointer of Git LFS, not the file it stands for"
+        raise InputError(what, where=str(path), hint="git lfs pull fetches the file")
     if text.startswith(packed.PARQUET):
         return "parquet"
     if head.startswith(packed.ZIP) and packed.is_workbook(path):

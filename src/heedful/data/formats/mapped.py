@@ -2,22 +2,25 @@
 
 A column may be a path into objects (``meta.question=prompt``), and a field a tag
 (``lang=tags.language``). What isn't mapped stays as it is. A checklist may be a list of texts, of
-objects in whatever words (``criterion``, ``points``), JSON of either, or one text a line.
+objects in whatever words (``criterion``, ``points``), JSON of either, or one text a line;
+``rubric=checklist[;]`` takes texts apart at ``;`` (``[|]`` and ``[1)]`` at those).
 """
 
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from heedful.core.errors import RowError, UsageError
-from heedful.data.formats import table
+from heedful.data.formats import columns as usual
+from heedful.data.formats import native, table
 from heedful.data.formats.base import Format
 from heedful.data.formats.files import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from heedful.core.nouns import Sample
 
@@ -57,6 +60,44 @@ _TEXTS = (
 _WEIGHTS = ("weight", "points", "criterion_weight")
 _TYPES = ("type", "axis", "category")
 _MISSING = object()
+_MAIN = ("prompt", "conversation", "response", "checklist")
+_OWN = frozenset({*native.CONVERSATION_KEYS, *native.CHECKLIST_KEYS, "response"})
+_OF_RESULTS = frozenset({"judgments", "recording", "problem"})
+
+
+def guessed(
+    records: Sequence[Mapping[str, Any]], fits: Format | None = None, response: str | None = None
+) -> Format | None:
+    """Make the format of rows by the usual names of their columns.
+
+    Rows in heedful's own format need it only where one of their fields is called otherwise, or a
+    cell of the checklist is a list.
+    """
+    if fits is not None and any(_OF_RESULTS & record.keys() for record in records):
+        return None
+    columns = usual.taken(records, response, sure=fits is not None)
+    fields = {*map(_bare, columns.values())}
+    if (
+        not {"prompt", "conversation", "checklist"} & fields
+        or not {"response", "checklist"} & fields
+    ):
+        return None
+    called = [name for name, field in columns.items() if field in _MAIN and name not in _OWN]
+    if fits is not None and not (called or any(map(_mark, columns.values()))):
+        return None
+    return replace(make(PREFIX + usual.mapping(columns)), said=usual.said(columns))
+
+
+def refined(wanted: Format, records: Sequence[Mapping[str, Any]]) -> Format:
+    """Return a mapping that takes apart the cells of a checklist's column that are lists."""
+    columns = _columns(wanted.name.removeprefix(PREFIX))
+    column = next((name for name, field in columns.items() if field == "checklist"), None)
+    mark = column and usual.mark_of(_value(record, column) for record in records)
+    if not (column and mark):
+        return wanted
+    columns[column] += f"[{mark}]"
+    said = usual.said({column: columns[column]})
+    return replace(make(PREFIX + usual.mapping(columns)), said=said)
 
 
 def make(name: str) -> Format:
@@ -78,16 +119,26 @@ def _columns(mapping: str) -> dict[str, str]:
         hint = f"write COLUMN=FIELD, with a field of {', '.join(FIELDS)} or {_TAGS}NAME"
         if not (column and equals and field):
             raise UsageError(f"the mapping has {pair.strip()!r}", hint=hint)
-        if field not in FIELDS and not (field.startswith(_TAGS) and field != _TAGS):
+        bare, mark = _bare(field), _mark(field)
+        known = bare in FIELDS or (bare.startswith(_TAGS) and bare != _TAGS)
+        if not known or (mark and (bare != "checklist" or mark not in usual.MARKS)):
             raise UsageError(f"the mapping has no field {field!r}", hint=hint)
-        if column in columns or field in columns.values():
+        if column in columns or bare in map(_bare, columns.values()):
             raise UsageError(f"the mapping has {column if column in columns else field!r} twice")
         columns[column] = field
     return columns
 
 
+def _bare(field: str) -> str:
+    return field.partition("[")[0]
+
+
+def _mark(field: str) -> str:
+    return field.removesuffix("]").partition("[")[2]
+
+
 def _is_needed(field: str) -> bool:
-    return field in ("prompt", "conversation", "response", "checklist")
+    return _bare(field) in ("prompt", "conversation", "response", "checklist")
 
 
 def _sample(columns: Mapping[str, str], record: dict[str, Any], number: int) -> Sample:
@@ -102,8 +153,10 @@ def _sample(columns: Mapping[str, str], record: dict[str, Any], number: int) -> 
                 raise RowError(f"{column} is missing")
         elif field.startswith(_TAGS):
             tags[field.removeprefix(_TAGS)] = value
+        elif _bare(field) == "checklist":
+            fields["checklist"] = _checklist(value, _mark(field))
         else:
-            fields[field] = _checklist(value) if field == "checklist" else value
+            fields[field] = value
     if tags:
         given = fields.get("tags")
         fields["tags"] = (given if isinstance(given, dict) else {}) | tags
@@ -137,13 +190,15 @@ def _value(record: Mapping[str, Any], column: str) -> Any:
     return value
 
 
-def _checklist(value: Any) -> Any:
+def _checklist(value: Any, mark: str = "") -> Any:
     """Read a checklist in whatever words it is written."""
     if isinstance(value, str) and value.lstrip()[:1] in ("[", "{"):
         try:
             value = json.loads(value)
         except (ValueError, RecursionError):
-            return value  # one text a line
+            return usual.listed(value, mark)
+    if isinstance(value, str):
+        return usual.listed(value, mark)
     if isinstance(value, dict):
         inner = next((each for each in value.values() if isinstance(each, list)), None)
         value = [*value.values()] if inner is None else inner

@@ -7,7 +7,8 @@ packages is imported here.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, islice
 from typing import Any, Protocol, TypeAlias, cast
 
 from heedful.core import rubric
@@ -32,6 +33,8 @@ InMemory: TypeAlias = Iterable[Sample | Mapping[str, Any] | Row] | Tabular
 
 _KEYS = frozenset({*native.CONVERSATION_KEYS, *native.CHECKLIST_KEYS})
 _WHOLE = ("id", "key", "idx")
+_PEEKED = 20
+"""Rows by which a table's columns are taken for fields."""
 
 
 def check_rows(data: object) -> None:
@@ -67,15 +70,46 @@ def rows(data: InMemory, reading: Format | None = None) -> Iterator[Row]:
             reason = rubric.problem(named.checklist)
             yield Row(number, named if reason is None else None, named.id, reason)
         elif isinstance(item, Mapping):
-            record = {str(name): _plain(value) for name, value in item.items()}
-            for key in _WHOLE:  # a column with a missing number holds floats
-                if isinstance(record.get(key), float) and record[key].is_integer():
-                    record[key] = int(record[key])
+            record = _record(item)
             reading = reading or _format(record)
             yield from source.record_rows(reading, number, Record(number, record))
         else:
             hint = "give samples, or dicts with prompt, checklist and response"
             raise UsageError(f"item {number} of the data is {item!r:.40}", hint=hint)
+
+
+def opened(data: InMemory, name: str | None = None) -> tuple[InMemory, Format | None]:
+    """Return rows, and the format that is named or that their first ones are in.
+
+    Of rows that come one by one, only the first is looked at.
+    """
+    reading = None if name is None else source.named(name)
+    if isinstance(data, Iterator):
+        first = list(islice(data, 1))
+        data = chain(first, data)
+    else:
+        check_rows(data)
+        first = list(islice(_records(data), _PEEKED))
+    records = [_record(item) for item in first if isinstance(item, Mapping)]
+    if not records:
+        return data, reading
+    return data, source.by_columns(records, reading or _fitting(records))
+
+
+def _fitting(records: Sequence[Mapping[str, Any]]) -> Format | None:
+    fitting = (
+        source.format_of(record, cells=isinstance(record.get("checklist"), str))
+        for record in records
+    )
+    return next((fits for fits in fitting if fits is not None), None)
+
+
+def _record(item: Mapping[Any, Any]) -> dict[str, Any]:
+    record = {str(name): _plain(value) for name, value in item.items()}
+    for key in _WHOLE:  # a column with a missing number holds floats
+        if isinstance(record.get(key), float) and record[key].is_integer():
+            record[key] = int(record[key])
+    return record
 
 
 def _records(data: Any) -> Iterable[Any]:

@@ -34,11 +34,19 @@ from heedful.core.scale import labels_by_level
 from heedful.core.text import amount
 from heedful.data.formats import chat
 from heedful.data.formats.base import Format
-from heedful.data.formats.fields import explain, messages, response_text, row_id, text
+from heedful.data.formats.fields import (
+    explain,
+    label_of,
+    listed_labels,
+    messages,
+    response_text,
+    row_id,
+    text,
+)
 from heedful.data.formats.files import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Mapping, Sequence
 
 CONVERSATION_KEYS = ("conversation", "messages", "prompt", "instruction")
 """Keys of the conversation; the first that is there counts."""
@@ -100,7 +108,11 @@ def sample(record: dict[str, Any], number: int) -> Sample:
 
 def _validated(fields: dict[str, Any]) -> Sample:
     """Make the sample; labels may name levels."""
-    given = fields.get("labels")
+    given = listed_labels(fields.get("labels"))
+    if isinstance(given, list):
+        checklist = fields.get("checklist") or ()
+        given = [_label(item, checklist, place) for place, item in enumerate(given)]
+        fields = {**fields, "labels": given}
     levels = isinstance(given, list) and not {*map(type, given)} <= {bool, type(None)}
     try:
         read = Sample.model_validate({**fields, "labels": None} if levels else fields)
@@ -113,6 +125,12 @@ def _validated(fields: dict[str, Any]) -> Sample:
     except ValueError as error:
         raise RowError(str(error)) from error
     return read
+
+
+def _label(item: Any, checklist: Sequence[Any], place: int) -> Any:
+    """Read a word for a verdict; on a constraint with a scale it may be one of its levels."""
+    scaled = place < len(checklist) and "scale" in checklist[place]
+    return item if scaled else label_of(item)
 
 
 def write(sample: Sample) -> dict[str, Any]:

@@ -78,6 +78,11 @@ class Source:
         return first if all(each.name == first.name for _, each in self.parts) else None
 
     @property
+    def said(self) -> str:
+        """What columns were taken for, in one line; of several files, of the first such."""
+        return next((reading.said for _, reading in self.parts if reading.said), "")
+
+    @property
     def files(self) -> tuple[Path, ...]:
         """The files that the rows are read from."""
         return tuple(file for path, _ in self.parts for file in (path, self.responses) if file)
@@ -237,12 +242,26 @@ def detect(path: str | Path) -> Format:
     for record in first:
         detected = format_of(record.data, cells=cells)
         if detected is not None:
-            return _check(path, detected)
+            break
+    found = by_columns([record.data for record in first], detected)
+    if found is not None:
+        return found if found is not detected else _check(path, found)
     raise InputError(
         f"the rows are not in a known format; they have {', '.join(map(repr, first[0].data))}",
         where=f"{path}:{first[0].line}",
         hint=hint(path, first[0]),
     )
+
+
+def by_columns(
+    records: Sequence[Mapping[str, Any]], fits: Format | None, response: str | None = None
+) -> Format | None:
+    """Return the format that rows fit; where that is none or heedful's own, by their columns."""
+    if fits is not None and fits.name.startswith(mapped.PREFIX):
+        return mapped.refined(fits, records)
+    if response is None and fits not in (None, native.FORMAT, table.FORMAT):
+        return fits
+    return mapped.guessed(records, fits, response) or fits
 
 
 def format_of(record: Mapping[str, Any], *, cells: bool) -> Format | None:
@@ -288,7 +307,8 @@ def _check(path: Path, wanted: Format) -> Format:
     if wanted is table.FORMAT and not cells:
         raise InputError("this is JSON, not CSV", where=str(path), hint="use --format native")
     if not all(wanted.missing(record.data) for record in first):
-        return wanted
+        is_map = wanted.name.startswith(mapped.PREFIX)
+        return mapped.refined(wanted, [record.data for record in first]) if is_map else wanted
     fits = format_of(first[0].data, cells=cells)
     hint = f"it looks like --format {fits.name}" if fits else "no other format fits either"
     if fits is wanted:

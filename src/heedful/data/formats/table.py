@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from heedful.data.formats import native
 from heedful.data.formats.base import Format
+from heedful.data.formats.columns import listed
 from heedful.data.formats.fields import from_json
 
 if TYPE_CHECKING:
@@ -22,10 +23,11 @@ if TYPE_CHECKING:
     from heedful.core.nouns import Sample
 
 _JSON_COLUMNS = (
-    *("conversation", "messages", "tool_calls", "labels", "tags"),
+    *("conversation", "messages", "tool_calls", "tags"),
     *("recording", "judgments", "source"),
 )
 _COLUMNS = (
+    "labels",
     *native.CONVERSATION_KEYS,
     *_JSON_COLUMNS,
     *native.CHECKLIST_KEYS,
@@ -56,7 +58,7 @@ def _value(column: str, cell: str) -> Any:
     if column in _JSON_COLUMNS or (column in native.CHECKLIST_KEYS and _JSON_LIST.match(cell)):
         return from_json(cell, column)
     if column in native.CHECKLIST_KEYS:
-        return [line.strip() for line in cell.splitlines() if line.strip()]
+        return listed(cell)
     return cell
 
 

@@ -1,28 +1,265 @@
-"""From what the grammar bound to a check: bounds, parts, and several clauses as one."""
+"""From what the grammar bound to a check: each verifier's own, and several clauses as one."""
 
 from __future__ import annotations
 
 import math
+import re
 from functools import lru_cache
 from itertools import combinations, pairwise, starmap
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 from heedful.core.nouns import Check
-from heedful.verify.compiler.makers import (
-    LENGTHS,
-    MAKERS,
-    PREVIOUS,
-    as_bound,
-    count_check,
-    json_schema,
-    plain,
-)
+from heedful.verify.custom.counting import Unit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from heedful.verify.compiler.grammar import Grammar, Values
     from heedful.verify.custom.parts import Part
+
+# --- the check of one clause --------------------------------------------------------------------
+
+_ABOUT = (9, 11)
+"""Tenths: "X字" and "about X words" are met from 90 to 110 % (IF-Critic, arXiv 2511.01014)."""
+_LENGTHS = frozenset(unit for unit in get_args(Unit) if unit.startswith(("zi", "char"))) | {
+    "words",
+    "han_characters",
+    "letters",
+}
+"""Units of which a bare number means about that many."""
+_IN_EVERY_TEXT = _LENGTHS | {"paragraphs", "sentences", "lines"}
+"""Units that no response is free of, so that "no lines" must mean something else; or whose absence
+has a check of its own, as lower case is."""
+_AMBIGUOUS = frozenset({"characters", "letters"})
+"""Units whose names also mean something else: the characters of a story, letters to a friend."""
+_WITHOUT_A_STORY = frozenset({"line", "title", "heading"})
+"""Parts that have no characters of a story."""
+_FEW = 20
+_SHORT = 30
+"""A length up to this, of nothing that is named, may be meant of a passage such as a slogan."""
+_NUMBERS = (
+    "at_least", "at_most", "more", "less", "exactly", "about", "plain", "holds", "limit", "exact",
+    "several", "next",
+)  # fmt: skip
+_PREVIOUS = "previous"
+"""The part of a clause that speaks of what the clause before it counts."""
+
+
+def _is_few(bounds: _Range) -> bool:
+    return max(number or 0 for number in bounds) in range(1, _FEW + 1)
+
+
+_APART = frozenset({"headings", "tables", "code_blocks", "paragraphs", "stanzas"})
+"""Units that stand above or beside a paragraph rather than inside of it."""
+
+
+def _is_of_page(bound: dict[str, Any]) -> bool:
+    """Check whether it is up to the page: how many lines a paragraph fills, what stands above."""
+    part, unit = bound.get("part"), bound["unit"]
+    if part in {None, "stanza", "passage", "body", "section", "copy", _PREVIOUS}:
+        return False
+    return unit == "lines" or unit in _APART or unit.endswith(("headings", "tables"))
+
+
+def _count_check(bound: dict[str, Any], *, named: bool) -> Check | None:
+    """Make the check of a count; ``None`` where unit or number is ambiguous."""
+    if bound.get("part") == "heading" and bound.get("unit") not in _LENGTHS:
+        bound["part"] = "section"  # what stands below it is meant
+    if "unit" not in bound or _is_of_page(bound):
+        return None
+    limits = [name for name in _NUMBERS if name in bound]
+    ranges = _ranges(bound, bound["unit"] in _LENGTHS and bound.get("part") not in _WITHOUT_A_STORY)
+    if ranges and ranges[0][1] == 0 and bound["unit"] in _IN_EVERY_TEXT:
+        return None
+    ambiguous = bound["unit"] in _AMBIGUOUS and bound.get("part") not in _WITHOUT_A_STORY
+    if not ranges or (ambiguous and _is_few(ranges[0])):
+        return None
+    rest = {key: value for key, value in bound.items() if key not in {*limits, "mention"}}
+    short = bound["unit"] in _LENGTHS and (ranges[0][1] or _SHORT + 1) <= _SHORT
+    if short and not named and "part" not in rest:
+        rest["part"] = "passage"
+    return _readings("heedful:count", rest, ranges)
+
+
+def _phrase_check(id_: str, bound: dict[str, Any]) -> Check | None:
+    """Make a check of phrases, letters or words, with what their numbers stand for."""
+    phrases = bound.get("phrases", ())
+    if phrases:
+        phrases = bound["phrases"] = [
+            _STOP_INSIDE_QUOTES.sub(r"\1\2", phrase) for phrase in phrases
+        ]
+    limits = [name for name in _NUMBERS if name in bound]
+    rest = {key: value for key, value in bound.items() if key not in limits}
+    if not limits:
+        return Check(id=id_, args=rest)
+    # "“a” and “b” at most twice": each of them, or both together?
+    if id_ == "heedful:contains" and len(phrases) > 1 and bound.get("at_least") == 0:
+        return None
+    # An occurrence of 公鸡 may or may not be one of 鸡.
+    if any(phrase != other and phrase in other for phrase in phrases for other in phrases):
+        return None
+    exact = bound.pop("exact", None)
+    ranges = [(exact, exact), (exact, None)] if exact else _ranges(bound, lengths=False)
+    return _readings(id_, rest, ranges)
+
+
+_STOP_INSIDE_QUOTES = re.compile(r"^(.*[^\W\d_])[.,]$|^(\w{1,8})[。，]$")
+"""Some put the sentence's own stop inside: the keyword 'Halloween.'"""
+
+_Range = tuple[int | None, int | None]
+
+
+def _ranges(bound: dict[str, Any], lengths: bool) -> list[_Range]:  # noqa: FBT001 - a kind of unit
+    """Work out the bounds that a number stands for; several where it has several readings."""
+    if "limit" in bound:
+        return [_around(bound["limit"]), (None, bound["limit"])]
+    number = bound.get("about") or (lengths and (bound.get("plain") or bound.get("holds")))
+    if number:
+        low, high = _around(number)
+        # "About three paragraphs" leaves open how far from three they may be.
+        return [] if "about" in bound and low == high else [(low, high)]
+    if "several" in bound:
+        return [(1, None), (2, None)]
+    if "holds" in bound:
+        return [(bound["holds"], bound["holds"]), (bound["holds"], None)]
+    # "3 or 4" is a range; "3 or 5" leaves out what lies between.
+    if "next" in bound and bound["next"] != bound["at_least"] + 1:
+        return []
+    exact = bound.get("exactly", bound.get("plain"))
+    at_least = bound["more"] + 1 if "more" in bound else bound.get("at_least", exact)
+    at_most = bound["less"] - 1 if "less" in bound else bound.get("at_most", exact)
+    return [(at_least, bound.get("next", at_most))]
+
+
+def _around(number: int) -> tuple[int, int]:
+    least, most = _ABOUT
+    return math.ceil(number * least / 10), math.floor(number * most / 10)
+
+
+def _readings(id_: str, rest: dict[str, Any], ranges: list[_Range]) -> Check | None:
+    checks = []
+    for at_least, at_most in ranges:
+        if at_least is None and at_most is None:
+            return None
+        if (at_least or 0) > (at_most if at_most is not None else math.inf) or at_most == -1:
+            return None
+        if at_least == 0 and at_most is None:
+            return None
+        numbers = {"at_least": at_least, "at_most": at_most}
+        args = rest | {name: number for name, number in numbers.items() if number is not None}
+        if id_ == "heedful:count" and at_least == 0:
+            args.pop("at_least")
+        checks.append(Check(id=id_, args=args))
+    return either(checks)
+
+
+def either(checks: Sequence[Check]) -> Check:
+    """Join readings of a text: what they agree on is decided."""
+    if len(checks) == 1:
+        return checks[0]
+    return Check(id="heedful:either_reading", args={"checks": [*map(_plain, checks)]})
+
+
+def _plain(check: Check) -> dict[str, Any]:
+    """Write a check as the argument of another."""
+    return {"id": check.id, "args": check.args}
+
+
+def _json_schema(bound: dict[str, Any]) -> dict[str, Any]:
+    """Take what is bound of the shape of JSON: its type, and an array's items and their number."""
+    schema: dict[str, Any] = {"type": bound.pop("shape")}
+    if "items" in bound:
+        schema["items"] = {"type": bound.pop("items")}
+    ranges = _ranges(bound, lengths=False)
+    limits = [name for name in _NUMBERS if name in bound]
+    for name in limits:
+        del bound[name]
+    if limits and ranges:
+        sizes = zip(("minItems", "maxItems"), ranges[0], strict=True)
+        schema |= {name: size for name, size in sizes if size is not None}
+    return schema
+
+
+def _as_bound(id_: str, bound: dict[str, Any]) -> Check | None:
+    """Make a check of what was bound, as it is."""
+    for key in ("words", "text", "mark", "sign"):
+        if key in bound:
+            bound[key] = bool(bound[key]) if key == "words" else _single(bound[key])
+    return Check(id=id_, args=bound)
+
+
+def _single(value: str | tuple[str, ...]) -> str:
+    return value if isinstance(value, str) else value[0]
+
+
+_OTHERWISE = {1: "heedful:starts_with", 2: "heedful:contains_any"}
+"""By what is bound as ``loose``: what else than to be a phrase may be enough."""
+
+
+def _equals(id_: str, bound: dict[str, Any]) -> Check:
+    """Make the check of a whole response; "answer yes or no" may allow an explanation after it."""
+    loose = bound.pop("loose", None)
+    check = Check(id=id_, args=bound)
+    other = _OTHERWISE.get(loose)
+    return either([check, Check(id=other, args=bound)]) if other else check
+
+
+def _at_end(id_: str, bound: dict[str, Any]) -> Check | None:
+    """Make the check of what stands at the end; beside one emoji there, others may stand before."""
+    return None if bound.get("holds") == 1 else _phrase_check(id_, bound)
+
+
+def _wrapped(id_: str, bound: dict[str, Any]) -> Check:
+    """Make the check of marks; where two pairs bear one name, either may be meant."""
+    marks = bound.pop("marks")
+    pairs = (marks[at : at + 2] for at in range(0, len(marks), 2))
+    return either([Check(id=id_, args=bound | {"marks": pair}) for pair in pairs])
+
+
+def _json(id_: str, bound: dict[str, Any]) -> Check | None:
+    """Make the check of JSON, maybe with some keys, maybe with these alone."""
+    if exact := bound.pop("exact", None):
+        return _only_keys(id_, bound, open_=exact != 1)
+    return Check(id=id_, args=bound)
+
+
+def _only_keys(id_: str, bound: dict[str, Any], *, open_: bool) -> Check:
+    """Make the check of JSON with keys and no others; where that is open, by both readings."""
+    keys = bound["keys"]
+    only = {
+        "type": "object",
+        "required": keys,
+        "properties": {key: {} for key in keys},
+        "additionalProperties": False,
+    }
+    array = {"type": "array", "minItems": 1, "items": only}
+    strict = Check(id=id_, args={"schema": {"anyOf": [only, array]}})
+    return either([Check(id=id_, args=bound), strict]) if open_ else strict
+
+
+def _neither(id_: str, bound: dict[str, Any]) -> Check | None:
+    """Make the check of phrases that are listed, or of two: "neither “a” nor “b”"."""
+    if bound.pop("instead", None):
+        instead = Check(id="heedful:mentions", args={"phrases": [*bound["first"]]})
+        without = Check(id=id_, args={"phrases": [*bound["second"]]})
+        return Check(id="heedful:all", args={"checks": [_plain(without), _plain(instead)]})
+    if "first" in bound:
+        return Check(id=id_, args={"phrases": [*bound["first"], *bound["second"]]})
+    return _phrase_check(id_, bound)
+
+
+_MAKERS = {
+    **dict.fromkeys(("heedful:contains", "heedful:excludes"), _phrase_check),
+    "heedful:wrapped": _wrapped,
+    **dict.fromkeys(("heedful:table", "heedful:letters"), _phrase_check),
+    "heedful:at_end": _at_end,
+    "heedful:json": _json,
+    "heedful:equals": _equals,
+    "heedful:excludes": _neither,
+}
+
+
+# --- several clauses as one -----------------------------------------------------------------------
 
 _CACHE_SIZE = 1 << 14
 
@@ -62,7 +299,7 @@ _ANSWERS = "answers"
 _SPREAD = "spread"
 """Bound where something holds throughout, so that its being there once is not enough."""
 _EVERYWHERE = frozenset(
-    f"heedful:{name}" for name in ("language", "case", "excludes", "does_not_mention")
+    f"heedful:{name}" for name in ("language", "case", "excludes", "does_not_mention", "each_word")
 )
 """Checks of all that is written."""
 _PASSED_OVER = frozenset(
@@ -76,7 +313,7 @@ _MAY_NOT_COUNT = frozenset({"punctuation_marks", "headings"})
 
 
 _BODY = "body"
-_OF_BODY = LENGTHS | {"paragraphs", "sentences", "lines"}
+_OF_BODY = _LENGTHS | {"paragraphs", "sentences", "lines"}
 """Units counted with and without a title; for all others, a title isn't part of the body."""
 
 
@@ -100,12 +337,12 @@ def together(grammar: Grammar, clauses: Iterable[Clause]) -> Check | None:
         return None
     if len(distinct) == 1:
         return distinct[0]
-    return Check(id="heedful:all", args={"checks": [*map(plain, distinct)]})
+    return Check(id="heedful:all", args={"checks": [*map(_plain, distinct)]})
 
 
 def _is_open(grammar: Grammar, clauses: list[Clause]) -> bool:
     """Check whether it is open what a clause speaks of, or whether it is a condition."""
-    if any(dict(clause.values).get("part") == PREVIOUS for clause in clauses):
+    if any(dict(clause.values).get("part") == _PREVIOUS for clause in clauses):
         return True
     if any(map(_is_of_verses, clauses)):
         return True
@@ -129,9 +366,9 @@ def _may_be_of_each(before: Clause, after: Clause) -> bool:
     if earlier.get("unit") not in _COUNTED_PARTS.keys() - {unit} or {"of", "part"} & later.keys():
         return False
     number = max((earlier[key] for key in _LIMITS & earlier.keys()), default=0)
-    if number <= 1 or unit not in {*LENGTHS, "sentences", "lines"}:
+    if number <= 1 or unit not in {*_LENGTHS, "sentences", "lines"}:
         return False
-    most = number * (_USUAL_LENGTH if unit in LENGTHS else _USUAL_NUMBER)
+    most = number * (_USUAL_LENGTH if unit in _LENGTHS else _USUAL_NUMBER)
     return any(0 < later[key] < most for key in _LIMITS & later.keys())
 
 
@@ -153,7 +390,7 @@ def _is_open_between(grammar: Grammar, before: Clause, after: Clause) -> bool:
         return True
     # "不含标点，100字以内" may say how to count.
     forbidden = {each.get("unit") for each in (earlier, later) if each.get("at_most") == 0}
-    if forbidden & _MAY_NOT_COUNT and {earlier.get("unit"), later.get("unit")} & LENGTHS:
+    if forbidden & _MAY_NOT_COUNT and {earlier.get("unit"), later.get("unit")} & _LENGTHS:
         return True
     # "Ends with “Thanks”, no punctuation" may speak of the end alone.
     return grammar.rules[before.rule] in _EDGES and later.get("at_most") == 0
@@ -207,8 +444,8 @@ def _with_parts(clauses: list[Clause]) -> list[Clause]:
     """Say of what "each" is: in "3 paragraphs, each of 50 words" of the paragraphs."""
     for at, (before, clause) in enumerate(pairwise(clauses), start=1):
         part = _COUNTED_PARTS.get(dict(before.values).get("unit", ""))
-        if part is not None and ("part", PREVIOUS) in clause.values:
-            values = (pair for pair in clause.values if pair != ("part", PREVIOUS))
+        if part is not None and ("part", _PREVIOUS) in clause.values:
+            values = (pair for pair in clause.values if pair != ("part", _PREVIOUS))
             clauses[at] = clause._replace(values=(*values, ("part", part)))
     return clauses
 
@@ -221,11 +458,8 @@ def _is_of_verses(clause: Clause) -> bool:
     """Check whether 句 may be a verse, which a comma ends: 四句，每句七字."""
     values = dict(clause.values)
     number = values.get("plain", values.get("exactly", _LONGEST_VERSE + 1))
-    return (
-        _VERSE in values
-        and values.get("unit") in {"zi", "han_characters"}
-        and number <= _LONGEST_VERSE
-    )
+    of_verse = values.get("unit") in {"zi", "han_characters"} and number <= _LONGEST_VERSE
+    return _VERSE in values and (of_verse or values.get("unit") == "sentences")
 
 
 def _merged(checks: Iterable[Check]) -> list[Check]:
@@ -257,14 +491,14 @@ def build(grammar: Grammar, rule: str, values: Values) -> Check | None:
     if strictly and id_ == "heedful:json":
         bound["alone"] = True
     if "shape" in bound:
-        bound["schema"] = json_schema(bound)
+        bound["schema"] = _json_schema(bound)
     for key in _LISTED & bound.keys():
         bound[key] = [bound[key]] if isinstance(bound[key], str) else list(bound[key])
     if listed is not None and any(listed != len(bound[key]) for key in _LISTED & bound.keys()):
         return None
     if id_ == "heedful:count":
-        return count_check(bound, named=subject is not None)
-    return None if _is_of_letters(id_, bound) else MAKERS.get(id_, as_bound)(id_, bound)
+        return _count_check(bound, named=subject is not None)
+    return None if _is_of_letters(id_, bound) else _MAKERS.get(id_, _as_bound)(id_, bound)
 
 
 def _placed(id_: str, bound: dict[str, Any], values: dict[str, Any]) -> bool:
@@ -273,7 +507,7 @@ def _placed(id_: str, bound: dict[str, Any], values: dict[str, Any]) -> bool:
     answers = _ANSWERS in values or (_LEANS in values and "of" in values)
     if answers and only and bound.get("unit") in _MAY_BE_ALL:
         return False
-    if _COPIES in values and bound.get("unit") in LENGTHS:
+    if _COPIES in values and bound.get("unit") in _LENGTHS:
         bound.setdefault("part", "copy")
     if bound.get("of") == _BODY and id_ in _OF_PHRASES and "part" not in bound:
         bound["part"] = _BODY
@@ -285,7 +519,7 @@ def _placed(id_: str, bound: dict[str, Any], values: dict[str, Any]) -> bool:
 def _depends_on_place(id_: str, values: dict[str, Any]) -> bool:
     """Check whether the things must stand all over the text."""
     most = "at_most" in values and "at_least" not in values
-    everywhere = most or id_ in _EVERYWHERE or values.get("unit") in LENGTHS
+    everywhere = most or id_ in _EVERYWHERE or values.get("unit") in _LENGTHS
     return _SPREAD in values and not everywhere
 
 

@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING
 
 from heedful.core import scripts
 from heedful.core.nouns import Check
-from heedful.verify.compiler.building import Clause, build, together
+from heedful.verify.compiler.building import Clause, build, either, together
 from heedful.verify.compiler.grammar import Grammar, NormalizedText, shipped
-from heedful.verify.compiler.makers import either
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

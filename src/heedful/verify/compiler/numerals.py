@@ -54,11 +54,6 @@ def _english(text: str, start: int) -> tuple[int, int] | None:
         return 6 if dozens[1] else 12 * _UNITS.get(dozens[2] or "one", 1), dozens.end()
     article = _A_SCALE.match(text, start)
     total, current, end = 0, int(bool(article)), article.end() if article else start
-    return _english_words(text, start, (total, current, end))
-
-
-def _english_words(text: str, start: int, known: tuple[int, int, int]) -> tuple[int, int] | None:
-    total, current, end = known
     at = end
     while match := _ENGLISH_WORD.match(text, at):
         word = match[0]

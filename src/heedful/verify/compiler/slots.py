@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import string
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 from heedful.core import scripts
@@ -31,7 +32,7 @@ def word(form: str, written: str, at: int) -> list[tuple[int, tuple[str, ...]]]:
 
 
 def _words_joined(gap: re.Pattern[str], last: str, form: str, written: str, at: int) -> _Phrases:
-    """Read at least two bare words, the last one after ``and`` or ``or``."""
+    """Read at least two bare words, as in ``the words ocean, sea and wind``, or with ``or``."""
     words: list[str] = []
     joined = False
     while readings := word(form, written, at):
@@ -48,16 +49,6 @@ def _words_joined(gap: re.Pattern[str], last: str, form: str, written: str, at: 
 
 _AND_GAP = re.compile(r",\s*(?:and\s+)?|\s+and\s+")
 _OR_GAP = re.compile(r",\s*(?:or\s+)?|\s+or\s+")
-
-
-def word_list(form: str, written: str, at: int) -> _Phrases:
-    """Read bare words that are all meant, as in ``the words ocean, sea and wind``."""
-    return _words_joined(_AND_GAP, "and", form, written, at)
-
-
-def word_choices(form: str, written: str, at: int) -> _Phrases:
-    """Read bare words of which one is meant, as in ``the words ocean or sea``."""
-    return _words_joined(_OR_GAP, "or", form, written, at)
 
 
 _NAME = re.compile(
@@ -397,15 +388,16 @@ SLOTS: dict[str, Slot] = {
     "choices": Slot(choices, _QUOTE),
     "terms": Slot(terms),
     "sign": Slot(_matched(_SIGN)),
+    "tag": Slot(_matched(re.compile(r"[#@][A-Za-z]\w*")), frozenset("#@")),
     "name": Slot(_matched(_ONE_NAME), _LETTERS),
     "letters": Slot(letters, _QUOTE | _LETTERS),
     "word": Slot(word, _LETTERS),
     "topic": Slot(topic),
     "reason": Slot(reason),
     "foreign": Slot(_matched(_FOREIGN)),
-    "wordlist": Slot(word_list, _LETTERS),
+    "wordlist": Slot(partial(_words_joined, _AND_GAP, "and"), _LETTERS),
     "columns": Slot(columns, _LETTERS),
-    "wordchoices": Slot(word_choices, _LETTERS),
+    "wordchoices": Slot(partial(_words_joined, _OR_GAP, "or"), _LETTERS),
     "pair": Slot(pair, _QUOTE | frozenset("<*【《「『〖[")),
     "example": Slot(_matched(_EXAMPLE), frozenset("[*-")),
     "marker": Slot(marker, _QUOTE | {"p"}),

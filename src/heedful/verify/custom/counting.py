@@ -1,4 +1,4 @@
-"""Counting what users ask for: each unit with its narrowest and its widest reading.
+"""Counts that users ask for, and their verifier: a unit has a narrowest and a widest reading.
 
 "At most 100 words" leaves open whether *don't* is one word and whether the title counts. So a unit
 is counted under every reading that people use, and a bound is decided only where all of them agree.
@@ -17,16 +17,27 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from heedful.core import scripts
 from heedful.verify import markup
+from heedful.verify.base import Finding, verifier
+from heedful.verify.custom.parts import (
+    Decision,
+    Outcome,
+    Part,
+    Which,
+    bounds,
+    decide,
+    in_part,
+    judged,
+)
 from heedful.verify.text import characters as signs
 from heedful.verify.text.characters import numbers
 from heedful.verify.text.chinese import verses
 from heedful.verify.text.lines import FENCES
-from heedful.verify.text.words import without_marks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from heedful.verify.text.layout import Layout
+    from heedful.verify.text.prepared import Response
 
 
 class CountRange(NamedTuple):
@@ -337,121 +348,111 @@ def han_characters(layout: Layout) -> list[int]:
 
 
 def letters(layout: Layout) -> list[int]:
-    """Count letters; vowel signs may count."""
-    counts = [sum(map(str.isalpha, text)) for text in (layout.text, layout.body)]
-    # The vowel signs of Hindi are letters to some, and its joined consonants one to others.
-    marks = len(layout.text) - len(without_marks(layout.text))
-    return [*counts, counts[0] + marks, max(counts[1] - marks, 0)] if marks else counts
+    """Count letters, without the vowel signs that some scripts write as marks."""
+    return [sum(map(str.isalpha, text)) for text in (layout.text, layout.body)]
 
 
 # --- all of them --------------------------------------------------------------------------------
 
 
 class CountedUnit(NamedTuple):
-    """A unit: its name in English, in Chinese after a number, and how it is counted.
+    """A unit: its names (``word/s``, ``dash|dashes``), and its counts by all readings."""
 
-    Where a text has no such unit, ``readings`` is empty; ``several`` is the plural where it isn't
-    the key.
-    """
-
-    one: str
+    names: str
     chinese: str
     readings: Callable[[Layout], list[int]]
-    several: str = ""
+
+    @property
+    def one(self) -> str:
+        """Its name in English, for one."""
+        return self.names.partition("|")[0].replace("/s", "")
+
+    @property
+    def several(self) -> str:
+        """Its name in English, for many."""
+        return self.names.rpartition("|")[2].replace("/", "")
 
 
 UNITS: dict[str, CountedUnit] = {
-    "words": CountedUnit("word", "个单词", words),
-    "zi": CountedUnit("字", "字", zi, "字"),
+    "words": CountedUnit("word/s", "个单词", words),
+    "zi": CountedUnit("字", "字", zi),
     "zi_without_punctuation": CountedUnit(
-        "字 without punctuation", "字（不含标点）", zi_without_punctuation, "字 without punctuation"
+        "字 without punctuation", "字（不含标点）", zi_without_punctuation
     ),
-    "zi_with_punctuation": CountedUnit(
-        "字 with punctuation", "字（含标点）", zi_with_punctuation, "字 with punctuation"
-    ),
-    "han_characters": CountedUnit(
-        "Chinese character", "个汉字", han_characters, "Chinese characters"
-    ),
-    "characters": CountedUnit("character", "个字符", characters),
+    "zi_with_punctuation": CountedUnit("字 with punctuation", "字（含标点）", zi_with_punctuation),
+    "han_characters": CountedUnit("Chinese character/s", "个汉字", han_characters),
+    "characters": CountedUnit("character/s", "个字符", characters),
     "characters_with_spaces": CountedUnit(
-        "character with spaces", "个字符（含空格）", characters_with_spaces
+        "character/s with spaces", "个字符（含空格）", characters_with_spaces
     ),
     "characters_without_spaces": CountedUnit(
-        "character without spaces", "个字符（不含空格）", characters_without_spaces
+        "character/s without spaces", "个字符（不含空格）", characters_without_spaces
     ),
-    "letters": CountedUnit("letter", "个字母", letters),
-    "sentences": CountedUnit("sentence", "个句子", _sentences),
-    "paragraphs": CountedUnit("paragraph", "个段落", _paragraphs),
-    "lines": CountedUnit("line", "行", _lines),
-    "bullet_points": CountedUnit("bullet point", "个项目符号", _bullets),
+    "letters": CountedUnit("letter/s", "个字母", letters),
+    "sentences": CountedUnit("sentence/s", "个句子", _sentences),
+    "paragraphs": CountedUnit("paragraph/s", "个段落", _paragraphs),
+    "lines": CountedUnit("line/s", "行", _lines),
+    "bullet_points": CountedUnit("bullet point/s", "个项目符号", _bullets),
     "markdown_bullet_points": CountedUnit(
-        "Markdown bullet point", "个Markdown项目符号", _markdown_bullets, "Markdown bullet points"
+        "Markdown bullet point/s", "个Markdown项目符号", _markdown_bullets
     ),
-    "numbered_items": CountedUnit("numbered item", "个编号项", _numbered),
-    "list_items": CountedUnit("list item", "个列表项", _items),
-    "headings": CountedUnit("heading", "个标题", _headings),
+    "numbered_items": CountedUnit("numbered item/s", "个编号项", _numbered),
+    "list_items": CountedUnit("list item/s", "个列表项", _items),
+    "headings": CountedUnit("heading/s", "个标题", _headings),
     "subheadings": CountedUnit(
-        "subheading", "个小标题", lambda layout: _sizes(layout.subheading_readings)
+        "subheading/s", "个小标题", lambda layout: _sizes(layout.subheading_readings)
     ),
-    "tables": CountedUnit("table", "个表格", _tables),
-    "markdown_tables": CountedUnit(
-        "Markdown table", "个Markdown表格", _markdown_tables, "Markdown tables"
-    ),
-    "code_blocks": CountedUnit("code block", "个代码块", _code_blocks),
-    "emojis": CountedUnit("emoji", "个表情符号", signs.emojis),
+    "tables": CountedUnit("table/s", "个表格", _tables),
+    "markdown_tables": CountedUnit("Markdown table/s", "个Markdown表格", _markdown_tables),
+    "code_blocks": CountedUnit("code block/s", "个代码块", _code_blocks),
+    "emojis": CountedUnit("emoji/s", "个表情符号", signs.emojis),
     "bold_passages": CountedUnit(
-        "bold passage", "处加粗", lambda layout: markup.bold_passages(layout.text)
+        "bold passage/s", "处加粗", lambda layout: markup.bold_passages(layout.text)
     ),
     "links": CountedUnit(
-        "link",
+        "link/s",
         "个链接",
         lambda layout: [markup.links(layout.text), markup.possible_links(layout.text)],
     ),
-    "hashtags": CountedUnit("hashtag", "个话题标签", signs.hashtags),
-    "questions": CountedUnit("question", "个问句", _questions),
-    "points": CountedUnit("point", "个要点", _points),
-    "stanzas": CountedUnit("stanza", "个诗节", lambda layout: _sizes(layout.stanza_readings)),
-    "placeholders": CountedUnit("placeholder", "个占位符", signs.placeholders),
-    "highlighted_passages": CountedUnit("highlighted passage", "处突出显示", signs.highlights),
-    "capital_words": CountedUnit(
-        "word in capitals", "个全大写单词", signs.capital_words, "words in capitals"
-    ),
-    "english_words": CountedUnit("English word", "个英文单词", signs.english_words),
-    "digits": CountedUnit("digit", "个数字字符", signs.digits),
-    "markdown_marks": CountedUnit("Markdown mark", "处Markdown标记", _markdown),
-    "punctuation_marks": CountedUnit("punctuation mark", "个标点符号", signs.punctuation),
-    "commas": CountedUnit("comma", "个逗号", signs.commas),
-    "full_stops": CountedUnit("full stop", "个句号", signs.full_stops),
-    "colons": CountedUnit("colon", "个冒号", signs.colons),
-    "semicolons": CountedUnit("semicolon", "个分号", signs.semicolons),
-    "question_marks": CountedUnit("question mark", "个问号", signs.question_marks),
-    "exclamation_marks": CountedUnit("exclamation mark", "个感叹号", signs.exclamation_marks),
-    "quotation_marks": CountedUnit("quotation mark", "个引号", signs.quotation_marks),
-    "brackets": CountedUnit("bracket", "个括号", signs.brackets),
-    "dashes": CountedUnit("dash", "个破折号", signs.dashes),
-    "ellipses": CountedUnit("ellipsis", "个省略号", signs.ellipses),
-    "numbers": CountedUnit("number", "个数字", numbers),
+    "hashtags": CountedUnit("hashtag/s", "个话题标签", signs.hashtags),
+    "questions": CountedUnit("question/s", "个问句", _questions),
+    "points": CountedUnit("point/s", "个要点", _points),
+    "stanzas": CountedUnit("stanza/s", "个诗节", lambda layout: _sizes(layout.stanza_readings)),
+    "placeholders": CountedUnit("placeholder/s", "个占位符", signs.placeholders),
+    "highlighted_passages": CountedUnit("highlighted passage/s", "处突出显示", signs.highlights),
+    "capital_words": CountedUnit("word/s in capitals", "个全大写单词", signs.capital_words),
+    "english_words": CountedUnit("English word/s", "个英文单词", signs.english_words),
+    "digits": CountedUnit("digit/s", "个数字字符", signs.digits),
+    "markdown_marks": CountedUnit("Markdown mark/s", "处Markdown标记", _markdown),
+    "punctuation_marks": CountedUnit("punctuation mark/s", "个标点符号", signs.punctuation),
+    "commas": CountedUnit("comma/s", "个逗号", signs.commas),
+    "full_stops": CountedUnit("full stop/s", "个句号", signs.full_stops),
+    "colons": CountedUnit("colon/s", "个冒号", signs.colons),
+    "semicolons": CountedUnit("semicolon/s", "个分号", signs.semicolons),
+    "question_marks": CountedUnit("question mark/s", "个问号", signs.question_marks),
+    "exclamation_marks": CountedUnit("exclamation mark/s", "个感叹号", signs.exclamation_marks),
+    "quotation_marks": CountedUnit("quotation mark/s", "个引号", signs.quotation_marks),
+    "brackets": CountedUnit("bracket/s", "个括号", signs.brackets),
+    "dashes": CountedUnit("dash|dashes", "个破折号", signs.dashes),
+    "ellipses": CountedUnit("ellipsis|ellipses", "个省略号", signs.ellipses),
+    "numbers": CountedUnit("number/s", "个数字", numbers),
     "numbers_or_digits": CountedUnit(
-        "number or digit",
-        "个数字",
-        lambda layout: [*numbers(layout), *signs.digits(layout)],
-        "numbers or digits",
+        "number/s or digit/s", "个数字", lambda layout: [*numbers(layout), *signs.digits(layout)]
     ),
-    "contractions": CountedUnit("contraction", "个缩写", signs.contractions),
-    "different_emojis": CountedUnit("different emoji", "个不同的表情符号", signs.different_emojis),
-    "italic_passages": CountedUnit(
-        "passage in italics", "处斜体", signs.italics, "passages in italics"
+    "contractions": CountedUnit("contraction/s", "个缩写", signs.contractions),
+    "different_emojis": CountedUnit(
+        "different emoji/s", "个不同的表情符号", signs.different_emojis
     ),
-    "heading_levels": CountedUnit("heading level", "级标题", _heading_levels),
-    "level_1_headings": CountedUnit(
-        "heading of level 1", "个一级标题", signs.headings_of_level[1], "headings of level 1"
-    ),
-    "level_2_headings": CountedUnit(
-        "heading of level 2", "个二级标题", signs.headings_of_level[2], "headings of level 2"
-    ),
-    "level_3_headings": CountedUnit(
-        "heading of level 3", "个三级标题", signs.headings_of_level[3], "headings of level 3"
-    ),
+    "italic_passages": CountedUnit("passage/s in italics", "处斜体", signs.italics),
+    "heading_levels": CountedUnit("heading level/s", "级标题", _heading_levels),
+    **{
+        f"level_{level}_headings": CountedUnit(
+            f"heading/s of level {level}",
+            f"个{'一二三四五六'[level - 1]}级标题",
+            signs.headings(level),
+        )
+        for level in range(1, 7)
+    },
 }
 """The units that can be counted."""
 
@@ -462,11 +463,61 @@ else:
     """A key of ``UNITS``; any other is refused where a check's arguments are validated."""
 
 
-def plural(unit: Unit) -> str:
-    """Name a unit in English, many of it."""
-    return UNITS[unit].several or unit.replace("_", " ")
-
-
 def amounts(count: CountRange, unit: Unit) -> str:
     """Name a number of a unit, as a range where readings differ."""
-    return f"{count} {UNITS[unit].one if count == (1, 1) else plural(unit)}"
+    return f"{count} {UNITS[unit].one if count == (1, 1) else UNITS[unit].several}"
+
+
+# --- the verifier -------------------------------------------------------------------------------
+
+
+def _describe_count(
+    unit: Unit, at_least: int | None, at_most: int | None, part: Part, which: Which
+) -> str:
+    if at_most == 0:
+        return f"Write no {UNITS[unit].several}{in_part(part, which)}."
+    number = at_most if at_most is not None else at_least
+    noun = UNITS[unit].one if number == 1 else UNITS[unit].several
+    return f"Write {bounds(at_least, at_most)} {noun}{in_part(part, which)}."
+
+
+@verifier("heedful:count", describe=_describe_count)
+def count(
+    response: Response,
+    *,
+    unit: Unit,
+    at_least: int | None = None,
+    at_most: int | None = None,
+    part: Part = "response",
+    which: Which = "each",
+) -> Finding:
+    """There are enough of a unit, and not too many, in the response or a part of it.
+
+    Of a passage that code cannot find, only the length of the whole response is known, and it is
+    no longer than that: so too short a response is unmet, a short enough one is met, and all else
+    is not decided.
+    """
+    required = bounds(at_least, at_most)
+
+    def test(layout: Layout) -> Decision:
+        count = count_units(layout, unit)
+        if count is None:
+            return None, "its script does not part words by spaces"
+        words = f"{amounts(count, unit)}, asked for {required}"
+        if part == "passage":
+            outcome = _of_passage(count, at_least, at_most)
+            return outcome, f"{words}, perhaps of a part only" if outcome is None else words
+        outcome = within(count, at_least, at_most)
+        if outcome is None and unit == "lines" and layout.has_lines_alone:
+            # Its first line may be a title to some, but not if so many lines are asked for.
+            outcome = within(CountRange(count.high, count.high), at_least, at_most) or None
+        return outcome, words
+
+    return decide(*judged(response.layout, part, which, test))
+
+
+def _of_passage(count: CountRange, at_least: int | None, at_most: int | None) -> Outcome:
+    if count.high < (at_least or 0):
+        return False
+    short_enough = at_least is None and at_most is not None and count.high <= at_most
+    return True if short_enough else None

@@ -105,27 +105,6 @@ _LATEX = re.compile(
 _MAYBE_LATEX = re.compile(r"\\[a-z\[(]|\^|\$", re.IGNORECASE)
 
 
-def _latex(text: str) -> bool:
-    """Say whether a text has LaTeX whose braces and environments are all closed, in order."""
-    if not _LATEX.search(text):
-        return False
-    awaited: list[str] = []
-    for mark in _LATEX_MARK.finditer(text):
-        closing = _LATEX_CLOSING.get(mark[0])
-        if closing or mark["part"] == "begin":
-            awaited.append(closing or mark[0].replace("begin", "end", 1))
-            continue
-        closes = mark["part"] == "end" or mark[0] in _LATEX_CLOSING.values()
-        if closes and (not awaited or awaited.pop() != mark[0]):
-            return False
-    return not awaited
-
-
-# An escaped brace is a sign of the text, and what stands behind % is a comment.
-_LATEX_MARK = re.compile(r"\\(?P<part>begin|end)\{[^{}\n]*\}|\\.|%.*|[{}]")
-_LATEX_CLOSING = {"{": "}", r"\[": r"\]", r"\(": r"\)"}
-
-
 _PAIRS = {
     '"': '"',
     "＂": "＂",
@@ -195,7 +174,7 @@ _FORMS: dict[str, tuple[str, Callable[[Layout], Decision]]] = {
     "plain_text": ("text without Markdown's marks", _plain),
     "html": ("HTML", _searched(_html, has_tag, "HTML")),
     "xml": ("XML", _xml),
-    "latex": ("LaTeX", _searched(_latex, _MAYBE_LATEX.search, "LaTeX")),
+    "latex": ("LaTeX", _searched(_LATEX.search, _MAYBE_LATEX.search, "LaTeX")),
     "number": ("a number, and nothing else", _number),
     "quoted": ("quotation marks around it", _quoted),
     "title": ("a title", _title),

@@ -1,4 +1,4 @@
-"""Named parts of a response: the first paragraph, each list item, the title.
+"""Parts of a response, such as the first paragraph, each list item, the title; several checks.
 
 A part is found under every reading of where it lies, so that a check on it decides only what comes
 out the same under all of them.
@@ -12,6 +12,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
 from heedful.core.errors import UndecidedError, VerifierError
+from heedful.core.nouns import Check  # noqa: TC001 - pydantic reads annotations at run time
+from heedful.verify import base
 from heedful.verify.base import Finding, Wording, quoted, verifier
 from heedful.verify.text.layout import Layout
 
@@ -264,3 +266,42 @@ def decide(outcome: Outcome, reason: str) -> Finding:
     if outcome is None:
         raise UndecidedError(f"cannot be decided by code: {reason}")
     return Finding(met=outcome, found=reason)
+
+
+# --- several checks as one ----------------------------------------------------------------------
+
+
+@verifier("heedful:all", describe=lambda checks: " ".join(map(base.describe, checks)))
+def all_of(response: Response, *, checks: list[Check]) -> Finding:
+    """All of the checks are met."""
+    outcomes = [_outcome(response, each) for each in checks]
+    unmet = [reason for outcome, reason in outcomes if outcome is False]
+    if unmet:
+        return Finding(met=False, found="; ".join(unmet))
+    undecided = [reason for outcome, reason in outcomes if outcome is None]
+    if undecided:
+        return decide(None, "; ".join(undecided))
+    return Finding(met=True, found="; ".join(reason for _, reason in outcomes))
+
+
+@verifier(
+    "heedful:either_reading", describe=lambda checks: " Or: ".join(map(base.describe, checks))
+)
+def either_reading(response: Response, *, checks: list[Check]) -> Finding:
+    """Of checks that are readings of one constraint, all are met or none is.
+
+    "Contain three links" may mean exactly or at least three: a fourth leaves it undecided.
+    """
+    outcomes = [_outcome(response, each) for each in checks]
+    first, reason = outcomes[0]
+    if any(outcome is not first for outcome, _ in outcomes):
+        return decide(None, "; ".join(dict.fromkeys(reason for _, reason in outcomes)))
+    return decide(first, reason)
+
+
+def _outcome(response: Response, check: Check) -> Decision:
+    try:
+        finding = base.check(check, response)
+    except UndecidedError as error:
+        return None, error.what.removeprefix("cannot be decided by code: ")
+    return finding.met, finding.found

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from functools import lru_cache
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from heedful.core import scripts
 from heedful.verify.base import Finding, quoted, verifier
@@ -204,8 +204,8 @@ def contains_any(
 )
 def mentions(response: Response, *, phrases: list[str]) -> Finding:
     """One of the names of a topic occurs; where none does, this is not decided."""
-    used, reason = _named(response.layout, phrases)
-    return decide(used or None, reason)
+    used = _names(response.layout, phrases)
+    return decide(True if used else None, f"used: {quoted(used)}" if used else "not by that name")
 
 
 @verifier(
@@ -214,23 +214,21 @@ def mentions(response: Response, *, phrases: list[str]) -> Finding:
 )
 def does_not_mention(response: Response, *, phrases: list[str]) -> Finding:
     """None of the names of a topic occurs; where one does, this is unmet."""
-    used, reason = _named(response.layout, phrases)
-    return decide(False if used else None, reason)
+    used = _names(response.layout, phrases)
+    return decide(False if used else None, f"used: {quoted(used)}" if used else "not by that name")
 
 
-def _named(layout: Layout, phrases: list[str]) -> tuple[bool, str]:
-    counts = {phrase: occurrences(layout, phrase, _ABSENT, names=True) for phrase in phrases}
-    used = [phrase for phrase, count in counts.items() if count.low]
-    return bool(used), f"used: {quoted(used)}" if used else "not by that name"
+def _names(layout: Layout, phrases: list[str]) -> list[str]:
+    """Find the names of a topic that surely occur."""
+    return [each for each in phrases if occurrences(layout, each, _ABSENT, names=True).low]
 
 
 _FIRST_WORDS = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 
 
 @verifier("heedful:each_word", describe="Start each word with a capital letter.")
-def each_word(response: Response, *, capitals: Literal[True] = True) -> Finding:
+def each_word(response: Response) -> Finding:
     """Each word starts with a capital; of a compound only the first part must."""
-    del capitals
     if UNSPACED.search(response.text):
         return decide(None, "its script does not part words by spaces")
 

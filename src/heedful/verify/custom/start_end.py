@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 from heedful.core import scripts
 from heedful.verify.base import Finding, quoted, verifier
-from heedful.verify.custom.counting import UNITS, CountRange, amounts, count_units, plural, within
+from heedful.verify.custom.counting import UNITS, CountRange, amounts, count_units, within
 from heedful.verify.custom.parts import (
     Decision,
     Part,
@@ -243,7 +243,7 @@ _LAST = {
     "heedful:at_end",
     describe=lambda unit, at_least, at_most: (
         f"End with {bounds(at_least, at_most)}"
-        f" {UNITS[unit].one if at_most == 1 else plural(unit)}, and use none before."
+        f" {UNITS[unit].one if at_most == 1 else UNITS[unit].several}, and use none before."
     ),
 )
 def at_end(

@@ -37,11 +37,7 @@ _LETTERED = re.compile(r"\W*a\W*b\W*c\W*", re.IGNORECASE)
 
 @verifier("format:options")
 def options(response: Response, *, options: str) -> Finding:
-    """Answer with nothing but one of these: {options}.
-
-    In any case and whatever ASCII marks are around it. Options are parted by ``/``, else by commas
-    and the word "or". Of lettered ones, such as ``a), b), c)``, the marks and the case count.
-    """
+    """Answer with nothing but one of these: {options}."""
     if response.faithful is None:
         parts = options.split("/") if "/" in options else _OR.split(options)
         answer = response.text.strip()
@@ -163,10 +159,7 @@ def newline(response: Response) -> Finding:
 
 @verifier("format:line_indent")
 def line_indent(response: Response) -> Finding:
-    """Indent each line more than the one before it.
-
-    Two lines or more; empty ones aside. A tab reaches to the next multiple of eight columns.
-    """
+    """Indent each line more than the one before it."""
     lines = response.text.split("\n")
     if response.faithful is None:
         lines = [line.expandtabs() for line in lines if line.strip()]
@@ -250,11 +243,7 @@ _APOSTROPHE = re.compile(r"(?<=\w)['’](?=\w)")
 
 @verifier("format:quotes")
 def quotes(response: Response) -> Finding:
-    """Nest quotations at least 3 levels deep, in " and ' by turns.
-
-    All must be closed. Curly marks are as good as straight ones, and apostrophes inside of words
-    are none.
-    """
+    """Nest quotations at least 3 levels deep, in " and ' by turns."""
     text = response.text
     if response.faithful is None:
         text = _APOSTROPHE.sub("", text).translate(_CURLY)
@@ -284,10 +273,7 @@ def _close(inside: list[tuple[str, int]]) -> int:
 
 @verifier("format:quote_unquote")
 def quote_unquote(response: Response) -> Finding:
-    """Explain each quotation in words that follow it, unquoted.
-
-    A response without quotations meets it. Curly marks are as good as straight ones.
-    """
+    """Explain each quotation in words that follow it, unquoted."""
     if response.faithful is not None:
         text = "".join(response.text.replace("'\"'", "").split())
         end = text.rstrip(_DIGITS_AND_MARKS)
@@ -307,10 +293,7 @@ _LONGEST_EMOJI = 16
 
 @verifier("format:emoji")
 def emoji(response: Response) -> Finding:
-    """End each sentence with an emoji.
-
-    Or let one follow it. Pieces without a letter need none; by the emoji package.
-    """
+    """End each sentence with an emoji."""
     package = imported("emoji")
     if response.faithful is None:
         ends = [
@@ -354,12 +337,7 @@ _THESIS = re.compile(r"\s*<(i|em)>\s*[^\s<].*?</\1>(.*)", re.DOTALL)
 
 @verifier("format:thesis")
 def thesis(response: Response) -> Finding:
-    """Start each section with a thesis statement in HTML italics: <i>thesis</i>.
-
-    In ``<i>`` or ``<em>``, with more text after it. Headings (markdown's, HTML's, or a line all in
-    bold) start sections; what is before the first is none. Without headings, the response is one
-    section.
-    """
+    """Start each section with a thesis statement in HTML italics: <i>thesis</i>."""
     if response.faithful is not None:
         return _some_italics(response.text)
     sections: list[list[str]] = [[]]
@@ -398,11 +376,7 @@ _MINOR_WORDS = word_set(
 
 @verifier("format:title_case")
 def title_case(response: Response) -> Finding:
-    """Capitalise the first letter of every major word.
-
-    The first word of a sentence is never one of these. Words that start with no letter are passed
-    over.
-    """
+    """Capitalise the first letter of every major word."""
     if response.faithful is not None:
         small = [
             word

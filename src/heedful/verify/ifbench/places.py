@@ -180,11 +180,7 @@ _LEAST_COUNTRIES = 52
 
 @verifier("custom:reverse_newline")
 def reverse_newline(response: Response) -> Finding:
-    """List the countries of Africa in reverse alphabetical order, one a line.
-
-    From Zimbabwe on there are 52 lines or more; accents don't matter. Whether the lines name
-    countries is not checked: their number and names are disputed.
-    """
+    """List the countries of Africa in reverse alphabetical order, one a line."""
     lines = [bare for line in response.text.split("\n") if (bare := line.strip(ASCII_EDGES))]
     start = next((at for at, line in enumerate(lines) if "Zimbabwe" in line), len(lines))
     names = [_ascii(line) for line in lines[start:]]
@@ -210,10 +206,7 @@ _OTHER_NAMES = {"Kiev": "Kyiv", "Luxembourg City": "Luxembourg", "Berne": "Bern"
 
 @verifier("custom:european_capitals_sort")
 def european_capitals_sort(response: Response) -> Finding:
-    """List Europe's capitals north of 45 degrees of latitude, with commas, from north to south.
-
-    28 of them; accents and a final full stop don't matter.
-    """
+    """List Europe's capitals north of 45 degrees of latitude, with commas, from north to south."""
     capitals = _CAPITALS
     text = _ascii(response.text).strip()
     if response.faithful is None:
@@ -237,11 +230,7 @@ _LEAP_YEAR = 1804
 
 @verifier("custom:date_format_list")
 def date_format_list(response: Response) -> Finding:
-    """List the dates of Napoleon's battles as YYYY-MM-DD, with commas and nothing else.
-
-    The response is dates in that form and in Napoleon's lifetime (1769 to 1821), with commas.
-    Whether battles were fought then is not checked.
-    """
+    """List the dates of Napoleon's battles as YYYY-MM-DD, with commas and nothing else."""
     for piece in map(str.strip, response.text.strip().split(",")):
         if not re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", piece):
             return Finding(met=False, found=f"'{piece[:40]}' isn't a date in that form")
@@ -270,11 +259,7 @@ def _is_date(year: int, month: int, day: int, *, faithful: bool) -> bool:
 
 @verifier("custom:word_reverse")
 def word_reverse(response: Response) -> Finding:
-    """Name the national symbol of the US in a sentence with the order of words reversed.
-
-    Read from the last word to the first, the response names the bald eagle. Whether it is a
-    sentence then is not checked.
-    """
+    """Name the national symbol of the US in a sentence with the order of words reversed."""
     words = without_punctuation(response.lower).split()
     met = "bald eagle" in " ".join(reversed(words))
     return Finding(met=met, found=f"read backwards, {'a' if met else 'no'} bald eagle")
@@ -289,10 +274,7 @@ def character_reverse(response: Response) -> Finding:
 
 @verifier("custom:sentence_alphabet")
 def sentence_alphabet(response: Response) -> Finding:
-    """Write 26 sentences whose first words start with the letters from A to Z, in order.
-
-    Faithful: a quotation mark before the first word takes the place of its letter.
-    """
+    """Write 26 sentences whose first words start with the letters from A to Z, in order."""
     sentences = response.sentences
     if len(sentences) != len(string.ascii_lowercase):
         return exactly(len(sentences), len(string.ascii_lowercase), "sentence")
@@ -312,13 +294,7 @@ _QUESTIONS, _OPTIONS = 4, 5
 
 @verifier("custom:mcq_count_length")
 def mcq_count_length(response: Response) -> Finding:
-    """Write 4 questions labelled 'Question', each longer than the last and with 5 options.
-
-    The length is that of the text before the first option. Nothing stands before the first label.
-
-    Faithful: labels must have a number (``Question 1``), and count wherever they are, not only at
-    the start of a line.
-    """
+    """Write 4 questions labelled 'Question', each longer than the last and with 5 options."""
     text = response.text if response.faithful is not None else response.text.strip()
     if not text.startswith("Question"):
         return Finding(met=False, found="it does not start with the label 'Question'")
@@ -385,10 +361,7 @@ _CITY = ["ID", "Country", "City", "Year", "Count"]
 
 @verifier("custom:csv_city")
 def csv_city(response: Response) -> Finding:
-    """Write CSV with commas: the columns ID, Country, City, Year, Count, and 7 rows.
-
-    Faithful: no space may follow the commas of the header.
-    """
+    """Write CSV with commas: the columns ID, Country, City, Year, Count, and 7 rows."""
     rows = _table(_body(response), ",")
     wrong = _shaped(rows, _CITY, 7)
     if not wrong and response.faithful is not None and rows[0] != _CITY:

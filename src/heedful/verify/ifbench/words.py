@@ -138,11 +138,7 @@ _JAPANESE_FAITHFUL = re.compile("[\u3040-\u30ff\u4e00-\u9fff]")
 
 @verifier("count:words_japanese")
 def words_japanese(response: Response, *, N: PositiveInt) -> Finding:
-    """Write one word in {N} in Japanese: the {N}th, and every {N}th after it.
-
-    Every Nth word, as cut at white space, holds a Japanese character (kana or kanji). A response of
-    fewer words meets it.
-    """
+    """Write one word in {N} in Japanese: the {N}th, and every {N}th after it."""
     if response.faithful is None:
         wrong = [word for word in response.bare_words[N - 1 :: N] if not _JAPANESE.search(word)]
     else:
@@ -165,12 +161,7 @@ _PRONOUNS = word_set(
 
 @verifier("count:pronouns")
 def pronouns(response: Response, *, N: NonNegativeInt) -> Finding:
-    """Use at least {N} personal, possessive or reflexive pronouns.
-
-    Each occurrence counts; of ``she/her``, both. Demonstrative, relative and indefinite pronouns
-    (``this``, ``who``, ``someone``) do not count: the published code counts none, and many of them
-    are other words as well.
-    """
+    """Use at least {N} personal, possessive or reflexive pronouns."""
     tokens = Response(response.lower.replace("/", " ")).tokens
     return compare(sum(token in _PRONOUNS for token in tokens), "at least", N, "pronoun")
 
@@ -248,11 +239,7 @@ _STOP_WORDS = word_set(
 
 @verifier("ratio:stop_words")
 def stop_words(response: Response, *, percentage: Percentage) -> Finding:
-    """Use stop words for at most {percentage:g} % of all words.
-
-    Words are counted as IFEval does. Of contractions each part is a word, so ``don't`` is two stop
-    words.
-    """
+    """Use stop words for at most {percentage:g} % of all words."""
     words = response.words
     if not words:
         return Finding(met=False, found="no words")
@@ -394,11 +381,7 @@ _KINDS_OF_VOWELS = 3
 
 @verifier("words:vowel")
 def vowel(response: Response) -> Finding:
-    """Write one paragraph with no more than three of the vowels a, e, i, o, u.
-
-    There is one paragraph, of three different vowels at most, taken all its words together. A vowel
-    with an accent is that vowel.
-    """
+    """Write one paragraph with no more than three of the vowels a, e, i, o, u."""
     if response.faithful is None:
         paragraphs = len([part for part in re.split(r"\n\s*\n", response.text) if part.strip()])
         text = _plain(response.text)
@@ -417,10 +400,7 @@ _CLUSTER = re.compile("[b-df-hj-np-tv-z]{2}")
 
 @verifier("words:consonants")
 def consonants(response: Response) -> Finding:
-    """Use only words that hold two or more consonants in a row.
-
-    Y is one. Words without letters are passed over.
-    """
+    """Use only words that hold two or more consonants in a row."""
     if response.faithful is None:
         words = [_plain(word) for word in response.bare_words if any(map(str.isalpha, word))]
     else:
@@ -452,10 +432,7 @@ def palindrome(response: Response) -> Finding:
 
 @verifier("words:prime_lengths")
 def prime_lengths(response: Response) -> Finding:
-    """Use only words whose length is a prime number.
-
-    Letters and digits count; ``don't`` has four.
-    """
+    """Use only words whose length is a prime number."""
     if response.faithful is None:
         lengths = {word: sum(map(str.isalnum, word)) for word in response.bare_words}
     else:
@@ -520,12 +497,7 @@ _LONGEST_TOKEN = 40
 
 @verifier("words:start_verb")
 def start_verb(response: Response) -> Finding:
-    """Start the response with a verb.
-
-    As the HanTa package's tagger finds. The published code uses NLTK's tagger, whose model must be
-    downloaded. Both scorings use HanTa, whose model is part of the package. docs/evidence.md
-    compares them.
-    """
+    """Start the response with a verb."""
     tagger = _tagger(imported("HanTa.HanoverTagger"))
     tokens = treebank_words(response.sentences[:1])
     from_word = dropwhile(lambda token: not any(map(str.isalnum, token)), tokens)

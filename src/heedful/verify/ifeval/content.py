@@ -43,11 +43,7 @@ def frequency(response: Response, *, keyword: str, frequency: int, relation: Rel
 
 @verifier("keywords:forbidden_words")
 def forbidden_words(response: Response, *, forbidden_words: list[str]) -> Finding:
-    r"""Do not use the words {forbidden_words}.
-
-    Whole words count, in any case. In scripts that do not part words by spaces, such as Chinese,
-    any occurrence counts.
-    """
+    r"""Do not use the words {forbidden_words}."""
     if response.faithful is None:
         used = [word for word in forbidden_words if _has_word(response, word)]
     else:
@@ -134,10 +130,7 @@ def english_lowercase(response: Response) -> Finding:
 def capital_word_frequency(
     response: Response, *, capital_frequency: int, capital_relation: Relation
 ) -> Finding:
-    """Use {capital_relation} {capital_frequency} words all in capital letters.
-
-    ``DON'T`` is two words, ``WELL-KNOWN`` one.
-    """
+    """Use {capital_relation} {capital_frequency} words all in capital letters."""
     return compare(response.capital_words, capital_relation, capital_frequency, "capital word")
 
 
@@ -152,19 +145,13 @@ def number_sentences(response: Response, *, num_sentences: int, relation: Relati
 
 @verifier("length_constraints:number_words")
 def number_words(response: Response, *, num_words: int, relation: Relation) -> Finding:
-    """Write {relation} {num_words} words.
-
-    ``don't`` is two.
-    """
+    """Write {relation} {num_words} words."""
     return compare(len(response.words), relation, num_words, "word")
 
 
 @verifier("length_constraints:number_paragraphs")
 def number_paragraphs(response: Response, *, num_paragraphs: int) -> Finding:
-    """Write exactly {num_paragraphs} paragraphs, separated by the divider ***.
-
-    None inside may be empty.
-    """
+    """Write exactly {num_paragraphs} paragraphs, separated by the divider ***."""
     pieces = [piece.strip() for piece in re.split(r"\s?\*\*\*\s?", response.text)]
     if not all(pieces[1:-1]):
         return Finding(met=False, found="an empty paragraph between two dividers")
@@ -333,10 +320,7 @@ def title(response: Response) -> Finding:
 
 @verifier("combination:two_responses")
 def two_responses(response: Response) -> Finding:
-    """Give two different responses, separated by six asterisks: ******.
-
-    A divider may also stand before and after them.
-    """
+    """Give two different responses, separated by six asterisks: ******."""
     pieces = [piece.strip() for piece in response.text.split("******")]
     if not all(pieces[1:-1]):
         return Finding(met=False, found="an empty response between two dividers")

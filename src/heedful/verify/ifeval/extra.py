@@ -233,10 +233,7 @@ _PARAGRAPHS = 3
 def counting_composition(
     response: Response, *, n_sent: PositiveInt, n_words: PositiveInt
 ) -> Finding:
-    """Three paragraphs between dividers have the given numbers of sentences and of words in each.
-
-    A divider is three asterisks, with or without spaces; one may stand before and after all.
-    """
+    """Three paragraphs between dividers have so many sentences, each of so many words."""
     if response.faithful is None:
         pieces = [part for part in re.split(r"\*[ \t]*\*[ \t]*\*", response.text) if part.strip()]
     else:
@@ -368,10 +365,7 @@ _SHORTEST_PALINDROME = 3
 
 @verifier("keywords:palindrome")
 def palindrome(response: Response) -> Finding:
-    """Use a palindrome.
-
-    Of three letters or more, in any case. Palindromes of several words are not checked.
-    """
+    """Use a palindrome."""
     if response.faithful is None:
         words = [
             word
@@ -392,10 +386,7 @@ _BRACKETED = re.compile(r"[^\w\[\]]*(?:\[[^][]+\][^\w\[\]]*)+")
 
 @verifier("detectable_format:square_brackets")
 def square_brackets(response: Response) -> Finding:
-    """Put each word in square brackets.
-
-    Of its own; marks may stand outside: ``[So], [it] …``.
-    """
+    """Put each word in square brackets."""
     pieces = response.text.split()
     if response.faithful is None:
         bare = [piece for piece in pieces if not _BRACKETED.fullmatch(piece)]
@@ -407,10 +398,7 @@ def square_brackets(response: Response) -> Finding:
 
 @verifier("detectable_format:bigram_wrapping")
 def bigram_wrapping(response: Response) -> Finding:
-    """Put each pair of words in double angular brackets: <<I am>> <<at home>>.
-
-    An odd last word may stand alone.
-    """
+    """Put each pair of words in double angular brackets: <<I am>> <<at home>>."""
     words = response.text.split()
     pairs = list(zip(words[::2], words[1::2], strict=False))
     wrong = [pair for pair in pairs if not (pair[0].startswith("<<") and pair[1].endswith(">>"))]
@@ -454,10 +442,7 @@ def _two(pieces: list[str]) -> Finding:
 
 @verifier("paragraphs:paragraphs")
 def paragraphs(response: Response) -> Finding:
-    """Write 2 paragraphs, separated by the divider ***.
-
-    One divider may stand before and after them.
-    """
+    """Write 2 paragraphs, separated by the divider ***."""
     return _two(re.split(r"\s?\*\*\*\s?", response.text))
 
 

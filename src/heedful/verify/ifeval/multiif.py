@@ -73,10 +73,6 @@ def count_words(response: Response) -> int:
 
     Chinese and Japanese: characters, emoji, and the words in other scripts. Thai: words of the
     dictionary. Else: runs of letters, digits and underscores.
-
-    Faithful: punctuation is dropped before words are split, so that ``a.b`` is one, and
-    signs that are not on its list count as words; so do Thai punctuation and spaces; the vowel
-    signs of Hindi part words, so that हिन्दी is three.
     """
     text, writing = response.text, written_in(response)
     faithful = response.faithful is not None
@@ -112,10 +108,6 @@ def count_sentences(response: Response) -> int:
     Hindi: up to a danda, question or exclamation mark. Thai: by PyThaiNLP's model, line by line.
     Else: as English, see :attr:`heedful.verify.Response.sentences`. A piece without a letter is
     no sentence.
-
-    Faithful: pieces without a letter count, such as a closing quote after a full stop or the
-    ``1`` of ``1.``; a decimal point ends a Chinese sentence; other languages that write a danda
-    (Marathi, Bengali, …) are split as English.
     """
     text, writing = response.text, written_in(response)
     faithful = response.faithful is not None
@@ -158,11 +150,7 @@ def number_sentences(response: Response, *, num_sentences: int, relation: Relati
 def nth_paragraph_first_word(
     response: Response, *, num_paragraphs: int, nth_paragraph: int, first_word: str
 ) -> Finding:
-    """The response has the given number of paragraphs; the nth starts with the given words.
-
-    Faithful: the words given are compared with what stands before the first space or sign, so
-    that several words, or a Chinese one inside of a sentence, are never found.
-    """
+    """The response has the given number of paragraphs; the nth starts with the given words."""
     expected = first_word.strip().lower()
     if response.faithful is None and not expected:
         raise VerifierError("first_word is blank: it can be met by any response, or by none")
@@ -197,10 +185,7 @@ _MORE_QUOTES = ("『』", "«»", "„“", "„”", "””", "＂＂")
 
 @verifier("multiif:startend:quotation")
 def quotation(response: Response) -> Finding:
-    """Wrap the whole response in double quotation marks.
-
-    Faithful: ``"…"``, ``“…”`` and ``「…」`` only.
-    """
+    """Wrap the whole response in double quotation marks."""
     text = response.text.strip()
     pairs = _QUOTES if response.faithful is not None else (*_QUOTES, *_MORE_QUOTES)
     met = len(text) > 1 and text[0] + text[-1] in pairs
@@ -212,10 +197,6 @@ _COMMA = re.compile("[,，﹐،]")
 
 @verifier("multiif:punctuation:no_comma")
 def no_comma(response: Response) -> Finding:
-    """Use no commas.
-
-    Of any language; the Chinese list mark (、) doesn't count. Faithful: only ``,`` is a comma, so
-    that a Chinese text full of ``，`` has none.
-    """
+    """Use no commas."""
     text, faithful = response.text, response.faithful is not None
     return none(text.count(",") if faithful else len(_COMMA.findall(text)), "comma")

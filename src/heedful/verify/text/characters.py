@@ -260,7 +260,9 @@ def italics(layout: Layout) -> list[int]:
     return [len(each.findall(text)) for each in (_ITALIC, _MAYBE_ITALIC)]
 
 
-def _headings(level: int) -> Callable[[Layout], list[int]]:
+def headings(level: int) -> Callable[[Layout], list[int]]:
+    """Make the count of headings of a level; what only looks like a heading may be one of any."""
+
     def count(layout: Layout) -> list[int]:
         levels = [line.depth for line in layout.lines if line.kind == "heading"]
         html = len(re.findall(rf"<h{level}\b", layout.text, re.IGNORECASE))
@@ -268,10 +270,6 @@ def _headings(level: int) -> Callable[[Layout], list[int]]:
         return [levels.count(level) + html, max(levels.count(level), maybe) + html]
 
     return count
-
-
-headings_of_level = {level: _headings(level) for level in (1, 2, 3)}
-"""Counts of headings of a level; what only looks like a heading may be one of any."""
 
 
 def placeholders(layout: Layout) -> list[int]:

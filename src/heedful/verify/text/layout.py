@@ -73,9 +73,7 @@ def unmarked(text: str) -> str:
 class Layout:
     """A response's lines and what they make up, each worked out on first use.
 
-    Attributes:
-        text: the response.
-        titled: whether its first lines may be a title or a remark, and no part of the text itself.
+    Where it is ``titled``, its first lines may be a title or a remark, and no part of the text.
     """
 
     def __init__(self, text: str, *, titled: bool = True) -> None:

@@ -41,13 +41,7 @@ _NUMERALS = frozenset("第一二三四五六七八九十")
 
 
 class LayoutLine(NamedTuple):
-    """One line.
-
-    Attributes:
-        text: as it is written.
-        kind: what it is.
-        depth: of a list item, its indent in columns; of a heading, its level from 1.
-    """
+    """One line; its depth is a list item's indent in columns, or a heading's level from 1."""
 
     text: str
     kind: LineKind

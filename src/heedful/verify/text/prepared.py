@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from heedful.verify.text.lines import without_markdown_fences
 from heedful.verify.text.sentences import splitter
-from heedful.verify.text.words import bare_words, count_capital_words, treebank_words
+from heedful.verify.text.words import bare_words, treebank_words
 
 if TYPE_CHECKING:
     import random
@@ -103,4 +103,4 @@ class Response:
     @cached_property
     def capital_words(self) -> int:
         """The number of words all in capitals, by the Penn Treebank's rules for what is a word."""
-        return count_capital_words(self.sentences)
+        return sum(map(str.isupper, self.tokens))

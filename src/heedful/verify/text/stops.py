@@ -227,7 +227,7 @@ def _after_dot(  # noqa: PLR0911 - one for each kind of word
     if word[-1:].isdigit():
         if stop.alone:
             return False  # the number of an item
-        return True if len(word) > _FEW_DIGITS or _is_starter(after) else None
+        return True if len(word) > _FEW_DIGITS else None
     if len(word) == 1 or _ROMAN.fullmatch(stop.before) or _DOTTED.fullmatch(word):
         return False if stop.alone else None
     if word in _FINAL_TOO or not _VOWEL.search(word):
@@ -242,10 +242,6 @@ def _before_small(stop: _Stop, word: str, style: Style) -> bool | None:
     if stop.closed or word in _FOLLOWED or word in _FINAL_TOO or _DOTTED.fullmatch(word):
         return False
     return True if style.lowercase else None
-
-
-def _is_starter(after: str) -> bool:
-    return after.split(None, 1)[0].strip(",'’").lower() in built_in().starters
 
 
 # --- pieces of a text ---------------------------------------------------------------------------

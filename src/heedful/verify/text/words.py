@@ -189,6 +189,7 @@ _FUSED = re.compile(
     r"\b(?:(can)(not)|(d)('ye)|(gim)(me)|(gon)(na)|(got)(ta)|(lem)(me)|(more)('n)|(wan)(na))\b",
     re.IGNORECASE,
 )
+_SPACED = r" \g<0> "
 _CLOSERS = "])}>\"'»”’ "
 
 
@@ -205,27 +206,11 @@ def treebank_words(sentences: Sequence[str]) -> list[str]:
     for sentence in sentences:
         body, stop, closers = _final_stop(_OPENING.sub("``", sentence))
         apart.append(f"{body} {stop} {closers}")
-    tokens = _tokens(" ".join(apart), marks=r" \g<0> ")
-    return ["''" if each == '"' else each for each in tokens]
-
-
-def count_capital_words(sentences: Sequence[str]) -> int:
-    """Count the tokens of :func:`treebank_words` that are all in capitals.
-
-    ``DON'T`` is two (``DO``, ``N'T``) and ``WELL-KNOWN`` one. Only tokens with letters matter here,
-    so punctuation is dropped.
-    """
-    text = " ".join(_final_stop(sentence)[0] for sentence in sentences)
-    text = " ".join(chunk for chunk in text.split() if not chunk.islower())
-    return sum(map(str.isupper, _tokens(text, marks=" ")))
-
-
-def _tokens(text: str, marks: str) -> list[str]:
-    """Cut into tokens, after replacing the marks that always stand apart."""
-    text = f" {' '.join(_APART.sub(marks, text).split())} "
+    text = f" {' '.join(_APART.sub(_SPACED, ' '.join(apart)).split())} "
     for edge in (_CLOSING_APOSTROPHE, _SHORT_CLITIC, _LONG_CLITIC):
-        text = edge.sub(r" \g<0> ", text)
-    return _FUSED.sub(lambda match: f" {' '.join(filter(None, match.groups()))} ", text).split()
+        text = edge.sub(_SPACED, text)
+    text = _FUSED.sub(lambda match: f" {' '.join(filter(None, match.groups()))} ", text)
+    return ["''" if each == '"' else each for each in text.split()]
 
 
 def _final_stop(sentence: str) -> tuple[str, str, str]:
