@@ -515,6 +515,39 @@ RECORDS: dict[str, dict[str, Any]] = {
         "CONVERSATION": [{"role": "user", "content": "Q"}],
         "TARGET_QUESTION": "Is it?",
     },
+    "wildbench": {
+        "session_id": "a",
+        "conversation_input": [{"role": "user", "content": "Q"}],
+        "checklist": ["Is it?"],
+        "primary_tag": "Math",
+        "secondary_tags": ["Planning"],
+        "parsed_result": {"strengths": "s", "score": "8"},
+        "model_test": "m",
+        "score": "8",
+        "model_output": "So.",
+    },
+    "paperbench": {
+        "paper_id": "p",
+        "judge_output": {
+            "graded_task_tree": {
+                "id": "a",
+                "requirements": "All.",
+                "weight": 1,
+                "sub_tasks": [
+                    {
+                        "id": "b",
+                        "requirements": "It is.",
+                        "weight": 2,
+                        "sub_tasks": [],
+                        "task_category": "Code Development",
+                        "score": 1.0,
+                        "valid_score": True,
+                        "explanation": "So.",
+                    }
+                ],
+            }
+        },
+    },
     "trace": {
         "id": "0",
         "messages": [{"role": "user", "content": "Q"}],

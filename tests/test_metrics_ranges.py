@@ -41,7 +41,13 @@ BENCHMARKS: dict[str, dict[str, Any]] = {
     "profbench_judge": {"domain": "c", "model": "m"},
     "researchrubrics": {},
     "ruverbench": {},
+    "paperbench": {"paper": "d"},
+    "wildbench": {},
+    "wildbench_reward": {},
 }
+
+NO_MISTAKES = ("ruverbench", "wildbench", "wildbench_reward")
+"""Benchmarks whose weights are above 0."""
 
 
 @st.composite
@@ -56,7 +62,7 @@ def rows(draw: st.DrawFn, benchmark: str) -> list[Row]:
         for _ in range(draw(st.integers(1, 3))):
             verdicts.append(draw(st.sampled_from("110?" if left else "110")))
             left -= verdicts[-1] == "?"
-        weights = st.sampled_from([3.0, 1.0, -2.0] if benchmark != "ruverbench" else [3.0, 1.0])
+        weights = st.sampled_from([3.0, 1.0] if benchmark in NO_MISTAKES else [3.0, 1.0, -2.0])
         checklist = [
             Constraint(
                 text=f"c{at}",
