@@ -186,6 +186,13 @@ def test_a_second_session_in_one_process_is_refused_and_says_by_whom() -> None:
     assert not Path("run", LOCK).exists()
 
 
+@pytest.mark.parametrize("name", [LOCK, "run.sqlite"])
+def test_a_session_whose_files_are_removed_ends(name: str) -> None:
+    write(lines(50))
+    with pytest.raises(RunError, match="removed"):
+        judged(Disturbing(Path("run", name).unlink, after=3), "run")
+
+
 def test_a_session_that_fails_lets_go() -> None:
     write(lines(50))
 

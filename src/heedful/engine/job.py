@@ -157,6 +157,9 @@ class Job(ABC, Generic[Row, Result]):
         del store, prices
         return nullcontext()
 
+    def preload(self) -> None:
+        """Load what takes long and is the same for all rows, in the process that forks workers."""
+
     def counted(self) -> bytes | None:
         """Give what :meth:`follow` made of a part, where :meth:`add_counted` can add that up."""
         return None
@@ -244,6 +247,7 @@ class Job(ABC, Generic[Row, Result]):
         self.check(directory)
         with only_writer(directory), refuse_unusable(directory), _reused_run(options) as earlier:
             store = Store(directory)
+            store.guard()
             store.reuse(earlier)
             store.configure(self.config)
             refuse_incomplete(store)

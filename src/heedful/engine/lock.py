@@ -99,6 +99,13 @@ def _release(path: Path, file: int, key: tuple[int, int]) -> None:
         _held.discard(key)
 
 
+def is_ours(directory: Path) -> bool:
+    """Whether this process holds a run; not if somebody has removed its lock."""
+    with suppress(OSError):
+        return _key((directory / LOCK).stat()) in _held
+    return False
+
+
 def is_held(directory: Path) -> bool:
     """Whether a session, of this process or another, is writing a run."""
     path = directory / LOCK

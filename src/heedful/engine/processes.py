@@ -76,6 +76,7 @@ def _fork_workers(
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # it reaches us too; we are told
         signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for them
         asyncio.events._set_running_loop(None)  # noqa: SLF001 - the loop of the process forked from
+        job.preload()
         while True:
             asked, ends, *_ = socket.recv_fds(control, 1, 1)
             if not asked:

@@ -27,6 +27,7 @@ from heedful.core.closing import Closing, closed_on_error
 from heedful.core.errors import RunError
 from heedful.core.log import logger
 from heedful.engine import schema
+from heedful.engine.lock import LOCK, is_ours
 from heedful.engine.schema import (
     DAMAGE_HINT,
     DATABASE_ERRORS,
@@ -191,6 +192,7 @@ class Store(Closing):
         self._flushed = time.monotonic()
         self._due = False
         self._broken: Exception | None = None
+        self._file: int | None = None  # the file's number, where each commit looks for it
         self._log = StoreLog(None if directory is None else directory / NAME)
         weakref.finalize(self, self._log.stop)
         # A store that is forgotten rather than closed must not leave the file open.
@@ -481,17 +483,36 @@ class Store(Closing):
         """
 
         def flush() -> None:
-            with suppress(*DATABASE_ERRORS):
+            with suppress(RunError, *DATABASE_ERRORS):
                 self.flush()
 
         if not self._due:
             self._due = True
             asyncio.get_running_loop().call_soon(flush)
 
+    def guard(self) -> None:
+        """Have each commit look whether the run is there and still this process's."""
+        if self.directory is not None:
+            self._file = (self.directory / NAME).stat().st_ino
+
+    def _refuse_removed(self) -> None:
+        """Refuse to go on without lock or file: others might begin the run anew beside this one."""
+        if self._file is None or self.directory is None:
+            return
+        with suppress(OSError):
+            if is_ours(self.directory) and (self.directory / NAME).stat().st_ino == self._file:
+                return
+        raise RunError(
+            f"{NAME} or {LOCK} was removed or replaced while the run went on",
+            where=str(self.directory),
+            hint="leave a run's files alone until it has ended; then give the same command again",
+        )
+
     def flush(self) -> None:
         """Commit what is pending."""
         self._due = False
         if self._waiting:
+            self._refuse_removed()
             calls = ((*call, _call_checksum(*call)) for call in self._calls.items())
             with self._writing():
                 self._db.executemany(schema.INSERT_CALL, calls)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast, overload
 
 from heedful.core.errors import UsageError
 from heedful.core.log import logger
-from heedful.core.nouns import Sample
+from heedful.core.nouns import Constraint, Sample
 from heedful.core.outputs import atomically, write_json
 from heedful.core.text import spreadsheet_cell
 from heedful.core.version import __version__
@@ -38,6 +38,7 @@ from heedful.jobs.results import (
     written,
 )
 from heedful.jobs.run_counts import RunCounts
+from heedful.judges.base import CODE
 from heedful.judges.dependencies import judge_in_order
 from heedful.judges.making import make_judge
 from heedful.judges.options import JudgeOptions
@@ -415,6 +416,14 @@ class EvaluationJob(Job[Sample, Evaluation]):
         replies = self._replies
         with RunCounts(store.directory, self._scoring, prices, replies=replies) as self._counts:
             yield self._counts.add
+
+    def preload(self) -> None:
+        """Have code judge something, with all that it needs."""
+        if any(name in self.judge.name for name in CODE):
+            asked = tuple(Constraint(text=text) for text in ("Write in English.", "No commas."))
+            sample = Sample(id="", prompt="Go.", checklist=asked, response="It is a fine day.")
+            code = make_judge("compiled")
+            finish(judge_in_order(code, sample, scoring=self._scoring))
 
     def counted(self) -> bytes | None:
         """Set aside what is counted of a part."""

@@ -202,11 +202,13 @@ def _framed(
 ) -> Iterator[tuple[int, Values]]:
     """Match a rule after an opening, and with what may follow any constraint, such as "please"."""
     start, before = opening
+    closings = ("closing", f"closing_{grammar.rules[rule].rpartition(':')[2]}")
     for end, values in grammar.match(rule, text, start):
         if end > start:
             yield end, before + values
-            for after, more in grammar.match("closing", text, end):
-                yield after, before + values + more
+            for closing in closings:
+                for after, more in grammar.match(closing, text, end):
+                    yield after, before + values + more
 
 
 def _key(check: Check) -> str:

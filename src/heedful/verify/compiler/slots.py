@@ -345,7 +345,8 @@ _RESTRICTING = re.compile(
     |\b(?:except|unless|only|if|when|but|not|no|nor|without|instead|rather|other\ than|must|should
     |each|every|any|least|most|exactly|than|limit\w*|maximum|minimum|avoid\w*
     |two|three|four|five|six|seven|eight|nine|ten|bullets?|headings?|tables?|emojis?|lists?|hashtags?
-    |links?|titles?|json|bold|italics?|paragraphs?|sentences|words)\b
+    |links?|titles?|json|bold|italics?|paragraphs?|sentences|words|introductions?|conclusions?
+    |summar(?:y|ies)|sections?|parts?|captions?|abstracts?|examples?|steps?)\b
     |(?:,|;|\band)\s+(?:then\s+|please\s+)?(?:use|include|write|add|keep|start|begin|end|conclude
     |mention|respond|answer|put|provide|present|give|format|place|do|make|ensure|with|using|containing
     |also)\b
@@ -357,7 +358,7 @@ _PAUSE = re.compile(r"[,.;，。；]|$")
 
 
 def reason(form: str, written: str, at: int) -> list[tuple[int, None]]:
-    """Read the rest of a purpose, up to a pause: ``to ensure <clarity and focus>``."""
+    """Read the rest of a purpose, up to a pause: `x`."""
     del written
     ends = [pause.start() for pause in _PAUSE.finditer(form, at)]
     return [

@@ -200,38 +200,22 @@ _QUOTES_DEPTH = 3
 @verifier("format:parentheses")
 def parentheses(response: Response) -> Finding:
     """Nest brackets of any kind at least 5 levels deep."""
-    depth = _closed_depth(response.text)
-    if response.faithful is not None:
-        depth = _opened_depth(response.text)
+    depth = _bracket_depth(response.text, faithful=response.faithful is not None)
     return compare(depth, "at least", _BRACKETS_DEPTH, "level")
 
 
-def _closed_depth(text: str) -> int:
-    """Find how deep brackets are nested at most, counting those that are closed in order."""
+def _bracket_depth(text: str, *, faithful: bool) -> int:
+    """Find how deep brackets that are closed in order nest; faithfully, how many are open."""
     deepest = 0
     inside: list[tuple[str, int]] = []  # open brackets, and how many levels are inside of each
     for char in text:
         if char in _CLOSED_BY:
             inside.append((char, 0))
         elif char in ")]}":
-            if not inside or _CLOSED_BY[inside[-1][0]] != char:
-                inside.clear()
-                continue
-            deepest = max(deepest, _close(inside))
-    return deepest
-
-
-def _opened_depth(text: str) -> int:
-    """Find how many brackets are open at most where one is closed in order."""
-    deepest = 0
-    inside: list[str] = []
-    for char in text:
-        if char in _CLOSED_BY:
-            inside.append(char)
-        elif char in ")]}":
-            if inside and _CLOSED_BY[inside[-1]] == char:
-                deepest = max(deepest, len(inside))
-                inside.pop()
+            if inside and _CLOSED_BY[inside[-1][0]] == char:
+                open_ = len(inside)
+                levels = _close(inside)
+                deepest = max(deepest, open_ if faithful else levels)
             else:
                 inside.clear()
     return deepest
