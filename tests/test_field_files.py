@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import csv
+import gc
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -13,6 +14,7 @@ from heedful import evaluate
 from heedful.analysis.meta import meta
 from heedful.core.errors import HeedfulError
 from heedful.data.formats import columns, open_source
+from jsonl import write_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -146,3 +148,253 @@ def test_a_report_without_samples_says_so(
     evaluate([{"prompt": 3}], run=tmp_path / "r")
     assert run("report", tmp_path / "r", "-o", tmp_path / "r.html", "--no-charts") == 1
     assert "could not be read" in capsys.readouterr().err
+
+
+ASKED = "Greet."
+SAID = "Hi, you!"
+
+
+def lines(path: Path, *records: dict[str, Any]) -> Path:
+    write_rows(path, records)
+    return path
+
+
+def document(path: Path, value: Any) -> Path:
+    path.write_text(json.dumps(value, indent=2))
+    return path
+
+
+def parquet(path: Path, *records: dict[str, Any]) -> Path:
+    pq = pytest.importorskip("pyarrow.parquet")
+    pq.write_table(pytest.importorskip("pyarrow").Table.from_pylist(list(records)), path)
+    return path
+
+
+def saved(path: Path, *records: dict[str, Any]) -> Path:
+    pytest.importorskip("datasets").Dataset.from_list(list(records)).save_to_disk(path)
+    return path
+
+
+def workbook(path: Path, *rows: Sequence[str]) -> Path:
+    book = pytest.importorskip("openpyxl").Workbook()
+    for row in rows:
+        book.active.append(row)
+    book.save(path)
+    return path
+
+
+def log(path: Path, kind: str) -> Path:
+    """Have Inspect write a log."""
+    inspect_ai = pytest.importorskip("inspect_ai")
+    from inspect_ai.dataset import Sample as Asked
+    from inspect_ai.model import ModelOutput, ModelUsage, get_model
+
+    output = ModelOutput.from_content("mockllm/model", SAID)
+    output.usage = ModelUsage(input_tokens=1, output_tokens=1, total_tokens=2)
+    task = inspect_ai.Task(
+        dataset=[Asked(id=1, input=ASKED, metadata={"checklist": TEXTS}, target="Hi")]
+    )
+    model = get_model("mockllm/model", custom_outputs=[output])
+    inspect_ai.eval(task, model=model, log_dir=str(path), log_format=kind, display="none")
+    gc.collect()  # what Inspect leaves open complains here, not in the next test
+    (written,) = path.iterdir()
+    return written
+
+
+def sent(path: Path) -> Path:
+    """Write a logged sample as lm-evaluation-harness 0.4 does."""
+    record = {
+        "doc_id": 0,
+        "doc": {"question": "greet", "checklist": TEXTS},
+        "target": "0",
+        "arguments": {"gen_args_0": {"arg_0": ASKED, "arg_1": {"until": ["\n\n"]}}},
+        "resps": [[SAID]],
+        "filtered_resps": [SAID],
+        "filter": "none",
+        "metrics": ["bypass"],
+        "doc_hash": "75",
+        "bypass": None,
+    }
+    return lines(path, record)
+
+
+IDS = {"instruction_id_list": ["punctuation:no_comma"], "kwargs": [{}]}
+TURNS = [{"role": "user", "content": ASKED}]
+ANSWER = {"role": "assistant", "content": SAID}
+BODY = {"id": "c", "object": "chat.completion", "model": "m", "choices": [{"message": ANSWER}]}
+PROMPTFOO = {
+    "evalId": "eval-1",
+    "results": {
+        "version": 3,
+        "results": [
+            {
+                "id": "x",
+                "prompt": {"raw": ASKED, "label": "p"},
+                "vars": {},
+                "provider": {"id": "openai:m"},
+                "response": {"output": SAID},
+                "testCase": {"assert": [{"type": "llm-rubric", "value": "No commas."}]},
+                "gradingResult": {
+                    "componentResults": [
+                        {
+                            "pass": False,
+                            "reason": "One comma.",
+                            "assertion": {"type": "llm-rubric", "value": "No commas."},
+                        }
+                    ]
+                },
+            }
+        ],
+    },
+}
+HEADER = ("Query", "gpt_out", "Rubrics")
+OWN = {"prompt": ASKED, "response": SAID, "checklist": TEXTS}
+
+FILES: dict[str, Any] = {
+    "own columns": lambda at: table(at / "a.csv", HEADER, (ASKED, SAID, "\n".join(TEXTS))),
+    "own fields": lambda at: lines(
+        at / "a.jsonl", {"input": ASKED, "output": SAID, "criteria": TEXTS}
+    ),
+    "cells a | b": lambda at: table(at / "a.csv", HEADER, (ASKED, SAID, " | ".join(TEXTS))),
+    "cells 1) a 2) b": lambda at: table(
+        at / "a.csv", HEADER, (ASKED, SAID, f"1) {TEXTS[0]} 2) {TEXTS[1]}")
+    ),
+    "bullets in a workbook": lambda at: workbook(
+        at / "a.xlsx", HEADER, (ASKED, SAID, "\n".join(f"- {text}" for text in TEXTS))
+    ),
+    "one JSON object": lambda at: document(at / "a.json", {"version": 1, "data": [OWN]}),
+    "lm-eval samples": lambda at: sent(at / "samples_task.jsonl"),
+    "Inspect .eval": lambda at: log(at / "logs", "eval"),
+    "Inspect .json": lambda at: log(at / "logs", "json"),
+    "OpenAI completions": lambda at: lines(
+        at / "a.jsonl", {**BODY, "request": {"messages": TURNS}, "checklist": TEXTS}
+    ),
+    "OpenAI responses": lambda at: lines(
+        at / "a.jsonl",
+        {
+            "object": "response",
+            "input": ASKED,
+            "output": [{"type": "message", "content": [{"type": "output_text", "text": SAID}]}],
+            "metadata": {"checklist": json.dumps(TEXTS)},
+        },
+    ),
+    "TRL": lambda at: lines(
+        at / "a.jsonl", {"prompt": ASKED, "completion": SAID, "checklist": TEXTS}
+    ),
+    "TRL, conversational": lambda at: lines(
+        at / "a.jsonl", {"prompt": TURNS, "completion": [ANSWER], "rubric": TEXTS}
+    ),
+    "ShareGPT": lambda at: lines(
+        at / "a.jsonl",
+        {
+            "conversations": [{"from": "human", "value": ASKED}, {"from": "gpt", "value": SAID}],
+            "constraints": TEXTS,
+        },
+    ),
+    "Alpaca": lambda at: lines(
+        at / "a.jsonl", {"instruction": ASKED, "input": "Me.", "output": SAID, "rubric": TEXTS}
+    ),
+    "verl": lambda at: parquet(
+        at / "a.parquet",
+        {
+            "data_source": "own",
+            "prompt": TURNS,
+            "reward_model": {"style": "rule", "ground_truth": json.dumps(TEXTS)},
+            "response": SAID,
+        },
+    ),
+    "verl, IFEval": lambda at: parquet(
+        at / "a.parquet",
+        {
+            "prompt": TURNS,
+            "reward_model": {
+                "ground_truth": str(
+                    [{"instruction_id": ["punctuation:no_comma"], "kwargs": [None]}]
+                )
+            },
+            "response": SAID,
+        },
+    ),
+    "verl's validation": lambda at: lines(
+        at / "1.jsonl", {"input": ASKED, "output": SAID, "gts": json.dumps(TEXTS), "score": 0.5}
+    ),
+    "OpenRLHF": lambda at: parquet(
+        at / "a.parquet",
+        {"context_messages": TURNS, "label": json.dumps({"checklist": TEXTS}), "response": SAID},
+    ),
+    "promptfoo": lambda at: document(at / "output.json", PROMPTFOO),
+    "save_to_disk": lambda at: saved(at / "data", OWN),
+    "W&B or MLflow table": lambda at: document(
+        at / "a.table.json",
+        {"columns": ["inputs", "outputs", "Rubrics"], "data": [[ASKED, SAID, "\n".join(TEXTS)]]},
+    ),
+}
+"""Files by what writes them."""
+
+
+# What Inspect leaves open is closed when it is collected, and says so.
+@pytest.mark.filterwarnings("default")
+@pytest.mark.parametrize("kind", FILES)
+def test_a_file_as_the_field_writes_it(kind: str, tmp_path: Path) -> None:
+    path = FILES[kind](tmp_path)
+    (row,) = evaluate(path)
+    assert row.sample is not None, row.problem
+    assert [each.text.rstrip(".") for each in row.sample.checklist][:1] in (
+        ["No commas"],
+        ["The response contains no commas"],
+    ) or row.sample.checklist[0].check
+    assert row.sample.response == SAID
+    assert ASKED in row.sample.conversation[-1].content
+    assert row.verdicts[0].status == "unmet"
+
+
+def test_a_batch_joins_its_requests_and_own_rows(tmp_path: Path) -> None:
+    answers = lines(
+        tmp_path / "output.jsonl",
+        {
+            "id": "b",
+            "custom_id": "q1",
+            "response": {"status_code": 200, "body": BODY},
+            "error": None,
+        },
+        {"custom_id": "q2", "response": None, "error": {"code": "batch_expired"}},
+    )
+    requests = lines(
+        tmp_path / "requests.jsonl",
+        {"custom_id": "q1", "method": "POST", "body": {"model": "m", "messages": TURNS}},
+    )
+    rows = lines(tmp_path / "rows.jsonl", {**OWN, "id": "q1", "response": None})
+    for data in (requests, rows):
+        first, failed = open_source(data, responses=answers)
+        assert first.sample is not None
+        assert (first.sample.id, first.sample.response) == ("q1", SAID)
+        assert first.sample.conversation[0].content == ASKED
+        assert "the request q2 failed" in str(failed.problem)
+        assert "batch_expired" in str(failed.problem)
+    alone, failed = open_source(answers)
+    assert alone.sample is not None
+    assert alone.sample.response == SAID
+    assert "batch_expired" in str(failed.problem)
+
+
+def test_tools_rows_in_memory() -> None:
+    record = {"prompt": TURNS, "completion": [ANSWER], "checklist": TEXTS}
+    assert [v.status for v in evaluate([record])[0].verdicts] == ["unmet", "met"]
+
+
+def test_a_mapping_still_names_a_tools_own_fields(tmp_path: Path) -> None:
+    mapping = "doc.question=prompt,filtered_resps=response,doc.checklist=checklist"
+    (row,) = evaluate(sent(tmp_path / "a.jsonl"), map=mapping)
+    assert row.sample is not None
+    assert (row.sample.conversation[0].content, row.sample.response) == ("greet", SAID)
+    (row,) = evaluate(tmp_path / "a.jsonl", map=mapping.replace("resps", "resps.0"))
+    assert row.sample is not None
+    assert row.sample.response == SAID
+
+
+def test_a_folder_of_splits_names_them(tmp_path: Path) -> None:
+    datasets = pytest.importorskip("datasets")
+    data = datasets.Dataset.from_list([OWN])
+    datasets.DatasetDict({"train": data, "test": data}).save_to_disk(tmp_path / "d")
+    with pytest.raises(HeedfulError, match="splits: test, train"):
+        evaluate(tmp_path / "d")

@@ -168,36 +168,32 @@ def test_wildbenchs_tasks_and_scores_lie_in_two_files(tmp_path: Path) -> None:
 REFERENCE = "claude-3-haiku-20240307"
 
 
-def pair(winner: str, extent: int, mine: str = "So.", theirs: str = "No.") -> dict[str, Any]:
-    outputs = {REFERENCE: theirs, "m": mine}
+def pair(winner: str, extent: int, mine: str = "So.") -> dict[str, Any]:
+    outputs = {REFERENCE: "No.", "m": mine}
     said = {"winner": winner, "extent": extent, "model_outputs": outputs}
     return task("Math", parsed_result={"choice": "A+"}, **said)
 
 
 def test_wildbenchs_reward_by_hand(tmp_path: Path) -> None:
-    long = "x" * 504
     file = write(
         tmp_path,
-        pair("m", 2, mine=long),
-        pair("m", 1),
-        pair("m", 1, mine=long),  # 501 characters more
-        pair("m", 1, mine=long[1:]),
-        pair(REFERENCE, 1, theirs=long),
-        pair(REFERENCE, 2),
-        pair("tie", 0),
-        pair("m", 2, mine=CUT),
+        *(
+            pair("m", 2),
+            pair("m", 1),
+            pair("m", 1, mine="Yes."),
+            pair(REFERENCE, 1),
+            pair(REFERENCE, 2),
+        ),
+        *(pair("tie", 0), pair("m", 2, mine=CUT)),
     )
     first = read(file)[0]
     assert (first.tags["model"], first.tags["reference_model"]) == ("m", REFERENCE)
-    assert first.reference == "No."
+    assert (first.response, first.reference) == ("So.", "No.")
     strict, faithful = (rates(file, "wildbench_reward", s) for s in ("strict", "faithful"))
-    assert strict["reward"]["value"] == pytest.approx((1 + 3 / 2 - 1 / 2 - 1 + 0 + 1) / 8)
-    assert strict["reward_500"]["value"] == pytest.approx((1 + 2 / 2 - 1 + 0 + 1) / 8)
+    assert strict["reward"]["value"] == pytest.approx((1 + 2 / 2 - 1 / 2 - 1 + 0 + 1) / 7)
     assert "task_reward" not in strict
-    assert faithful["reward"]["value"] == pytest.approx((1 + 3 / 2 - 1 / 2 - 1) / 8)
-    assert faithful["reward_500"]["value"] == pytest.approx((1 + 2 / 2 - 1) / 8)
-    assert faithful["task_reward"]["value"] == pytest.approx((1 + 3 / 2 - 1 / 2 - 1) / 7 / 4.75)
-    assert faithful["task_reward_500"]["value"] == pytest.approx((1 + 2 / 2 - 1) / 7 / 4.75)
+    assert faithful["reward"]["value"] == pytest.approx((1 + 2 / 2 - 1 / 2 - 1) / 7)
+    assert faithful["task_reward"]["value"] == pytest.approx((1 + 2 / 2 - 1 / 2 - 1) / 6 / 4.75)
 
 
 def test_which_of_two_models_is_the_reference_is_known_or_asked_for(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ import json
 import math
 from collections.abc import Sequence
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 from heedful import meta
 from heedful.analysis.meta.tables import document
 from heedful.core.nouns import Scoring
-from heedful.metrics.ranking import Choice, Edges, choices, ranking
+from heedful.metrics.ranking import Choice, Edges, choices, elo, ranking
 from jsonl import write_rows
 
 MET, UNMET = "[[人工智能助手的回复满足了该要求]]", "[[人工智能助手的回复没有满足该要求]]"
@@ -100,6 +101,57 @@ def test_an_unreadable_critique_is_met_only_in_faithful_scoring(tmp_path: Path) 
     assert ranks["pairs"]["undecided"] == 1
     assert ranks["coverage"] == 0
     assert ranks["pair_accuracy"] == {"value": None, "interval": None, "bounds": [0, 1]}
+
+
+def compared(number: int, kind: str, said: dict[str, str], *edges: tuple[int, int]) -> Any:
+    """Write an item of three responses with what a judge said of pairs, by their places."""
+    entry = item(number, kind, *[("+", "")] * 3, edges=edges)
+    for response in entry["responses"]:
+        del response["critique"]
+    return entry | {"pairwise_evaluation_results": said}
+
+
+def elo_of(path: Path, *items: Any, scoring: Scoring = "faithful") -> dict[str, Any]:
+    file = path / "items.json"
+    file.write_text(json.dumps(items))
+    summary = meta(file, scoring=scoring)
+    assert summary["judges"] == []
+    assert "Elo of the comparisons" in document(summary).markdown()
+    return dict(summary["elo"]["ranking"])
+
+
+@pytest.mark.parametrize("scoring", ["strict", "faithful"])
+def test_comparisons_rank_responses_by_elo(tmp_path: Path, scoring: Scoring) -> None:
+    a, b = "Better: [[A]]", "Better: [[B]]"
+    ranks = elo_of(
+        tmp_path,
+        # 0 before 1 before 2, the second pair shown as 2, 1.
+        compared(1, "Single_Turn", {"0_1": a, "2_1": b}, (0, 2), (1, 2)),
+        # 1 before 0; the tie says nothing of 2, which stays between them.
+        compared(2, "Multi_Turn", {"0_1": b, "0_2": f"{a} {b}"}, (0, 1), (0, 2)),
+        # None of them was compared.
+        compared(3, "Multi_Turn", {}, (0, 1)),
+        scoring=scoring,
+    )
+    assert ranks["pairs"] == {"concordant": 2, "discordant": 2, "tied": 1, "undecided": 0}
+    per_type = ranks["mean_of_types"]
+    assert per_type["pair_accuracy"]["value"] == pytest.approx((1 + (0 + 0) / 2) / 2)
+    assert per_type["tau_b"]["value"] == pytest.approx((1 + (-1 + 0) / 2) / 2)
+
+
+def test_elo_of_one_comparison_by_hand() -> None:
+    ahead = 0.0
+    for epoch in range(100):
+        step = 32 if epoch <= 20 else max(1, 32 * (100 - epoch) / 80)
+        ahead += 2 * step / (1 + 10 ** (ahead / 400))
+    assert elo(2, [(1, 0)], Random(0)) == pytest.approx([1200 - ahead / 2, 1200 + ahead / 2])
+
+
+def test_a_comparison_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    row = {"id": "a", "prompt": "Q", "response": "A", "checklist": ["c"], "labels": [True]}
+    file = write_rows(tmp_path / "rows.jsonl", [row | {"compared_to": ["b"]}, row | {"id": "b"}])
+    (problem,) = meta(file)["problems"]
+    assert "compared_to" in problem["problem"]
 
 
 # --- numbers ------------------------------------------------------------------------------------

@@ -36,7 +36,7 @@ __all__ = [
     "open_data",
 ]
 
-DATA_SUFFIXES = (".jsonl", ".json", ".ndjson", ".csv", ".tsv", ".parquet", ".xlsx")
+DATA_SUFFIXES = (".jsonl", ".json", ".ndjson", ".csv", ".tsv", ".parquet", ".arrow", ".xlsx")
 """The files of a folder that are read, compressed ones too."""
 
 COARSE_NS = 2_000_000_000
@@ -131,10 +131,18 @@ def _in_folder(path: Path) -> list[Path]:
     """Return the files of a folder that have a suffix of data, by name; else the path itself."""
     if not path.is_dir() or (path / "run.sqlite").exists():
         return [path]
+    if (path / "dataset_dict.json").is_file():  # a DatasetDict's save_to_disk
+        splits = sorted(each.name for each in path.iterdir() if each.is_dir())
+        hint = f"name one of its splits, as {path / splits[0]}" if splits else "it has no splits"
+        what = f"this is a folder of splits: {', '.join(splits)}"
+        raise InputError(what, where=str(path), hint=hint)
+    saved = (path / "state.json").is_file()  # by save_to_disk, with files about the data set
     files = [
         file
         for file in sorted(path.iterdir())
-        if file.is_file() and file.name.lower().removesuffix(".gz").endswith(DATA_SUFFIXES)
+        if file.is_file()
+        and file.name.lower().removesuffix(".gz").endswith(DATA_SUFFIXES)
+        and not (saved and file.suffix != ".arrow")
     ]
     if not files:
         hint = f"their names end in {', '.join(DATA_SUFFIXES)}; folders in it aren't read"

@@ -5,7 +5,8 @@ concordant where its score is higher, discordant where it is lower, and tied whe
 Source: IF-RewardBench (its code).
 
 Pairwise judges choose from each pair in both orders. Source: LLMBar (arXiv 2310.07641, its code),
-whose shipped κ take every "2" for no answer; ours compares choices with labels.
+whose shipped κ take every "2" for no answer; ours compares choices with labels. Where a judge
+compared several responses to an instruction, their Elo ratings rank them. Source: IF-RewardBench.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from heedful.metrics.rates import Share, measure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from random import Random
 
     from heedful.core.nouns import Scoring
     from heedful.metrics.proportions import Pair
@@ -173,6 +175,35 @@ def _extremes(edges: Edges, of: Callable[[Edges], float | None]) -> list[float]:
     worst = of(edges._replace(discordant=edges.discordant + left, undecided=0))
     best = of(edges._replace(concordant=edges.concordant + left, undecided=0))
     return [worst or 0.0, best or 0.0]
+
+
+# --- Elo ratings --------------------------------------------------------------------------------
+
+START, STEP, SCALE, EPOCHS, STEADY = 1200.0, 32.0, 400.0, 100, 20
+"""Ratings begin at START; STEADY of the EPOCHS have the full STEP, which then falls to 1."""
+
+
+def elo(count: int, wins: Sequence[tuple[int, int]], random: Random) -> list[float]:
+    """Rate responses, by place, from pairs of a winner's and a loser's place.
+
+    All wins are gone through once an epoch, in a random order.
+    """
+    ratings = [START] * count
+    order = list(wins)
+    for epoch in range(EPOCHS):
+        random.shuffle(order)
+        step = STEP
+        if epoch > STEADY:
+            step = max(1.0, STEP * (1 - (epoch - STEADY) / (EPOCHS - STEADY)))
+        for winner, loser in order:
+            ahead = ratings[winner] - ratings[loser]
+            ratings[winner] += step * (1 - _expected(ahead))
+            ratings[loser] += step * (0 - _expected(-ahead))
+    return ratings
+
+
+def _expected(ahead: float) -> float:
+    return 1 / (1 + 10 ** (-ahead / SCALE))
 
 
 # --- pairwise judges ---------------------------------------------------------------------------

@@ -23,6 +23,7 @@ from heedful.analysis.meta.measures import (
     measures,
     paired,
     recorded_choices,
+    tournament,
 )
 from heedful.analysis.meta.options import BY, MetaOptions
 from heedful.analysis.meta.probes import Probed, flips
@@ -112,7 +113,10 @@ async def meta_async(
     _check_probes(judges, probes)
     labelled = await known_verdicts(bench, [each.name for each in judges])
     choices = recorded_choices(bench.samples(), scoring)
-    if choices is not None and not any(target.labels for target in labelled.targets.values()):
+    ranked = tournament(labelled, scoring)
+    if ranked is not None and judge is None:
+        judges = []  # the comparisons are what the file has of a judge
+    elif choices is not None and not any(target.labels for target in labelled.targets.values()):
         judges = []  # there is no checklist to judge
     elif choices is None:
         check_labels(labelled, bench.where, judges)
@@ -130,6 +134,8 @@ async def meta_async(
     summary = _summary(groups, labelled, bench, by)
     if choices is not None:
         summary["choices"] = choices
+    if ranked is not None:
+        summary["elo"] = {"name": "Elo of the comparisons", "ranking": ranked}
     if probes:
         summary["probes"] = [
             await _probed(who, group[0], probe, labelled, bench)

@@ -56,6 +56,7 @@ class Target:
     annotations: Mapping[str, str]  # letters by annotator
     print: bytes
     preferred_to: tuple[str, ...] | None = None  # rows known to be worse; None: not ranked
+    compared_to: Mapping[str, bool | None] = field(default_factory=dict)  # shown before them: won?
     weights: tuple[float, ...] = ()  # empty where all are worth the same
     answers: tuple[Answer | None, ...] = ()  # empty where no label names a level
 
@@ -140,6 +141,16 @@ def preferred(sample: Sample) -> tuple[str, ...] | None:
     if sample.id in worse:
         raise RowError("preferred_to names the row itself", hint="name the worse responses' rows")
     return worse
+
+
+def compared(sample: Sample) -> dict[str, bool | None]:
+    """Read a row's field ``compared_to``: the ids of others, and whether a judge preferred it."""
+    given = (sample.model_extra or {}).get("compared_to") or {}
+    said = isinstance(given, dict) and all(won in (True, False, None) for won in given.values())
+    if not said or sample.id in given:
+        hint = "give true, false or null (neither) for each other row's id"
+        raise RowError("compared_to isn't an object of other rows' ids", hint=hint)
+    return dict(given)
 
 
 def checked(targets: dict[str, Target], spare: dict[str, Target]) -> list[str]:
@@ -234,7 +245,7 @@ class Labelled:
         labels, origin = _labels(sample, annotations)
         if truth is not None:
             labels, origin = truth.get(sample.id, UNKNOWN * len(sample.checklist)), "code"
-        worse = preferred(sample)
+        worse, others = preferred(sample), compared(sample)
         answers = labelled_answers(sample)
         unlabelled = set(labels) <= {UNKNOWN} and not any(answers)
         group = sample.tags.get(by)
@@ -252,6 +263,7 @@ class Labelled:
             annotations=annotations,
             print=fingerprint(sample),
             preferred_to=worse,
+            compared_to=others,
             weights=_weights(sample.checklist),
             answers=answers,
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from itertools import combinations, permutations
+from random import Random
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from heedful.analysis.meta.labels import (
@@ -33,7 +34,7 @@ from heedful.metrics.agreement import (
 )
 from heedful.metrics.calibration import calibration
 from heedful.metrics.contrasts import adjust_p, contrast
-from heedful.metrics.ranking import TIE, Choice, Edges, best_of, choices, ranking
+from heedful.metrics.ranking import TIE, Choice, Edges, best_of, choices, elo, ranking
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -151,6 +152,38 @@ def _compare(better: Score, worse: Score) -> Edges:
         return Edges(discordant=1)
     exact = better.low == better.high and worse.low == worse.high
     return Edges(tied=1) if exact else Edges(undecided=1)
+
+
+ELO_SEED = 42
+
+
+def tournament(labelled: Labelled, scoring: Scoring) -> Ranking | None:
+    """Measure how recorded comparisons rank the responses to each instruction, by Elo ratings.
+
+    A comparison that prefers neither is left out. Faithful scoring draws one sequence of random
+    orders through all instructions, as IF-RewardBench's code does; strict scoring draws the same
+    for each, so that a result doesn't depend on the other rows.
+    """
+    instructions: dict[int, list[Target]] = defaultdict(list)
+    for target in labelled.targets.values():
+        instructions[target.cluster].append(target)
+    if not any(target.compared_to for target in labelled.targets.values()):
+        return None
+    random = Random(ELO_SEED)
+    scores: Scores = {}
+    for together in instructions.values():
+        if scoring != "faithful":
+            random = Random(ELO_SEED)
+        places = {target.id: place for place, target in enumerate(together)}
+        wins = [
+            (places[target.id], places[other]) if won else (places[other], places[target.id])
+            for target in together
+            for other, won in target.compared_to.items()
+            if won is not None and other in places
+        ]
+        ratings = elo(len(together), wins, random)
+        scores |= {target.id: [Score(r, r)] for target, r in zip(together, ratings, strict=True)}
+    return _ranked(scores, labelled, zero=scoring == "faithful")
 
 
 _SIDES = (1, 2, TIE)

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 CHUNK = 1 << 16
 """Bytes that are read at a time."""
 
-FileKind = Literal["array", "lines", "csv", "parquet", "xlsx"]
+FileKind = Literal["array", "object", "lines", "csv", packed.Kind]
 
 _COMPRESSED = {
     "bzip2": b"BZh",
@@ -53,6 +53,17 @@ _COMPRESSED = {
 
 _LFS = b"version https://git-lfs"
 """How the small file begins that stands for one which Git LFS has not fetched."""
+
+ROWS = ("samples", "results", "rows", "data", "examples", "instances", "items", "records")
+"""Names under which an object that is a whole file holds its rows."""
+
+_ROWS_NAMES = [f'"{name}"'.encode() for name in (*ROWS, "columns")]
+_NEAR = 400
+
+_OF_A_ROW = frozenset(
+    {"prompt", "messages", "conversation", "instruction", "checklist", "constraints", "response"}
+)
+"""Fields by which an object is a row, whatever lists it holds."""
 
 _SMUGGLED = re.compile("[\udc80-\udcff]")
 """A byte that isn't UTF-8, in text that was decoded with surrogates."""
@@ -69,10 +80,9 @@ def kind(path: Path) -> FileKind:
     if text.startswith(_LFS):
         what = "this is a pointer of Git LFS, not the file it stands for"
         raise InputError(what, where=str(path), hint="git lfs pull fetches the file")
-    if text.startswith(packed.PARQUET):
-        return "parquet"
-    if head.startswith(packed.ZIP) and packed.is_workbook(path):
-        return "xlsx"
+    of_package = packed.kind(path, head, text)
+    if of_package is not None:
+        return of_package
     for name, signature in _COMPRESSED.items():
         if head.startswith(signature):
             hint = "unpack it; heedful reads gzip as it is"
@@ -80,8 +90,7 @@ def kind(path: Path) -> FileKind:
     if text.startswith(b"["):
         return "array"
     if text.startswith(b"{"):
-        _refuse_spread_object(path, text)
-        return "lines"
+        return "object" if _is_object(text) else "lines"
     header = text.partition(b"\n")[0][:1024]
     if any(byte < ord(" ") and byte not in _TEXT_CONTROLS for byte in header):
         hint = "heedful reads JSON Lines, JSON arrays, CSV (in UTF-8), Parquet and Excel"
@@ -97,9 +106,12 @@ def records(path: Path, wanted: Callable[[int], bool] | None = None) -> Iterator
     """Read a file's records, lazily and in order; of lines, those at the places wanted."""
     readers: dict[FileKind, Callable[[Path], Iterator[Record]]] = {
         "array": _array,
+        "object": _rows_of_object,
         "lines": partial(_lines, wanted=wanted),
         "csv": csv_rows,
         "parquet": packed.parquet_rows,
+        "arrow": packed.arrow_rows,
+        "eval": packed.log_rows,
         "xlsx": packed.workbook_rows,
     }
     rows = readers[kind(path)](path)
@@ -166,17 +178,54 @@ def _head(path: Path) -> bytes:
     return head
 
 
-def _refuse_spread_object(path: Path, head: bytes) -> None:
-    """Raise if the file is one pretty-printed object rather than one object a line."""
+def _is_object(head: bytes) -> bool:
+    """Tell whether a file is one object, over several lines or with rows in it on one line."""
+    begin = head[:_NEAR]
+    return _is_spread(head) or (b"\n{" not in head and any(name in begin for name in _ROWS_NAMES))
+
+
+def _is_spread(head: bytes) -> bool:
+    """Tell whether an object goes over several lines."""
     lines = [line for line in head.splitlines() if line.strip()]
-    if len(lines) < 2 or lines[1].lstrip().startswith(b"{"):  # noqa: PLR2004 - a second line
-        return
-    if _from_json(1, lines[0]).problem is not None:
-        raise InputError(
-            "one JSON object goes over several lines",
-            where=str(path),
-            hint="write one object a line (jq -c . FILE), or a JSON array of the rows",
-        )
+    several = len(lines) > 1 and not lines[1].lstrip().startswith(b"{")
+    return several and _from_json(1, lines[0]).problem is not None
+
+
+def _rows_of_object(path: Path) -> Iterator[Record]:
+    """Read the rows that lie in one JSON object, such as a tool's log, numbered from 1."""
+    with opened(path) as file:
+        text = file.read(CELL_LIMIT + 1)
+        if len(text) > CELL_LIMIT or file.read(1):
+            what = f"one JSON object of more than {CELL_LIMIT:,} bytes"
+            raise InputError(what, where=str(path), hint="write its rows one a line")
+    record = _from_json(1, text.removeprefix(codecs.BOM_UTF8))
+    rows = (
+        None
+        if record.problem or not _OF_A_ROW.isdisjoint(record.data)
+        else _rows_within(record.data)
+    )
+    if rows is not None:
+        yield from (_checked(number, "", row) for number, row in enumerate(rows, start=1))
+    elif record.problem and not _is_spread(text):
+        yield from _lines(path)
+    else:
+        yield record
+
+
+def _rows_within(value: dict[str, Any], depth: int = 2) -> list[Any] | None:
+    """Return the rows in an object: under a usual name, or by columns and data as tables have."""
+    columns, data = value.get("columns"), value.get("data")
+    if isinstance(columns, list) and isinstance(data, list) and {*map(type, columns)} == {str}:
+        return [dict(zip(columns, row, strict=False)) for row in data if isinstance(row, list)]
+    for name in ROWS:
+        inner = value.get(name)
+        if isinstance(inner, list) and inner and isinstance(inner[0], dict):
+            return inner
+        if isinstance(inner, dict) and depth > 1:
+            within = _rows_within(inner, depth - 1)
+            if within is not None:
+                return within
+    return None
 
 
 def _lines(path: Path, wanted: Callable[[int], bool] | None = None) -> Iterator[Record]:

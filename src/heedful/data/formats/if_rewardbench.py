@@ -3,7 +3,9 @@
 Records: ``id``, ``instruction_type``, ``messages``, ``checklist`` (texts), ``constraint_type``
 (``constraint_categories`` of each), ``responses`` (``response_id``, ``response``, ``labels``; in
 result files ``critique``) and ``preference_graph`` (``chosen`` and ``rejected``, each with its
-``response_id``). Each response becomes a sample.
+``response_id``). Each response becomes a sample. Results of the pairwise part have
+``pairwise_evaluation_results``: by the places of two responses, ``0_1``, what the judge said of
+them in that order; a sample is ``compared_to`` those that were shown after it.
 """
 
 from __future__ import annotations
@@ -33,6 +35,7 @@ def sample(record: dict[str, Any], number: int) -> Sample:
     item = fields.row_id(record, number, "id")
     name = fields.row_id(response, record[_HERE], "response_id")
     checklist = _checklist(record)
+    compared = _compared(record, item)
     return Sample.model_validate(
         {
             "id": f"{item}/{name}",
@@ -47,6 +50,7 @@ def sample(record: dict[str, Any], number: int) -> Sample:
                 "if_rewardbench", fields.optional_text(response, "critique")
             ),
         }
+        | ({"compared_to": compared} if compared else {})
     )
 
 
@@ -69,6 +73,22 @@ def _worse(record: Mapping[str, Any], name: str) -> list[str]:
         for edge in record.get("preference_graph") or []
         if str(edge["chosen"]["response_id"]) == name
     ]
+
+
+def _compared(record: Mapping[str, Any], item: str) -> dict[str, bool | None]:
+    """Say of the responses shown after this one whether the judge preferred this one to them."""
+    said = record.get("pairwise_evaluation_results") or {}
+    if not isinstance(said, dict):
+        raise fields.wrong("pairwise_evaluation_results", said, "an object")
+    here = record[_HERE]
+    found = {}
+    for place, other in enumerate(record["responses"]):
+        reply = said.get(f"{here}_{place}")
+        if isinstance(reply, str) and place != here:
+            first, second = "[[A]]" in reply, "[[B]]" in reply
+            name = fields.row_id(other, place, "response_id")
+            found[f"{item}/{name}"] = first if first != second else None
+    return found
 
 
 FORMAT = Format(

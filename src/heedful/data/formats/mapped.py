@@ -100,6 +100,12 @@ def refined(wanted: Format, records: Sequence[Mapping[str, Any]]) -> Format:
     return replace(make(PREFIX + usual.mapping(columns)), said=said)
 
 
+def names(wanted: Format, record: Mapping[str, Any]) -> bool:
+    """Tell whether a mapping is of a record's own columns."""
+    columns = _columns(wanted.name.removeprefix(PREFIX))
+    return all(column in record or column.partition(".")[0] in record for column in columns)
+
+
 def make(name: str) -> Format:
     """Make the format of a mapping by its name, which is :data:`PREFIX` and the mapping."""
     columns = _columns(name.removeprefix(PREFIX))
@@ -155,6 +161,8 @@ def _sample(columns: Mapping[str, str], record: dict[str, Any], number: int) -> 
             tags[field.removeprefix(_TAGS)] = value
         elif _bare(field) == "checklist":
             fields["checklist"] = _checklist(value, _mark(field))
+        elif field == "response" and isinstance(value, list) and len(value) == 1:
+            fields[field] = value[0] if isinstance(value[0], str) else value
         else:
             fields[field] = value
     if tags:
@@ -184,9 +192,12 @@ def _value(record: Mapping[str, Any], column: str) -> Any:
         return record[column]
     value: Any = record
     for part in column.split("."):
-        if not isinstance(value, dict) or part not in value:
+        if isinstance(value, list) and part.isdecimal() and int(part) < len(value):
+            value = value[int(part)]
+        elif isinstance(value, dict) and part in value:
+            value = value[part]
+        else:
             return _MISSING
-        value = value[part]
     return value
 
 

@@ -70,9 +70,9 @@ def rows(data: InMemory, reading: Format | None = None) -> Iterator[Row]:
             reason = rubric.problem(named.checklist)
             yield Row(number, named if reason is None else None, named.id, reason)
         elif isinstance(item, Mapping):
-            record = _record(item)
-            reading = reading or _format(record)
-            yield from source.record_rows(reading, number, Record(number, record))
+            record = source.as_read(Record(number, _record(item)), reading)
+            reading = reading or _format(record.data)
+            yield from source.record_rows(reading, number, record)
         else:
             hint = "give samples, or dicts with prompt, checklist and response"
             raise UsageError(f"item {number} of the data is {item!r:.40}", hint=hint)
@@ -90,7 +90,12 @@ def opened(data: InMemory, name: str | None = None) -> tuple[InMemory, Format | 
     else:
         check_rows(data)
         first = list(islice(_records(data), _PEEKED))
-    records = [_record(item) for item in first if isinstance(item, Mapping)]
+    read = [
+        source.as_read(Record(number, _record(item)), reading)
+        for number, item in enumerate(first, 1)
+        if isinstance(item, Mapping)
+    ]
+    records = [record.data for record in read if record.problem is None]
     if not records:
         return data, reading
     return data, source.by_columns(records, reading or _fitting(records))

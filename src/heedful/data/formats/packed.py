@@ -1,10 +1,14 @@
-"""Parquet files and Excel workbooks, row by row; ``heedful[parquet]`` and ``heedful[xlsx]``."""
+"""Parquet and Arrow files (``heedful[parquet]``), Excel workbooks and logs of Inspect, by row."""
 
 from __future__ import annotations
 
-from contextlib import closing, contextmanager
+import json
+import re
+import zlib
+from contextlib import closing, contextmanager, suppress
+from importlib import import_module
 from itertools import chain, zip_longest
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from zipfile import BadZipFile, ZipFile
 
 from heedful.core.errors import InputError
@@ -14,9 +18,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
+Kind: TypeAlias = Literal["parquet", "arrow", "xlsx", "eval"]
+
 PARQUET = b"PAR1"
+ARROW = (b"ARROW1", b"\xff\xff\xff\xff")
 ZIP = b"PK\x03\x04"
-"""First bytes of a Parquet file, and of a workbook, which is a zip file."""
+"""First bytes of a Parquet file, of Arrow's, and of a workbook or a log, which are zip files."""
+
+_SAMPLE = re.compile(r"samples/.+_epoch_\d+\.json")
+"""A sample in a log of Inspect."""
 
 _BATCH = 16
 """Rows that are held at a time: a value that the file holds once is unpacked for each of them."""
@@ -54,6 +64,24 @@ def parquet_rows(path: Path) -> Iterator[Record]:
                 yield Record(number, row, problem)
 
 
+def arrow_rows(path: Path) -> Iterator[Record]:
+    """Read an Arrow file, such as those in a folder of ``save_to_disk``, or Arrow's stream."""
+    with _read_by("pyarrow", "parquet", path):
+        import pyarrow as pa
+
+        with pa.memory_map(str(path)) as file:
+            stream = file.read(len(ARROW[0])) != ARROW[0]
+            file.seek(0)
+            reader = pa.ipc.open_stream(file) if stream else pa.ipc.open_file(file)
+            batches = reader if stream else map(reader.get_batch, range(reader.num_record_batches))
+            parts = (
+                batch.slice(at, _BATCH) for batch in batches for at in range(0, len(batch), _BATCH)
+            )
+            rows = chain.from_iterable(map(_rows_of, parts))
+            for number, (row, problem) in enumerate(rows, start=1):
+                yield Record(number, row, problem)
+
+
 def _rows_of(batch: Any) -> Iterator[tuple[dict[str, Any], str | None]]:
     """Read rows together, or one by one where one of them is too long or cannot be read."""
     problem = f"{batch.nbytes:,} bytes, more than {UNPACKED:,}"
@@ -72,6 +100,17 @@ def _rows_of(batch: Any) -> Iterator[tuple[dict[str, Any], str | None]]:
         yield from chain.from_iterable(_rows_of(batch.slice(at, 1)) for at in range(len(batch)))
 
 
+def kind(path: Path, head: bytes, text: bytes) -> Kind | None:
+    """Tell which of them a file is, by its first bytes."""
+    if text.startswith(PARQUET):
+        return "parquet"
+    if head.startswith(ARROW):
+        return "arrow"
+    if head.startswith(ZIP):
+        return "xlsx" if is_workbook(path) else "eval" if is_log(path) else None
+    return None
+
+
 def is_workbook(path: Path) -> bool:
     """Tell whether a zip file holds a workbook, whose parts are read whole."""
     try:
@@ -81,6 +120,34 @@ def is_workbook(path: Path) -> bool:
             return "xl/workbook.xml" in archive.namelist()
     except BadZipFile:
         return False
+
+
+def is_log(path: Path) -> bool:
+    """Tell whether a zip file is a log of Inspect AI."""
+    try:
+        with ZipFile(path) as archive:
+            return any(_SAMPLE.fullmatch(name) for name in archive.namelist())
+    except BadZipFile:
+        return False
+
+
+def log_rows(path: Path) -> Iterator[Record]:
+    """Read a log's samples."""
+    with suppress(ImportError):  # comes with Inspect; teaches zipfile how its logs are compressed
+        import_module("zipfile_zstd")
+    with ZipFile(path) as archive:
+        parts = [part for part in archive.infolist() if _SAMPLE.fullmatch(part.filename)]
+        for number, part in enumerate(parts, start=1):
+            refuse_bomb(path, part.compress_size, part.file_size)
+            try:
+                row = json.loads(archive.read(part))
+            except NotImplementedError as error:  # a compression that Python doesn't know
+                hint = "pip install zipfile-zstd, or inspect log convert FILE --to json"
+                raise InputError(f"the log: {error}", where=str(path), hint=hint) from error
+            except (ValueError, RecursionError, BadZipFile, zlib.error) as error:
+                yield Record(number, {}, f"{part.filename} is broken: {error}")
+            else:
+                yield Record(number, row)
 
 
 def workbook_rows(path: Path) -> Iterator[Record]:

@@ -21,6 +21,7 @@ from heedful.data.formats import fields, files
 from heedful.data.formats.base import Row
 from heedful.data.formats.fields import optional_text, prompt_of, response_text, row_id
 from heedful.data.formats.ifeval import VERDICTS
+from heedful.data.formats.tools import unwrapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -132,8 +133,9 @@ def opened(path: Path, wanted: Format) -> Iterator[Responses]:
             "INSERT INTO response (line, id, prompt, bare, body, problem, record) "
             "VALUES (?, ?, ?, ?, ?, ?, ?)"
         )
+        records = map(unwrapped, files.records(path))
         database.executemany(
-            insert, (entry for each in files.records(path) for entry in _entries(each, wanted))
+            insert, (entry for each in records for entry in _entries(each, wanted))
         )
         database.executescript(_INDEXES)
         yield Responses(path, database)

@@ -20,6 +20,7 @@ from heedful.data.formats.fields import made, row_id
 from heedful.data.formats.files import UNWANTED, kind, records
 from heedful.data.formats.raw import Record, is_compressed
 from heedful.data.formats.responses import Responses, opened
+from heedful.data.formats.tools import unwrapped
 
 if TYPE_CHECKING:
     import os
@@ -129,7 +130,15 @@ class Source:
             if self.exclude_failures and _generation_failed(record.data):
                 self.excluded += 1
             else:
-                yield from record_rows(reading, number, record, joined=joined, task=self.task)
+                own = as_read(record, reading)
+                yield from record_rows(reading, number, own, joined=joined, task=self.task)
+
+
+def as_read(record: Record, reading: Format | None) -> Record:
+    """Return a record as a format reads it: out of a tool's, but for a mapping of its fields."""
+    if reading is not None and reading.name.startswith(mapped.PREFIX):
+        return record if mapped.names(reading, record.data) else unwrapped(record)
+    return unwrapped(record)
 
 
 def record_rows(
@@ -285,9 +294,9 @@ def format_of(record: Mapping[str, Any], *, cells: bool) -> Format | None:
     return None
 
 
-def _first(path: Path) -> list[Record]:
-    """Return the readable ones of a file's first records."""
-    first = list(islice(records(path), _PEEKED))
+def _first(path: Path, reading: Format | None = None) -> list[Record]:
+    """Return the readable ones of a file's first records, as a format reads them."""
+    first = [as_read(record, reading) for record in islice(records(path), _PEEKED)]
     readable = [record for record in first if record.problem is None]
     if readable:
         return readable
@@ -304,7 +313,7 @@ def _check(path: Path, wanted: Format) -> Format:
     cells = kind(path) in table.KINDS
     if wanted is native.FORMAT and cells:
         wanted = table.FORMAT
-    first = _first(path)
+    first = _first(path, wanted)
     if wanted is table.FORMAT and not cells:
         raise InputError("this is JSON, not CSV", where=str(path), hint="use --format native")
     if not all(wanted.missing(record.data) for record in first):

@@ -11,7 +11,6 @@ on, which the benchmark calls good enough, it is met. A comparison is a level of
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from heedful.core.errors import RowError
@@ -24,7 +23,7 @@ from heedful.data.formats.files import shown
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from heedful.core.nouns import Constraint, Recording
+    from heedful.core.nouns import Constraint
 
 REFERENCES = ("gpt-4-turbo-2024-04-09", "claude-3-haiku-20240307", "Llama-2-70b-chat-hf")
 """Models that the benchmark compares others with."""
@@ -36,18 +35,10 @@ _TASKS = {
     "Planning & Reasoning": ("Planning", "Reasoning"),
     "Math & Data Analysis": ("Math", "Data Analysis"),
 }
-_TASK_OF = {tag: task for task, tags in _TASKS.items() for tag in tags}
-
-_LOWEST, _GOOD, _HIGHEST = 1, 7, 10
-
-
-def _share(score: int) -> float:
-    return (score - _LOWEST) / (_HIGHEST - _LOWEST)
-
-
+_GOOD = 7
 _SCORES = Scale(
-    levels=tuple(Level(label=str(n), value=_share(n)) for n in range(_LOWEST, _HIGHEST + 1)),
-    passing=_share(_GOOD),
+    levels=tuple(Level(label=str(n), value=(n - 1) / 9) for n in range(1, 11)),
+    passing=(_GOOD - 1) / 9,
 )
 _CHOICES = Scale(
     levels=tuple(
@@ -61,59 +52,50 @@ _CHOICES = Scale(
 def sample(record: dict[str, Any], number: int) -> Sample:
     """Read one task, with what a model answered and a judge said of it."""
     conversation = record.get("conversation_input")
-    read: dict[str, Any] = {
-        "id": fields.row_id(record, number, "id", "session_id"),
-        "conversation": fields.messages(conversation, "conversation_input") if conversation else (),
-    }
-    if "model_outputs" in record:
-        return Sample.model_validate(read | _compared(record))
-    key = "model_output" if record.get("model_output") is not None else "output"
-    first = {key: record[key][0]} if isinstance(record.get(key), list) and record[key] else record
-    return Sample.model_validate(
-        read
-        | {
-            "checklist": [_criterion(record, _asked(record), _SCORES)],
-            "response": fields.response_text(first, key),
-            "tags": _tags("wildbench", record),
-            "recording": _scored(record),
-        }
-    )
-
-
-def _tags(benchmark: str, record: Mapping[str, Any], model: str | None = None) -> dict[str, Any]:
-    name = model or record.get("model_test") or record.get("generator")
-    return fields.tags(benchmark, {"model": name}, "model")
+    read = _compared(record) if "model_outputs" in record else _scored(record)
+    read["id"] = fields.row_id(record, number, "id", "session_id")
+    if conversation:
+        read["conversation"] = fields.messages(conversation, "conversation_input")
+    return Sample.model_validate(read)
 
 
 def _criterion(record: Mapping[str, Any], words: str, scale: Scale) -> Constraint:
     kinds = [record.get("primary_tag"), *fields.only_texts(record.get("secondary_tags"))]
-    tasks = {_TASK_OF[kind] for kind in kinds if isinstance(kind, str) and kind in _TASK_OF}
-    tags = [f"task:{task}" for task in sorted(tasks)]
-    return fields.criterion(words, scale=scale, tags=tags or None)
+    tasks = {task for task, tags in _TASKS.items() if any(kind in tags for kind in kinds)}
+    return fields.criterion(words, scale=scale, tags=[f"task:{task}" for task in sorted(tasks)])
 
 
-def _asked(record: Mapping[str, Any]) -> str:
+def _scored(record: dict[str, Any]) -> dict[str, Any]:
+    """Read a response and its score."""
+    output = record.get("model_output", record.get("output"))
+    first = {"response": output[0] if isinstance(output, list) and output else output}
     questions = "".join(f"\n- {each}" for each in fields.only_texts(record.get("checklist")))
-    about = f" These questions matter:{questions}" if questions else ""
-    return f"How well does the response do, from 1 (very poor) to 10 (perfect)?{about}"
+    words = "How well does the response do, from 1 (very poor) to 10 (perfect)?"
+    if questions:
+        words += f" These questions matter:{questions}"
+    model = "model_test" if "model_test" in record else "generator"
+    return {
+        "checklist": [_criterion(record, words, _SCORES)],
+        "response": fields.response_text(first),
+        "tags": fields.tags("wildbench", record, model=model),
+        "recording": fields.recorded("wildbench", [_verdict(record)]),
+    }
 
 
-def _scored(record: Mapping[str, Any]) -> Recording | None:
+def _verdict(record: Mapping[str, Any]) -> dict[str, Any] | None:
     result = record.get("parsed_result")
     parsed = result if isinstance(result, dict) else {}
     score = record.get("score", parsed.get("score"))
     if score is None and not parsed:
         return None
-    number = None
-    with suppress(ValueError, TypeError):
+    try:
         number = float(score)
-    if number is None:
-        return fields.recorded("wildbench", [_unread("score", score)])
-    if number not in range(_LOWEST, _HIGHEST + 1):
+    except (ValueError, TypeError):
+        return _unread("score", score)
+    if number not in range(1, 11):
         raise fields.wrong("score", score, "a whole number from 1 to 10")
     why = "\n".join(fields.only_texts([parsed.get("strengths"), parsed.get("weaknesses")]))
-    verdict = {"status": number >= _GOOD, "level": str(int(number)), "explanation": why}
-    return fields.recorded("wildbench", [verdict])
+    return {"status": number >= _GOOD, "level": str(int(number)), "explanation": why}
 
 
 def _unread(name: str, said: Any) -> dict[str, Any]:
@@ -139,7 +121,7 @@ def _compared(record: dict[str, Any]) -> dict[str, Any]:
         "checklist": [_criterion(record, f"Is it better than {reference}'s response?", _CHOICES)],
         "response": fields.text(outputs, tested),
         "reference": fields.text(outputs, reference),
-        "tags": _tags("wildbench_reward", record, tested) | {"reference_model": reference},
+        "tags": {"benchmark": "wildbench_reward", "model": tested, "reference_model": reference},
         # What the family reads beside the verdict, it reads from the outputs.
         "recording": recording and recording.model_copy(update={"declared": {"compared": True}}),
     }

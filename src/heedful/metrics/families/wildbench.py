@@ -10,13 +10,13 @@ all responses count, and without a kind there is no mean.
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
 from heedful.core.rubric import constraint_tags
 from heedful.metrics.family import Family, Units, scored
 from heedful.metrics.rates import measure
-from heedful.metrics.rubrics import RubricScore, score_share
+from heedful.metrics.rubrics import RubricScore
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from heedful.metrics.rates import RateEstimate, Share
     from heedful.metrics.rubrics import Points
 
+    Rates = Callable[[RowOutcome, Scoring], Mapping[str, Share]]
+
 WEIGHTS = {
     "Creative Tasks": 0.5,
     "Planning & Reasoning": 1.25,
@@ -33,17 +35,7 @@ WEIGHTS = {
     "Information/Advice seeking": 0.75,
     "Coding & Debugging": 1.25,
 }
-EMPTY = "[This model response is empty.]"
-CUT = "... (truncated)"
-SPAN = (-1, 1)
-
-
-def _rescaled(points: Points) -> float | None:
-    """Turn the share of the way from 1 to 10 into (score - 5) / 5."""
-    return 1.8 * points.scored / points.positive - 0.8 if points.positive else None
-
-
-SCORE = RubricScore("score", _rescaled)
+EMPTY, CUT = "[This model response is empty.]", "... (truncated)"
 
 
 def passed_over(sample: Sample) -> bool:
@@ -53,68 +45,57 @@ def passed_over(sample: Sample) -> bool:
 
 
 class KindsOfTasks(Units):
-    """Means over the kinds of tasks, and plain ones of rates that no row's part is kept of."""
+    """The mean of a rate over kinds of tasks."""
 
-    def __init__(
-        self,
-        scoring: Scoring,
-        shares: Callable[[Sample, RowOutcome, Scoring], Mapping[str, Share]],
-        plain: Sequence[str] = (),
-    ) -> None:
-        self._scoring, self._shares, self._plain = scoring, shares, plain
-        self._all: dict[str, Counter[Share]] = {}
-        self._tasks: dict[str, dict[str, Counter[Share]]] = {}
+    def __init__(self, scoring: Scoring, rate: str, rates: Rates) -> None:
+        self._scoring, self._rate, self._rates = scoring, rate, rates
+        self._kinds: dict[str, Counter[Share]] = defaultdict(Counter)
 
     def add(
         self, sample: Sample, _critique: Critique, row: RowOutcome, _states: Sequence[int]
     ) -> None:
         """Take in a response."""
-        tags = constraint_tags(sample.checklist[0]) if sample.checklist else []
-        if self._scoring == "faithful" and passed_over(sample):
-            tags = []
-        for name, share in self._shares(sample, row, self._scoring).items():
-            self._all.setdefault(name, Counter())[share] += 1
-            tasks = self._tasks.setdefault(name, {})
-            for kind, task in tags:
-                if kind == "task" and task in WEIGHTS:
-                    tasks.setdefault(task, Counter())[share] += 1
+        share = self._rates(row, self._scoring).get(self._rate)
+        if share is None or (self._scoring == "faithful" and passed_over(sample)):
+            return
+        for tag, kind in constraint_tags(sample.checklist[0]):
+            if tag == "task" and kind in WEIGHTS:
+                self._kinds[kind][share] += 1
 
     def metrics(self, *, readable: float) -> dict[str, RateEstimate]:
-        """Measure."""
-        measured = {
-            name: measure(self._all[name], readable=readable, span=SPAN)
-            for name in self._plain
-            if name in self._all
+        """Measure; there is no interval, since a task may be of several kinds."""
+        lacks = len(self._kinds) < len(WEIGHTS)
+        if not self._kinds or (lacks and self._scoring != "faithful"):
+            return {}
+        pooled: Counter[Share] = Counter()
+        for shares in self._kinds.values():
+            pooled.update(shares)
+        estimate = measure(pooled, readable=readable, span=(-1, 1))
+        bounds = [0.0, 0.0]
+        for kind, shares in self._kinds.items():
+            ends = measure(shares, readable=readable, span=(-1, 1))["bounds"] or bounds
+            weight = WEIGHTS[kind] / math.fsum(WEIGHTS.values())
+            bounds = [bound + weight * end for bound, end in zip(bounds, ends, strict=True)]
+        value = None if estimate["value"] is None else bounds[0]
+        return {
+            f"task_{self._rate}": {**estimate, "value": value, "bounds": bounds, "interval": None}
         }
-        for name, tasks in self._tasks.items():
-            if len(tasks) == len(WEIGHTS) or (tasks and self._scoring == "faithful"):
-                measured[f"task_{name}"] = _weighted(tasks, readable)
-        return measured
 
 
-def _weighted(tasks: Mapping[str, Counter[Share]], readable: float) -> RateEstimate:
-    """Average over kinds of tasks; a task of several kinds keeps them from having an interval."""
-    of_all = measure(sum(tasks.values(), Counter()), readable=readable, span=SPAN)
-    bounds = [0.0, 0.0]
-    for task, shares in tasks.items():
-        ends = measure(shares, readable=readable, span=SPAN)["bounds"] or [0.0, 0.0]
-        bounds = [bound + WEIGHTS[task] * end for bound, end in zip(bounds, ends, strict=True)]
-    bounds = [bound / math.fsum(WEIGHTS.values()) for bound in bounds]
-    known = bounds[0] if of_all["value"] is not None else None
-    return {**of_all, "value": known, "bounds": bounds, "interval": None}
+def _rescaled(points: Points) -> float | None:
+    """Turn the share of the way from 1 to 10 into (score - 5) / 5."""
+    return 1.8 * points.scored / points.positive - 0.8 if points.positive else None
 
 
-def _shares(_sample: Sample, row: RowOutcome, scoring: Scoring) -> dict[str, Share]:
-    share = score_share(SCORE, row.rubric, scoring)
-    return {} if share is None else {"score": share}
-
+SCORE = RubricScore("score", _rescaled)
+rates = scored("wildbench", SCORE)
 
 FAMILY = Family(
     "wildbench",
     "WildBench",
-    scored("wildbench", SCORE),
+    rates,
     labels={"score": "WB-Score", "task_score": "WB-Score, weighted by kind of task"},
     order=16,
     score=SCORE,
-    units=lambda scoring: KindsOfTasks(scoring, _shares),
+    units=lambda scoring: KindsOfTasks(scoring, "score", rates),
 )

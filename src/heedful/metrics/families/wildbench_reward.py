@@ -1,9 +1,8 @@
 """WildBench's comparisons with a reference model: the WB-Reward.
 
-Much better counts 1, better 1/2, a tie 0, worse -1/2 and much worse -1. ``reward_500`` takes what
-is only better or worse for a tie where the winner's response is more than 500 characters longer.
-Means over kinds of tasks are as in :mod:`.wildbench`. Pairs with an empty response, or one that was
-cut for the judge, count 0 in faithful scoring, as in the published code, and as judged in strict.
+Much better counts 1, better 1/2, a tie 0, worse -1/2 and much worse -1; the mean over kinds of
+tasks is as in :mod:`.wildbench`. Pairs with an empty response, or one that was cut for the judge,
+count 0 in faithful scoring, as in the published code, and as judged in strict scoring.
 """
 
 from __future__ import annotations
@@ -22,36 +21,19 @@ if TYPE_CHECKING:
     from heedful.metrics.outcomes import RowOutcome
     from heedful.metrics.rubrics import Points
 
-MARGIN = 500
-SLIGHT = 0.5
-
 
 def _reward(points: Points) -> float | None:
     return 2 * points.scored / points.positive - 1 if points.positive else None
 
 
 SCORE = RubricScore("reward", _reward)
-_TIE = Share.known(0.0)
 
 
 def rates(row: RowOutcome, scoring: Scoring) -> dict[str, Share]:
-    """Compute a pair's part; other rows are no pairs."""
-    if row.benchmark != "wildbench_reward":
-        return {}
+    """Compute a pair's part."""
     if scoring == "faithful" and row.said("wildbench_reward"):
-        return {"reward": _TIE}
+        return {"reward": Share.known(0.0)}
     return scored("wildbench_reward", SCORE)(row, scoring)
-
-
-def _shares(sample: Sample, row: RowOutcome, scoring: Scoring) -> dict[str, Share]:
-    shares = rates(row, scoring)
-    if not shares:
-        return {}
-    share = shares["reward"]
-    longer = len(sample.response or "") - len(sample.reference or "")
-    slight = share.low == share.high and abs(share.low) == SLIGHT
-    by_length = slight and longer * share.low > MARGIN * SLIGHT
-    return {"reward": share, "reward_500": _TIE if by_length else share}
 
 
 def declared(_said: Mapping[str, Any], sample: Sample, _scoring: Scoring) -> bool:
@@ -63,14 +45,9 @@ FAMILY = Family(
     "wildbench_reward",
     "WildBench",
     rates,
-    labels={
-        "reward": "WB-Reward",
-        "reward_500": "WB-Reward, length margin 500",
-        "task_reward": "WB-Reward, weighted by kind of task",
-        "task_reward_500": "WB-Reward, length margin 500, weighted by kind of task",
-    },
+    labels={"reward": "WB-Reward", "task_reward": "WB-Reward, weighted by kind of task"},
     order=17,
     declared=declared,
     score=SCORE,
-    units=lambda scoring: KindsOfTasks(scoring, _shares, plain=("reward_500",)),
+    units=lambda scoring: KindsOfTasks(scoring, "reward", rates),
 )
