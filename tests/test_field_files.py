@@ -76,6 +76,27 @@ def test_several_responses_ask_which(tmp_path: Path) -> None:
     assert "--response gpt_out --response llama_out" in str(refused.value)
 
 
+def test_several_responses_in_one_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    header = ("Query", "gpt_out", "llama_out", "Rubrics")
+    path = table(tmp_path / "own.csv", header, (ASKED, SAID, "Hi!", "No commas."))
+    words = ("evaluate", path, "--response", "gpt_out", "--response", "llama_out")
+    assert run(*words) == 0
+    said = capsys.readouterr().out
+    assert "llama_out is better than gpt_out" in said or "gpt_out − llama_out" in said
+    (folder,) = (tmp_path / "heedful-runs").iterdir()
+    assert sorted(each.name for each in folder.iterdir()) == ["gpt_out", "llama_out"]
+    assert run(*words, "--run", folder) == 0
+    assert "done before" in capsys.readouterr().out
+    assert run("evaluate", path, "--response", "gpt") == USAGE
+    assert "'gpt_out', 'llama_out'" in capsys.readouterr().err
+    mapping = "Query=prompt,Rubrics=checklist"
+    assert run("evaluate", path, "--map", mapping, "--response", "llama_out") == 0
+    assert "100.0 %" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     "cell",
     [
@@ -375,6 +396,16 @@ def test_a_batch_joins_its_requests_and_own_rows(tmp_path: Path) -> None:
     assert alone.sample is not None
     assert alone.sample.response == SAID
     assert "batch_expired" in str(failed.problem)
+
+
+def test_a_batch_of_anthropic(tmp_path: Path) -> None:
+    message = {"role": "assistant", "model": "m", "content": [{"type": "text", "text": SAID}]}
+    record = {"custom_id": "q1", "result": {"type": "succeeded", "message": message}}
+    failed = {"custom_id": "q2", "result": {"type": "errored", "error": {"type": "invalid"}}}
+    first, second = open_source(lines(tmp_path / "a.jsonl", record, failed))
+    assert first.sample is not None
+    assert (first.sample.response, first.sample.tags) == (SAID, {"model": "m"})
+    assert "invalid" in str(second.problem)
 
 
 def test_tools_rows_in_memory() -> None:

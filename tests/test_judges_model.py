@@ -241,3 +241,42 @@ def test_flags_win_over_what_a_critic_s_folder_says() -> None:
     assert not make_judge("checklist", model=model, measure=False).config["measure"]
     with pytest.warns(HeedfulWarning, match="trained to explain"):
         make_judge("checklist", model=model, explain=False)
+
+
+@pytest.mark.parametrize(
+    ("prompt", "words"),
+    [
+        ("plain", "--judge likelihood"),
+        ("structured", "the server doesn't hold it to the JSON requested"),
+    ],
+)
+def test_a_model_that_cannot_keep_the_form_is_recognised_once(prompt: str, words: str) -> None:
+    model = ScriptedModel(lambda _, __: "I like it.")
+    asked = Checklist(model, prompts.make(prompt), reasks=0, per_call=1)
+    with pytest.warns(HeedfulWarning, match=words) as caught:
+        judge(asked, sample(*(f"Rule {k}." for k in range(20))))
+    assert len(caught) == 1
+    assert "6 of 6 replies" in str(caught[0].message)
+
+
+def test_a_model_that_mostly_keeps_the_form_is_not_warned_of() -> None:
+    replies = [block(1, "MET") if k % 2 else "I like it." for k in range(20)]
+    asked = Checklist(ScriptedModel(replies), PLAIN, reasks=0, per_call=1)
+    critique = judge(asked, sample(*(f"Rule {k}." for k in range(20))))
+    assert Status.UNPARSED in [each.status for each in critique.judgments]
+
+
+def test_one_constraint_is_asked_for_with_a_schema_that_ends() -> None:
+    formats = []
+    model = ScriptedModel(['{"constraint": 1, "verdict": "met"}'] * 2)
+    generate = model.generate
+
+    async def watched(messages: Any, sampling: Any, **rest: Any) -> Any:
+        formats.append(sampling.response_format["json_schema"]["schema"])
+        return await generate(messages, sampling, **rest)
+
+    model.generate = watched  # type: ignore[method-assign]
+    asked = Checklist(model, prompts.make("structured", explain=False), per_call=1)
+    critique = judge(asked, sample("Short.", "Polite."))
+    assert [each.status for each in critique.judgments] == [Status.MET, Status.MET]
+    assert all(each["properties"]["constraint"]["enum"] == [1] for each in formats)

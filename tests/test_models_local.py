@@ -26,6 +26,7 @@ from heedful.core.nouns import Message, Sample
 from heedful.judges.making import make_judge
 from heedful.judges.model import Checklist
 from heedful.models import Completion, LocalModel, ModelNotFound, OpenAIModel, Sampling
+from heedful.models.engine import sharing
 from heedful.models.folder import Protocol
 from heedful.models.named import make
 from tiny_model import TEMPLATE, save_tiny_model
@@ -103,6 +104,38 @@ def test_greedy_answers_in_a_padded_batch_are_those_of_plain_generation(folder: 
         assert completion.usage.completion_tokens == 12
         assert (completion.finish_reason, completion.model) == ("length", "tiny")
         assert completion.latency_s > 0
+
+
+def test_what_prompts_share_is_found() -> None:
+    prompts = [[1, 2, 3, 4, 8], [5, 6], [1, 2, 3, 4, 9, 9], [1, 2, 3, 4], [1, 7, 7, 7]]
+    assert sharing(prompts) == [([3, 0, 2], 3), ([4], 3), ([1], 1)]
+    assert sharing([[1, 2], [1, 2], [1, 2]]) == [([0, 1, 2], 1)]
+
+
+@pytest.mark.parametrize("sizes", [[6, 3], [6]], ids=["divisible", "not"])
+def test_rows_that_are_done_leave_their_batch(
+    folder: Path, sizes: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import transformers
+
+    seen = []
+    generate = transformers.LlamaForCausalLM.generate
+
+    def counted(self: Any, **options: Any) -> Any:
+        seen.append(len(options["input_ids"]))
+        return generate(self, **options)
+
+    if sizes == [6]:  # as a model that forgets what is far back
+        monkeypatch.setattr("heedful.models.engine._cache_name", lambda *_: None)
+    monkeypatch.setattr(transformers.LlamaForCausalLM, "generate", counted)
+    asked = [
+        (text, DRAWN.model_copy(update={"max_tokens": tokens}), 0)
+        for text, tokens in zip(PROMPTS, (1, 2, 2, 12, 30, 30), strict=True)
+    ]
+    given = completions(LocalModel(str(folder)), *asked)
+    assert seen == sizes
+    alone = [completions(LocalModel(str(folder), batch_size=1), item)[0].text for item in asked]
+    assert [item.text for item in given] == alone
 
 
 def test_a_sample_does_not_depend_on_what_shares_its_batch(folder: Path) -> None:
@@ -453,6 +486,7 @@ def test_control_tokens_in_a_message_are_plain_text(folder: Path, text: str) -> 
 
 def test_a_model_says_how_it_is_to_be_asked(copy: Path) -> None:
     record = {"prompt": "plain", "per_call": 1, "prompt_file": "heedful.prompt.txt"}
+    record["max_completion_tokens"] = 40
     (copy / "heedful.json").write_text(json.dumps(record))
     text = "Judge.\n\n{{response}}\n\n{{checklist}}\n\n{{format}}\n"
     (copy / "heedful.prompt.txt").write_text(text)
@@ -466,9 +500,13 @@ def test_a_model_says_how_it_is_to_be_asked(copy: Path) -> None:
         }
     )
     assert isinstance(judge, Checklist)
-    assert judge.per_call == 1
+    assert (judge.per_call, judge.sampling.max_tokens) == (1, 40)
     assert (judge.request(sample, [0, 1]) or "").count("Judge.\n\n<<<RESPONSE") == 2
     other = make_judge("checklist", model=str(copy), prompt="if_critic", per_call=2)
     assert isinstance(other, Checklist)
-    assert other.per_call == 2
+    assert (other.per_call, other.sampling.max_tokens) == (2, None)  # it may need more
+    served = make_judge("checklist", model=str(copy), base_url="http://127.0.0.1:9/v1")
+    assert isinstance(served, Checklist)
+    assert isinstance(served.model, OpenAIModel)
+    assert (served.per_call, served.sampling.max_tokens) == (1, 40)
     assert "Judge." not in (other.request(sample, [0, 1]) or "")

@@ -16,6 +16,7 @@ import pytest
 import fault_server
 from fault_server import Answer, completion, refusal
 from heedful import Constraint, Evaluation, Sample, StopRunError, evaluate, respond
+from heedful.core.errors import UsageError
 from heedful.data.formats import open_source
 from heedful.engine.shards import rows_of_a_part
 from heedful.judges import prompts
@@ -245,6 +246,11 @@ def test_workers_share_one_budget(tmp_path: Path) -> None:
         judge(url, 200, tmp_path / "run", executor="processes", workers=3, **options)
     assert 10 <= counts.total() <= 21
     assert sum(row[4] for row in usage(tmp_path / "run")) == counts.total()
+
+
+def test_workers_are_at_least_one() -> None:
+    with pytest.raises(UsageError, match="--workers is 0"):
+        evaluate(rows(2), judge="compiled", executor="processes", workers=0)
 
 
 @pytest.mark.slow

@@ -252,6 +252,7 @@ def test_a_checklist_generator_is_trained_alike(
     output = tmp_path / "generator"
     assert run(*command("sft", data, model, output, "--max-steps", 2)) == 0
     about = json.loads((output / "heedful.json").read_text())
+    assert about.pop("max_completion_tokens") > 0
     assert about == {"prompt": "plain", "task": "checklist", "stage": "sft"}
     capsys.readouterr()
     assert run(*command("sft", data, model, tmp_path / "x", "--evaluation", rows)) == 2

@@ -131,11 +131,11 @@ def sample(
     """
     from heedful.critic import data as critic
     from heedful.judges import Measurement
-    from heedful.judges.making import prompt_for, protocol_of
+    from heedful.judges.making import limited, prompt_for, protocol_of
 
     name = the_model(options)
     (model,), how = connected(options, [name], temperature=1.0 if samples > 1 else 0.0)
-    how = how.model_copy(update={"seed": seed})
+    how = limited(how, model, prompt, None).model_copy(update={"seed": seed})
     measured = Measurement() if measure or protocol_of(model).measure else None
     expert = critic.Expert(model, prompt_for(model, prompt), how, measured)
     job = partial(critic.sample_critiques, expert=expert, samples=samples, overwrite=overwrite)

@@ -24,6 +24,7 @@ def evaluate(
     input: FILE,
     *,
     judge: Judge = None,
+    response: Annotated[list[str] | None, Parameter(negative="")] = None,
     **options: Any,
 ) -> int:
     """Judge responses against their checklists.
@@ -41,10 +42,17 @@ def evaluate(
             checklist (a model), likelihood (a model's log-probabilities), or a plugin's; with
             commas, in turn. Default: rules,recorded,compiled; with a model
             rules,compiled,checklist.
+        response: The column with the responses; again for each further one: a run for each, and
+            their comparison.
     """
     from heedful.cli.files import readable
 
-    return judging.carry_out(readable(input), judge, options)
+    files = readable(input)
+    if response:
+        from heedful.cli.columns import judge_columns
+
+        return judge_columns(files, response, judge, options)
+    return judging.carry_out(files, judge, options)
 
 
 @takes(RESULTS.but("responses"), JUDGING, RUN)

@@ -93,8 +93,8 @@ class CostSummary:
 
         ``batched`` counts the calls through a batch endpoint, where there are any; they cost half.
         ``cache_write_tokens`` are those of the prompts' that the provider put into its cache, where
-        that has a price. ``lost`` counts calls that were lost with the worker that made them; what
-        the provider billed for them is in no other number.
+        that has a price. ``lost`` counts calls whose answers a provider has deleted; what it billed
+        for them is in no other number.
         ``dollars`` is ``None`` where the price of a model is not known or calls were not counted
         by the server, and tokens are ``None`` where no call was counted; neither is taken as 0.
         """

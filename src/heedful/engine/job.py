@@ -277,6 +277,7 @@ class Job(ABC, Generic[Row, Result]):
         self.name_input()  # rows that can be read only once are kept
         made = Processes if executor == "processes" else RayTasks
         workers = options.get("workers") or available_cores(FEWEST)
+        workers = min(workers, options.get("concurrency", CONCURRENCY))  # each makes a call
         with closing(made(self, options.get("prices"), workers)) as starter:
             yield starter
 

@@ -151,7 +151,9 @@ def executor_of(options: RunOptions) -> str:
 def refuse_unusable_options(options: RunOptions, *, divisible: bool) -> None:
     """Refuse what no run of a job could have, before anything is read."""
     refuse_unknown(options)
-    executor = executor_of(options)
+    executor, workers = executor_of(options), options.get("workers")
+    if workers is not None and workers < 1:
+        raise UsageError(f"--workers is {workers}", hint="give at least 1")
     if executor in DIVIDING and not divisible:
         what = f"this command does not take --executor {executor}"
         raise UsageError(what, hint="use --executor local")

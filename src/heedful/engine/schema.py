@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["Entry"]
 
 LOST = "lost"
-"""The tier of calls that were lost with the worker that made them."""
+"""The tier of calls whose answers a provider has deleted."""
 
 CACHE_WRITE = "cache_write"
 """The tier of tokens put into a provider's cache, which are other calls' prompt tokens."""

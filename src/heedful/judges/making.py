@@ -167,12 +167,13 @@ def _samples(model: Model, votes: int, how: Sampling, options: JudgeOptions) -> 
         prompt_file=prompt_file,
         system_prompt_file=system_prompt_file,
     )
+    per_call = options.get("per_call") or protocol.per_call
     judges = [
         Checklist(
             model,
             prompt,
-            per_call=options.get("per_call") or protocol.per_call,
-            sampling=how,
+            per_call=per_call,
+            sampling=limited(how, model, options.get("prompt"), per_call),
             reasks=options.get("reasks", 1),
             sample_index=index,
             measure=Measurement() if (protocol.measure if measure is None else measure) else None,
@@ -185,6 +186,15 @@ def _samples(model: Model, votes: int, how: Sampling, options: JudgeOptions) -> 
 def protocol_of(model: Model) -> Protocol:
     """Return how a model wants to be asked; folders that heedful writes say so."""
     return getattr(model, "protocol", None) or Protocol(PROMPT)
+
+
+def limited(how: Sampling, model: Model, prompt: str | None, per_call: int | None) -> Sampling:
+    """Limit a trained critic's replies to what it was trained on, if it is asked as it was then."""
+    protocol = protocol_of(model)
+    as_trained = prompt in (None, protocol.prompt) and per_call == protocol.per_call
+    if how.max_tokens is not None or not as_trained:
+        return how
+    return how.model_copy(update={"max_tokens": protocol.max_tokens})
 
 
 def prompt_for(

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any
 
-from heedful.core.errors import ModelError, RowError, UsageError
+from heedful.core.errors import HeedfulWarning, ModelError, RowError, UsageError
 from heedful.core.noun import trusted, updated
 from heedful.core.nouns import Critique, Judgment, Status
 from heedful.engine.call_cache import attempt, attempts
@@ -14,7 +15,7 @@ from heedful.judges import prompts
 from heedful.judges.base import facts, merged
 from heedful.judges.compose import Cascade, Consistent, Panel
 from heedful.judges.images import WithImages, opened, unshown
-from heedful.judges.prompts.base import CUT_OFF, lacking, undecided
+from heedful.judges.prompts.base import CUT_OFF, answer, lacking, undecided
 from heedful.models.base import Sampling
 from heedful.models.options import flag
 
@@ -28,6 +29,43 @@ if TYPE_CHECKING:
     from heedful.models.base import Completion, Model
 
 _UNPARSED = Status.UNPARSED  # looking a member up in its class is slow in Python 3.11
+
+
+FIRST_REPLIES = 10
+"""A model that can keep a form keeps it in most of these."""
+
+
+class FormWatch:
+    """Warns, once, of a model whose first replies can mostly not be read."""
+
+    def __init__(self, model: Model, prompt: JudgePrompt) -> None:
+        self._model = model
+        self._prompt = prompt
+        self._replies = 0
+        self._unread = 0
+        self._no_json = 0
+
+    def saw(self, text: str, read: Sequence[Judgment]) -> None:
+        """Take a reply into account."""
+        if self._replies == FIRST_REPLIES or 2 * self._unread > FIRST_REPLIES:
+            return
+        self._replies += 1
+        self._unread += all(judgment.status is _UNPARSED for judgment in read)
+        self._no_json += not answer(text).lstrip().startswith("{")
+        if 2 * self._unread > FIRST_REPLIES:
+            warnings.warn(self._advice(), HeedfulWarning, stacklevel=2)
+
+    def _advice(self) -> str:
+        name, held = self._prompt.name, self._prompt.response_format is not None
+        ways = ["--judge likelihood (one token and its probability)"]
+        if name != "structured" and hasattr(self._model, "adaptations"):  # a server may hold it
+            ways.append("--prompt structured --no-explain --per-call 1 (held to JSON)")
+        ignored = held and 2 * self._no_json > self._replies
+        return (
+            f"{self._unread} of {self._replies} replies of {self._model.name} can't be read: "
+            + ("the server doesn't hold it to the JSON requested. " if ignored else "")
+            + f"A model that can't keep the form of {name} may with {', '.join(ways)}"
+        )
 
 
 class Checklist:
@@ -64,6 +102,7 @@ class Checklist:
         self.reasks = reasks
         self.sample_index = sample_index
         self.measure = measure
+        self._form = FormWatch(model, prompt)
 
     @property
     def name(self) -> str:
@@ -171,7 +210,7 @@ class Checklist:
                     number,
                     self.model,
                     messages,
-                    self.sampling,
+                    self._sampling(len(left)),
                     self._purpose(len(left)),
                     expenses,
                     sample=self.sample_index,
@@ -184,6 +223,7 @@ class Checklist:
             if not number and len(positions) == len(checklist):
                 declared = prompts.declared(self.prompt.name, completion.text, checklist)
             read = self._read(completion, constraints, shown)
+            self._form.saw(completion.text, read)
             verdicts |= {
                 at: updated(each, {"judge": name}) for at, each in zip(left, read, strict=True)
             }
@@ -197,6 +237,10 @@ class Checklist:
             "expenses": tuple(expenses),
         }
         return trusted(Critique, critique)
+
+    def _sampling(self, constraints: int) -> Sampling:
+        one = getattr(self.prompt, "format_of_one", None) if constraints == 1 else None
+        return self.sampling.model_copy(update={"response_format": one}) if one else self.sampling
 
     def _purpose(self, constraints: int) -> Purpose:
         explains = getattr(self.prompt, "explain", True)

@@ -13,6 +13,7 @@ import threading
 import warnings
 from dataclasses import dataclass
 from hashlib import blake2b
+from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 from heedful.core.errors import HeedfulWarning, ModelError, StopRunError
@@ -62,10 +63,10 @@ class TokenSampler:
     fall to either side.
     """
 
-    def __init__(self, drafts: Sequence[Draft]) -> None:
+    def __init__(self, drafts: Sequence[Draft], numbers: Sequence[Iterator[float]]) -> None:
         self._rows = [row for row, draft in enumerate(drafts) if draft.temperature > 0]
         sampled = [drafts[row] for row in self._rows]
-        self._numbers = [draft.numbers() for draft in sampled]
+        self._numbers = [numbers[row] for row in self._rows]
         self._temperatures = [[draft.temperature] for draft in sampled]
         self._top_ps = [[draft.top_p] for draft in sampled]
         self._nucleus = any(draft.top_p < 1 for draft in sampled)
@@ -102,20 +103,56 @@ def _nucleus(share: Tensor, top_p: Tensor) -> Tensor:
     return torch.zeros_like(share).scatter(-1, order, ordered)
 
 
-class RowLimits:
-    """Stopping criterion: ends a row at its own limit, or when its caller was cancelled."""
+class RowsDone:
+    """Stopping criterion: a row is done at its end, at its limit, or when its caller was cancelled.
 
-    def __init__(self, drafts: Sequence[Draft], width: int) -> None:
+    With ``leave``, all rows stop once half of them are done, so that the others can go on alone.
+    """
+
+    def __init__(self, drafts: Sequence[Draft], width: int, ends: set[int], *, leave: bool) -> None:
+        self.rows = [False] * len(drafts)
         self._drafts = drafts
         self._width = width
+        self._ends = ends
+        self._leave = leave
 
     def __call__(self, input_ids: Tensor, *_: object, **__: object) -> Tensor:
-        """Say which rows are done; ``input_ids`` has the shape (rows, tokens)."""
+        """Say which rows stop; ``input_ids`` has the shape (rows, tokens)."""
         import torch
 
         written = input_ids.shape[1] - self._width
-        done = [written >= draft.limit or draft.stopped() for draft in self._drafts]
+        last = input_ids[:, -1].tolist()
+        for row, (draft, token) in enumerate(zip(self._drafts, last, strict=True)):
+            if token in self._ends or written >= draft.limit or draft.stopped():
+                self.rows[row] = True
+        stops = self._leave and 2 * sum(self.rows) >= len(self.rows)
+        done = [True] * len(self.rows) if stops else self.rows
         return torch.tensor(done, device=input_ids.device)
+
+
+def _alike(first: Sequence[int], second: Sequence[int]) -> int:
+    """Count the tokens that two rows begin with."""
+    both = zip(first, second, strict=False)
+    shorter = min(len(first), len(second))
+    return next((at for at, (one, other) in enumerate(both) if one != other), shorter)
+
+
+def sharing(prompts: Sequence[list[int]]) -> list[tuple[list[int], int]]:
+    """Group prompts that begin alike, over half of their length at least.
+
+    Returns rows and the length of their common beginning, which leaves each a token at least.
+    """
+    groups: list[tuple[list[int], int]] = []
+    for row in sorted(range(len(prompts)), key=prompts.__getitem__):
+        prompt = prompts[row]
+        if groups:
+            rows, length = groups[-1]
+            common = _alike(prompts[rows[0]][:length], prompt[:-1])
+            if 2 * common >= max(length, len(prompt)):
+                groups[-1] = ([*rows, row], common)
+                continue
+        groups.append(([row], len(prompt) - 1))
+    return groups
 
 
 MAX_TOKENS = 8192
@@ -156,6 +193,7 @@ class Engine:
         self._control = _control_tokens(tokenizer)
         text_config = self._model.config.get_text_config()
         self._context: int | None = getattr(text_config, "max_position_embeddings", None)
+        self._cache = _cache_name(model, text_config)
 
     @classmethod
     def load(cls, folder: ModelFolder, device: str | None, dtype: str | None = None) -> Engine:
@@ -288,15 +326,99 @@ class Engine:
         return str(text)
 
     def _generate(self, drafts: Sequence[Draft]) -> list[tuple[list[int], dict[str, float] | None]]:
-        """Generate the tokens of a batch, each row up to its end or its limit."""
+        """Generate the tokens of a batch, each row up to its end or its limit.
+
+        Rows that are done leave the batch as soon as they are half of it.
+        """
         import torch
 
-        width = max(len(draft.prompt) for draft in drafts)
-        gaps = [width - len(draft.prompt) for draft in drafts]
-        rows = [[self._pad] * gap + draft.prompt for gap, draft in zip(gaps, drafts, strict=True)]
+        written: list[list[int]] = [[] for _ in drafts]
+        first: list[dict[str, float] | None] = [None] * len(drafts)
+        numbers = [draft.numbers() for draft in drafts]
+        live = list(range(len(drafts)))
+        with torch.inference_mode():
+            ids, mask, begun = self._begun(drafts)
+            width = ids.shape[1]
+            while live:
+                rows = [drafts[row] for row in live]
+                done = RowsDone(rows, width, self._ends, leave=self._cache is not None)
+                output = self._model.generate(
+                    input_ids=ids,
+                    attention_mask=mask,
+                    generation_config=self._settings(rows, ids.shape[1] - width),
+                    logits_processor=[TokenSampler(rows, [numbers[row] for row in live])],
+                    stopping_criteria=[done],
+                    return_dict_in_generate=True,
+                    output_logits=ids.shape[1] == width and any(draft.top for draft in rows),
+                    **begun,
+                )
+                for row, tail in zip(live, output.sequences[:, width:].tolist(), strict=True):
+                    written[row] = self._cut(drafts[row], tail)
+                if output.logits:
+                    scores = zip(drafts, output.logits[0], strict=True)
+                    first = [self._likeliest(row, draft.top) for draft, row in scores]
+                left = [place for place, is_done in enumerate(done.rows) if not is_done]
+                live = [live[place] for place in left]
+                if live:
+                    ids, mask, begun = self._going_on(left, output, mask)
+        return list(zip(written, first, strict=True))
+
+    def _begun(self, drafts: Sequence[Draft]) -> tuple[Tensor, Tensor, dict[str, Any]]:
+        """Return the tokens of the prompts, which of them count, and the cache of those computed.
+
+        What several prompts share, as of one response with several constraints, is computed once. A
+        row is then padding, that part, padding again, and the rest of its prompt.
+        """
+        import torch
+
+        prompts = [draft.prompt for draft in drafts]
+        groups = [] if self._cache is None else sharing(prompts)
+        if not 0 < len(groups) < len(prompts):
+            return (*self._padded(prompts), {})
+        parts = {row: (at, length) for at, (rows, length) in enumerate(groups) for row in rows}
+        ids, mask = self._padded([prompts[rows[0]][:length] for rows, length in groups])
+        output = self._model(
+            input_ids=ids,
+            attention_mask=mask,
+            position_ids=(mask.cumsum(dim=-1) - 1).clamp(min=0),
+            use_cache=True,
+            logits_to_keep=1,
+        )
+        own = torch.tensor([parts[row][0] for row in range(len(prompts))], device=self._device)
+        rest = self._padded([prompt[parts[row][1] :] for row, prompt in enumerate(prompts)])
+        begun = self._chosen(output, own)
+        return torch.cat([ids[own], rest[0]], dim=1), torch.cat([mask[own], rest[1]], dim=1), begun
+
+    def _going_on(
+        self, left: Sequence[int], output: Any, mask: Tensor
+    ) -> tuple[Tensor, Tensor, dict[str, Any]]:
+        """Return tokens, mask and cache of the rows that are not done."""
+        import torch
+
+        places = torch.tensor(left, device=self._device)
+        ids = output.sequences[places]
+        new = mask.new_ones(len(left), ids.shape[1] - mask.shape[1])
+        return ids, torch.cat([mask[places], new], dim=1), self._chosen(output, places)
+
+    def _chosen(self, output: Any, rows: Tensor) -> dict[str, Any]:
+        """Return the cache with these rows."""
+        cache = getattr(output, self._cache or "")
+        cache.batch_select_indices(rows)
+        return {self._cache or "": cache}
+
+    def _padded(self, rows: Sequence[list[int]]) -> tuple[Tensor, Tensor]:
+        """Pad rows on the left; return the tokens, and which of them count."""
+        import torch
+
+        width = max(map(len, rows))
+        gaps = [width - len(row) for row in rows]
+        ids = [[self._pad] * gap + row for gap, row in zip(gaps, rows, strict=True)]
         mask = [[0] * gap + [1] * (width - gap) for gap in gaps]
-        # Our own draws decide, so to transformers it is greedy; its penalties stay in force.
-        settings = copy.deepcopy(self._model.generation_config)
+        return torch.tensor(ids, device=self._device), torch.tensor(mask, device=self._device)
+
+    def _settings(self, drafts: Sequence[Draft], written: int) -> Any:
+        """Make the settings of the library; our own draws decide, so to it all is greedy."""
+        settings = copy.deepcopy(self._model.generation_config)  # its penalties stay in force
         settings.update(
             do_sample=False,
             temperature=None,
@@ -306,26 +428,11 @@ class Engine:
             num_beams=1,
             num_return_sequences=1,
             max_length=None,
-            max_new_tokens=max(draft.limit for draft in drafts),
+            max_new_tokens=max(draft.limit for draft in drafts) - written,
             eos_token_id=sorted(self._ends) or None,
             pad_token_id=self._pad,
         )
-        with torch.inference_mode():
-            output = self._model.generate(
-                input_ids=torch.tensor(rows, device=self._device),
-                attention_mask=torch.tensor(mask, device=self._device),
-                generation_config=settings,
-                logits_processor=[TokenSampler(drafts)],
-                stopping_criteria=[RowLimits(drafts, width)],
-                return_dict_in_generate=True,
-                output_logits=any(draft.top for draft in drafts),
-            )
-        tails = output.sequences[:, width:].tolist()
-        logits = output.logits[0] if output.logits else [None] * len(drafts)
-        return [
-            (self._cut(draft, tail), self._likeliest(row, draft.top))
-            for draft, tail, row in zip(drafts, tails, logits, strict=True)
-        ]
+        return settings
 
     def _likeliest(self, logits: Tensor | None, top: int) -> dict[str, float] | None:
         """Return the likeliest tokens; ``logits`` has the shape (vocabulary,)."""
@@ -359,6 +466,18 @@ class Engine:
             ),
             model=self._name,
         )
+
+
+def _cache_name(model: Any, config: Any) -> str | None:
+    """Return the name of a cache whose rows can be chosen: keys and values of all tokens."""
+    parameters = signature(model.forward).parameters
+    layers = set(getattr(config, "layer_types", None) or ["full_attention"])
+    if layers != {"full_attention"} or getattr(config, "sliding_window", None):
+        return None
+    if not {"position_ids", "logits_to_keep"} <= parameters.keys():
+        return None
+    names = ("cache", "past_key_values")  # transformers has renamed it
+    return next((name for name in names if name in parameters), None)
 
 
 def _control_tokens(tokenizer: Any) -> re.Pattern[str] | None:

@@ -46,6 +46,7 @@ class Protocol:
     prompt_file: Path | None = None
     per_call: int | None = None  # constraints in one call; all by default
     measure: bool = False  # whether it is told what code counts
+    max_tokens: int | None = None  # of a reply, when it is asked just so
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +76,7 @@ def find_folder(spelling: str) -> ModelFolder:
             what = "the folder holds no model: it has no config.json"
             hint = "give the folder that save_pretrained wrote"
         raise UsageError(what, where=str(path), hint=hint)
-    return ModelFolder(path, name, _digest(path), _protocol(path / RECORD))
+    return ModelFolder(path, name, _digest(path), read_protocol(path / RECORD))
 
 
 def _download(name: str) -> Path:
@@ -114,7 +115,8 @@ def _blocks(file: Path) -> Iterator[bytes]:
             yield content.read(BLOCK_BYTES)
 
 
-def _protocol(record: Path) -> Protocol | None:
+def read_protocol(record: Path) -> Protocol | None:
+    """Read how a model is to be asked, from the file beside its weights, if there is one."""
     if not record.is_file():
         return None
     hint = 'write for example {"prompt": "plain"}, or delete the file and give --prompt'
@@ -124,7 +126,6 @@ def _protocol(record: Path) -> Protocol | None:
         raise InputError(f"cannot be read: {error}", where=str(record), hint=hint) from error
     content = content if isinstance(content, dict) else {}
     prompt, text = content.get("prompt"), content.get("prompt_file")
-    per_call = content.get("per_call")
     if not isinstance(prompt, str):
         raise InputError("names no prompt", where=str(record), hint=hint)
     # The name of a file beside the record and nothing else: it comes with the weights.
@@ -132,9 +133,11 @@ def _protocol(record: Path) -> Protocol | None:
     if text is not None and (file is None or not file.is_file()):
         what = f"names a prompt text {text!r:.80} that isn't there"
         raise InputError(what, where=str(record), hint=f"put it into the folder as {PROMPT_TEXT}")
-    if per_call is not None and (not isinstance(per_call, int) or per_call < 1):
-        raise InputError(f"per_call is {per_call!r:.80}", where=str(record), hint=hint)
+    numbers = {name: content.get(name) for name in ("per_call", "max_completion_tokens")}
+    for name, number in numbers.items():
+        if number is not None and (not isinstance(number, int) or number < 1):
+            raise InputError(f"{name} is {number!r:.80}", where=str(record), hint=hint)
     measure = content.get("measure", False)
     if not isinstance(measure, bool):
         raise InputError(f"measure is {measure!r:.80}", where=str(record), hint=hint)
-    return Protocol(prompt, file, per_call, measure)
+    return Protocol(prompt, file, numbers["per_call"], measure, numbers["max_completion_tokens"])

@@ -73,7 +73,6 @@ class AdaptiveLimiter:
         self._tokens = None if tpm is None else _Pace(tpm)
         self._waiting: deque[tuple[asyncio.Future[None], int]] = deque()
         self._timer: asyncio.TimerHandle | None = None
-        self._divided = False
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Restore the limiter after pickling, before any call."""
@@ -82,12 +81,8 @@ class AdaptiveLimiter:
 
     @staticmethod
     def divide_all(count: int) -> None:
-        """Divide every limiter of this process among several processes, before any call.
-
-        Those that were divided before stay as they are.
-        """
-        for limiter in [limiter for limiter in _limiters if not limiter._divided]:  # noqa: SLF001
-            limiter._divided = True  # noqa: SLF001 - of this class
+        """Divide every limiter of this process among several processes, before any call."""
+        for limiter in [*_limiters]:
             limiter.maximum = max(1, limiter.maximum // count)
             limiter._limit = float(limiter.maximum)  # noqa: SLF001 - of this class
             for pace in filter(None, (limiter._calls, limiter._tokens)):  # noqa: SLF001

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, cast
 
 from heedful.core import plugins
 from heedful.core.errors import UsageError
+from heedful.models.folder import RECORD, read_protocol
 from heedful.models.functions import as_model
 from heedful.models.options import ABOVE_ZERO, CONCURRENCY, OPENAI_URL, flag
 
@@ -69,7 +70,7 @@ def make(
         raise UsageError(f"the name of the model has a comma: {spelling!r:.80}", hint=hint)
     from heedful.models.openai import OpenAIModel
 
-    return OpenAIModel(
+    served = OpenAIModel(
         spelling,
         base_url=base_url,
         api_key=options.get("api_key"),
@@ -78,6 +79,8 @@ def make(
         timeout_s=timeout_s,
         limiter=limiter,
     )
+    served.protocol = read_protocol(Path(spelling, RECORD))  # vLLM names a model by its folder
+    return served
 
 
 def connect(models: AnyModel | Sequence[AnyModel], **options: Unpack[CallOptions]) -> list[Model]:

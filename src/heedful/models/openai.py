@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from heedful.core.nouns import Message
     from heedful.models.base import Completion, Sampling
     from heedful.models.connections import Connections
+    from heedful.models.folder import Protocol
     from heedful.models.limiter import AdaptiveLimiter
 
 TokensField = Literal["auto", "max_tokens", "max_completion_tokens"]
@@ -48,8 +49,10 @@ class OpenAIModel(RemoteModel):
         headers: of every request; the key among them.
         redact: takes the secrets out of what the server says.
         sends_parts: images and tool calls of messages are sent.
+        protocol: how a trained critic that is served is to be asked.
     """
 
+    protocol: Protocol | None = None
     _name_hint = "check the model's name and the base URL, which often ends in /v1"
 
     def __init__(  # noqa: PLR0913 - the parts of a connection, each named by the caller

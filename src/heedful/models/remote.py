@@ -41,7 +41,7 @@ class RemoteModel:
 
     sends_parts = True
     name: str
-    _droppable: tuple[str, ...] = ("temperature", "top_p")
+    _droppable: tuple[str, ...] = ("temperature", "top_p", "response_format")
     _name_hint = "check the model's name"
     _tokens_field = "max_tokens"
     _renames_tokens_field = False

@@ -244,7 +244,7 @@ def cost_line(cost: Mapping[str, Any]) -> str:
         f"{cost['reused']:,} answered before" if cost["reused"] else "",
         f"{cost['reasks']:,} asked again" if cost["reasks"] else "",
         "" if prompt is None else f"{prompt:,}{cached} + {completion:,} tokens",
-        f"{amount(lost, 'call')} lost with workers, not counted" if lost else "",
+        f"{amount(lost, 'call')} lost, not counted" if lost else "",
         f"{amount(uncounted, 'call')} without a count of tokens" if uncounted else "",
         price(cost["dollars"], uncounted=bool(uncounted)),
     ]

@@ -340,6 +340,7 @@ class TrainingSession:
                 "prompt": job.settings.prompt,
                 "per_call": job.settings.per_call,
                 "measure": job.settings.measure,
+                "max_completion_tokens": job.limit,
                 "task": job.rows.task,
                 "stage": job.settings.stage,
             }

@@ -274,6 +274,26 @@ def by_columns(
     return mapped.guessed(records, fits, response) or fits
 
 
+def response_in(path: Path, column: str, wanted: str | None = None) -> Format:
+    """Return the mapping that takes a column for the response, and others as they are called."""
+    first = _first(path)
+    names = list(dict.fromkeys(name for record in first for name in record.data))
+    if column.partition(".")[0] not in names:
+        has = ", ".join(map(repr, names))
+        raise UsageError(f"the rows have no {column!r}; they have {has}")
+    if wanted is not None and wanted.startswith(mapped.PREFIX):
+        return mapped.make(f"{wanted},{column}=response")
+    fits = format_of(first[0].data, cells=kind(path) in table.KINDS)
+    if wanted is not None or fits not in (None, native.FORMAT, table.FORMAT):
+        what = f"the rows are in the format {wanted or (fits and fits.name)}"
+        raise UsageError(f"{what}, which says where the response is", hint="leave --response out")
+    found = mapped.guessed([record.data for record in first], None, column)
+    if found is None:
+        what = "no column is called as a prompt or a checklist usually is"
+        raise UsageError(what, hint="say which they are: --map NAME=prompt,OTHER=checklist")
+    return found
+
+
 def format_of(record: Mapping[str, Any], *, cells: bool) -> Format | None:
     """Detect the format of a record by its keys."""
     other_container = native.FORMAT if cells else table.FORMAT
@@ -345,7 +365,8 @@ def hint(path: Path, record: Record) -> str:
         return f"say what they are: --map {spelled}"
     if kind(path) in table.KINDS:
         return (
-            "CSV needs a header row with prompt, checklist and response, and commas between cells"
+            "it needs a header row; where that doesn't say prompt, checklist and response: "
+            "--map COLUMN=prompt,OTHER=checklist,THIRD=response"
         )
     return "give each row prompt, checklist and response"
 

@@ -195,18 +195,24 @@ class Structured(BuiltIn):
         """The JSON schema, as a strict ``json_schema``, or ``json_object``."""
         if not self.schema:
             return {"type": "json_object"}
+        items = {"type": "array", "items": _object(self._fields())}
+        return _strict(_object({"judgments": items}))
+
+    @property
+    def format_of_one(self) -> dict[str, Any] | None:
+        """The schema where one constraint is asked: its judgment, as a list may never end."""
+        if not self.schema:
+            return None
+        return _strict(_object(self._fields() | {"constraint": {"type": "integer", "enum": [1]}}))
+
+    def _fields(self) -> dict[str, Any]:
+        """Return the schemas of a judgment's fields, in the order in which they are written."""
         fields: dict[str, Any] = {"constraint": {"type": "integer"}}
         if self.explain:
             if self.levels:
                 fields["evidence"] = {"type": "string"}
             fields["explanation"] = {"type": "string"}
-        fields["verdict"] = dict(self.verdict_schema)
-        items = {"type": "array", "items": _object(fields)}
-        schema = _object({"judgments": items})
-        return {
-            "type": "json_schema",
-            "json_schema": {"name": "critique", "strict": True, "schema": schema},
-        }
+        return fields | {"verdict": dict(self.verdict_schema)}
 
     def write(
         self,
@@ -236,6 +242,11 @@ class Criteria(Structured):
     def _asked(self, constraint: Constraint) -> Constraint:
         text = f"{constraint.text}\nAnswers: {_answers(constraint)}"
         return constraint.model_copy(update={"text": text})
+
+
+def _strict(schema: dict[str, Any]) -> dict[str, Any]:
+    named = {"name": "critique", "strict": True, "schema": schema}
+    return {"type": "json_schema", "json_schema": named}
 
 
 def _object(fields: dict[str, Any]) -> dict[str, Any]:

@@ -84,7 +84,7 @@ class KindsOfTasks(Units):
 
 def _rescaled(points: Points) -> float | None:
     """Turn the share of the way from 1 to 10 into (score - 5) / 5."""
-    return 1.8 * points.scored / points.positive - 0.8 if points.positive else None
+    return (9 * points.scored / points.positive - 4) / 5 if points.positive else None
 
 
 SCORE = RubricScore("score", _rescaled)
