@@ -190,7 +190,7 @@ class Run:
                 reasks=0,
             )
             run = self.step.folder / f"judged/{name}-{critic.name}"
-            put(path, heedful.meta(data, judge=judge, concurrency=256, folder=run))
+            put(path, heedful.judge_accuracy(data, judge=judge, concurrency=256, folder=run))
 
         made = self.step(f"measured/{name}-{critic.name}.json", make)
         measured: dict[str, Any] = json.loads(made.read_text())

@@ -280,7 +280,7 @@ def measure(work: Path, seeds: int, cross: int) -> None:
         for name, flags in rivals.items():
             heedful("evaluate", path, *flags, "--run", runs[name], "--quiet")
         result = work / f"meta-{test}.json"
-        heedful("meta", path, "--runs", *runs.values(), "--output", result, "--quiet")
+        heedful("judge-accuracy", path, "--runs", *runs.values(), "--output", result, "--quiet")
         judges = json.loads(result.read_text("utf-8"))
         found = {Path(judge["run"]).name: judge for judge in judges["judges"]}
         groups = {"trained": list(critics)} | {

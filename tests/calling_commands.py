@@ -102,8 +102,8 @@ COMMANDS = {
         f"evaluate in.jsonl --judge likelihood {TOY} --run r", likely, incomplete=0
     ),
     "rejudge": Command(f"rejudge coded --judge checklist {TOY} --run r", judging, incomplete=0),
-    "meta": Command(
-        f"meta labelled.jsonl --judge checklist {TOY} --folder f -o m.json",
+    "judge-accuracy": Command(
+        f"judge-accuracy labelled.jsonl --judge checklist {TOY} --folder f -o m.json",
         judging,
         "f/*/results.jsonl",
         incomplete=0,

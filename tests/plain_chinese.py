@@ -2,6 +2,7 @@
 that doesn't; otherwise as in ``plain_english``."""
 
 from plain_responses import (
+    ENGLISH,
     characters,
     chinese_bullets,
     chinese_numbered,
@@ -10,7 +11,6 @@ from plain_responses import (
 
 JSON = '{"name": "安", "age": 3}'
 TABLE = "| 名称 | 价格 | 库存 |\n|---|---|---|\n| 茶 | 3 | 5 |\n| 米 | 2 | 9 |"
-ENGLISH = "The rain falls on the town and the people go home because they want to stay dry tonight."
 POEM_7 = "春风吹绿江南岸，\n细雨无声润柳条。\n燕子归来寻旧梦，\n桃花依旧笑今朝。"
 
 TEXTS: list[tuple[str, str, str]] = [

@@ -5,18 +5,22 @@ Every text can be decided by code. Which half a text belongs to depends on its p
 (``plain_texts.halves``). Responses are made so that no reading of a unit changes the verdict.
 """
 
-from plain_responses import bullets, numbered, paragraphs, sentences, words
+from __future__ import annotations
+
+from plain_responses import (
+    ENGLISH,
+    FRENCH,
+    SPANISH,
+    bullets,
+    numbered,
+    paragraphs,
+    sentences,
+    words,
+)
 
 JSON = '{"name": "Ann", "age": 3, "city": "Rome"}'
 TABLE = "| Name | Price | Stock |\n|---|---|---|\n| Tea | 3 | 5 |\n| Rice | 2 | 9 |"
 TABLE_2 = "| Name | Price |\n|---|---|\n| Tea | 3 |"
-SPANISH = (
-    "La lluvia cae sobre la ciudad y la gente vuelve a casa porque no quiere mojarse esta noche."
-)
-ENGLISH = "The rain falls on the town and the people go home because they want to stay dry tonight."
-FRENCH = (
-    "La pluie tombe sur la ville et les gens rentrent chez eux parce qu'ils ne veulent pas sortir."
-)
 
 TEXTS: list[tuple[str, str, str]] = [
     # How many words.

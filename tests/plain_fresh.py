@@ -4,22 +4,10 @@ As people write them in system prompts, rubrics and checklists, each with a resp
 calls met and one that a person calls unmet.
 """
 
-from plain_responses import (
-    characters,
-    sentences,
-    words,
-)
+from __future__ import annotations
 
-FRENCH = (
-    "La pluie tombe sur la ville et les gens rentrent chez eux parce qu'ils ne veulent pas sortir."
-)
-GERMAN = (
-    "Der Regen fällt auf die Stadt und die Leute gehen nach "
-    "Hause, weil sie heute Abend nicht nass werden wollen."
-)
-SPANISH = (
-    "La lluvia cae sobre la ciudad y la gente vuelve a casa porque no quiere mojarse esta noche."
-)
+from plain_responses import FRENCH, SPANISH, characters, sentences, words
+
 ENGLISH = "The rain falls on the old town and people walk home because they want to stay dry."
 CHINESE = "今天下雨了，大家都在家里看书，外面的风很大，天黑得很早。"
 TABLE = "| Name | Age | City |\n|---|---|---|\n| Ann | 30 | Rome |\n| Bob | 41 | Oslo |"

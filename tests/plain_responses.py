@@ -2,6 +2,17 @@
 
 from itertools import cycle, islice
 
+ENGLISH = "The rain falls on the town and the people go home because they want to stay dry tonight."
+SPANISH = (
+    "La lluvia cae sobre la ciudad y la gente vuelve a casa porque no quiere mojarse esta noche."
+)
+FRENCH = (
+    "La pluie tombe sur la ville et les gens rentrent chez eux parce qu'ils ne veulent pas sortir."
+)
+GERMAN = (
+    "Der Regen fällt auf die Stadt und die Leute gehen nach "
+    "Hause, weil sie heute Abend nicht nass werden wollen."
+)
 _WORDS = [
     "rain",
     "falls",

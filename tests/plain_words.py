@@ -3,18 +3,19 @@
 A response is empty where none is beyond doubt.
 """
 
-from plain_responses import bullets, numbered, paragraphs, sentences, words
+from __future__ import annotations
 
-SPANISH = (
-    "La lluvia cae sobre la ciudad y la gente vuelve a casa porque no quiere mojarse esta noche."
+from plain_responses import (
+    FRENCH,
+    GERMAN,
+    SPANISH,
+    bullets,
+    numbered,
+    paragraphs,
+    sentences,
+    words,
 )
-FRENCH = (
-    "La pluie tombe sur la ville et les gens rentrent chez eux parce qu'ils ne veulent pas sortir."
-)
-GERMAN = (
-    "Der Regen fällt auf die Stadt und die Leute gehen nach "
-    "Hause, weil sie heute Abend nicht nass werden wollen."
-)
+
 TABLE = "| a | b | c |\n|---|---|---|\n| 1 | 2 | 3 |\n| 4 | 5 | 6 |"
 SMALL_TABLE = "| a | b |\n|---|---|\n| 1 | 2 |"
 TWO_KEYS = '{"a": 1, "b": 2}'

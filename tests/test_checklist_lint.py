@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commands import run
-from heedful import meta
+from heedful import judge_accuracy
 from heedful.core.nouns import Constraint, Sample
 from heedful.jobs.checklists.linting import lint
 from jsonl import write_rows
@@ -89,7 +89,7 @@ def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     write_rows(file, [row])
     assert run("checklist", "lint", file, "--golden", labelled, "-o", listed) == 0
     assert "0 errors, 0 hints" in capsys.readouterr().out
-    summary = meta(labelled, judge="rules")
+    summary = judge_accuracy(labelled, judge="rules")
     assert (summary["labels"]["met"], summary["labels"]["unmet"]) == (1, 1)
     row["checklist"] = ["It is sad.", "It is sad."]
     write_rows(file, [row])

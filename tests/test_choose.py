@@ -9,7 +9,7 @@ import pytest
 
 import commands
 from fault_server import completion, serving
-from heedful import InputError, Sample, meta
+from heedful import InputError, Sample, judge_accuracy
 from heedful.core.nouns import Message
 from heedful.jobs.choose import choose
 from heedful.judges.prompts.fence import unfence
@@ -38,7 +38,7 @@ def measured(reply: Any, tmp_path: Path) -> dict[str, Any]:
     data, output = tmp_path / "dataset.json", tmp_path / "choices.jsonl"
     data.write_text(json.dumps(records()))
     choose(data, ScriptedModel(reply), output=output)
-    choices: dict[str, Any] = meta(output)["choices"]
+    choices: dict[str, Any] = judge_accuracy(output)["choices"]
     return choices
 
 
@@ -100,4 +100,4 @@ def test_the_command_writes_what_meta_reads(tmp_path: Path) -> None:
     with serving(script=lambda *_: completion("RANKING: 2 > 1")) as server:
         words = ["--model", "m", "--base-url", server.url, "--run", tmp_path / "run"]
         assert commands.run("choose", data, "-o", output, *words) == 0
-    assert commands.run("meta", output) == 0
+    assert commands.run("judge-accuracy", output) == 0

@@ -16,7 +16,7 @@ from commands import run
 from fault_server import completion, serving
 from heedful import Critique, RunError, Sample, StopRunError, evaluate
 from heedful.cli.help import RARE
-from heedful.engine.saved_run import SavedRun
+from heedful.jobs.saved_run import SavedRun
 from heedful.pages.overview import run_lines
 from jsonl import write_rows
 

@@ -287,7 +287,9 @@ def test_the_command_line_writes_what_it_is_asked_for(
     assert "http" not in page.replace("http-equiv", "")
     markdown = (tmp_path / "o.md").read_text(encoding="utf-8")
     assert r"\<script\>alert(1)\</script\> \| \`x\`" in markdown
-    assert all(line.count("|") >= 8 for line in markdown.splitlines() if line[2:9] == "CFBench")
+    assert all(
+        line.count("|") >= 8 for line in markdown.splitlines() if line[2:17] == "constraints met"
+    )
 
 
 @pytest.mark.slow

@@ -262,7 +262,7 @@ def test_an_unlike_pair_beside_the_baseline_is_left_out_and_named(tmp_path: Path
 def test_several_pairs_are_listed_by_rate(tmp_path: Path) -> None:
     result = compare(*three(tmp_path), metrics=["isr"])
     page = document(result).markdown()
-    assert "## CFBench ISR\n" in page
+    assert "## Responses fully met\n" in page
     # Of Bonett and Price: 10 / 12, with a variance of (12 / 12 - (10 / 12)²) / 12; Student's
     # quantile for 11 degrees of freedom is 2.201.
     low = 10 / 12 - 2.201 * math.sqrt((1 - (10 / 12) ** 2) / 12)

@@ -277,6 +277,6 @@ def test_rates_are_plotted_by_one_call(tmp_path: Path) -> None:
         "model-a",
         "model-b",
     ]
-    assert "CFBench ISR" in result.plot().json()
+    assert "responses fully met" in result.plot().json()
     with pytest.raises(UsageError, match="type, priority"):
         result.plot("colour")

@@ -113,7 +113,7 @@ def test_the_command_line_writes_a_summary(
     page = (tmp_path / "o.md").read_text(encoding="utf-8")
     assert page.startswith("# mine\n\n2 responses: constraints met 25.0 to 75.0 %")
     assert "1 met, 1 unmet, 2 unsupported" in page
-    assert "| InFoBench DRFR | 25.00 to 75.00 |" in page
+    assert "| constraints met, pooled | 25.00 to 75.00 |" in page
     assert "no judge output" in page
 
 

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from commands import run
-from heedful import evaluate
-from heedful.analysis.meta import meta
+from heedful import evaluate, judge_accuracy
 from heedful.core.errors import HeedfulError
 from heedful.data.formats import columns, open_source
 from jsonl import write_rows
@@ -141,7 +140,7 @@ def test_pairs_are_lists_where_several_rows_have_them() -> None:
 def test_labels_one_a_row(labels: tuple[str, str], tmp_path: Path) -> None:
     rows = [("Greet.", "Hi, you!", "No commas.", labels[0]), ("Greet.", "Hi!", "Short.", labels[1])]
     path = table(tmp_path / "own.csv", ("query", "answer", "constraint", "label"), *rows)
-    counts = meta(path, judge="compiled")["labels"]
+    counts = judge_accuracy(path, judge="compiled")["labels"]
     assert (counts["met"], counts["unmet"]) == (1, 1)
 
 

@@ -1,17 +1,30 @@
 """What people type first, in a notebook and on the command line."""
 
+from __future__ import annotations
+
 import asyncio
 import csv
+import json
 import pickle
-from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from heedful import Reward, Sample, SavedRun, evaluate, respond, verifier
-from heedful.core.nouns import Constraint
-from heedful.verify import Response, base, known
+import commands
+from heedful import Reward, RunError, SavedRun, compare, evaluate, report, respond, verifier
+from heedful.cli.commands import COMMANDS, PANELS
+from heedful.jobs.evaluate_tables import document
+from heedful.reporting.metric_names import WORDS, label
+from heedful.rewards import for_trl
+from heedful.verify import base, known
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from heedful import Sample
+    from heedful.core.nouns import Constraint
+    from heedful.verify import Response
 
 ROW: dict[str, Any] = {"prompt": "Greet.", "checklist": ["No commas."], "response": "Hi, you!"}
 VAGUE: dict[str, Any] = {**ROW, "checklist": ["Be kind."]}
@@ -183,3 +196,140 @@ def test_a_verifier_that_returns_a_bool(monkeypatch: pytest.MonkeyPatch) -> None
     row = {"prompt": "p", "checklist": [{"text": "short", "check": {"id": "mine:short"}}]}
     assert statuses(evaluate([{**row, "response": "abc"}])) == ["met"]
     assert statuses(evaluate([{**row, "response": "abcdef"}])) == ["unmet"]
+
+
+OTHER = {**ROW, "response": "Hi you"}
+
+
+def test_evaluations_are_compared(tmp_path: Path) -> None:
+    rows = [{**OTHER, "prompt": f"Greet {n}."} for n in range(12)]
+    worse = [{**row, "response": ROW["response"]} for row in rows]
+    here = evaluate(rows)
+    there = evaluate(worse, run=tmp_path / "there")
+    result = compare(here, there, baseline=there)
+    assert result.sentence.startswith(
+        "evaluation 1 is better than there on responses fully met: +100.0 points"
+    )
+    assert repr(result) == f"<Comparison: {result.sentence}>"
+    page = result._repr_html_()
+    assert result.sentence.replace("<", "&lt;") in page
+    assert "<td>constraints met</td>" in page
+    assert json.loads(json.dumps(result)) == result
+    assert [run["run"] for run in result["runs"]] == ["evaluation 1", str(there.directory)]
+    with SavedRun(there.directory or "") as run:
+        assert compare(run, here)["pairs"][0]["compared"] == "responses"
+
+
+def test_a_saved_run_is_a_table(tmp_path: Path) -> None:
+    evaluation = evaluate([ROW, OTHER], run=tmp_path / "run")
+    with SavedRun(tmp_path / "run") as run:
+        assert list(run.to_pandas()["status"]) == ["unmet", "met"]
+        assert list(run.table("sample")) == list(evaluation.table("sample"))
+        assert "responses fully met 50.0 %" in repr(run)
+        assert run._repr_html_() == evaluation._repr_html_()
+        assert run.rates() == evaluation.rates()
+        (tmp_path / "run" / "summary.json").unlink()
+        assert "not finished" in repr(run)
+        assert run._repr_html_() is None
+        assert pickle.loads(pickle.dumps(run)).directory == run.directory  # noqa: S301 - as above
+    respond([{"prompt": "Greet."}], model=lambda _: "Hi.", run=tmp_path / "responses")
+    with SavedRun(tmp_path / "responses") as run:
+        assert "heedful respond" in repr(run)
+        with pytest.raises(RunError, match="heedful respond"):
+            run.to_pandas()
+
+
+def test_a_report_of_a_run_lies_in_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    evaluation = evaluate([ROW], run=tmp_path / "run")
+    for given in (evaluation, tmp_path / "run"):
+        written = report(given, charts=False)
+        assert written.path == tmp_path / "run" / "report.html"
+        assert written.samples == 1
+    monkeypatch.chdir(tmp_path)
+    both = report(evaluation, evaluate([OTHER]), charts=False)
+    assert "evaluation 2" in both.path.read_text(encoding="utf-8")
+    assert both.path.resolve() == tmp_path / "report.html"
+
+
+def test_progress_is_shown_or_not(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [{**ROW, "response": f"Hi {n}"} for n in range(3)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("heedful.engine.progress.PLAIN_SECONDS", 0.0)
+        evaluate(rows, progress=False)
+        assert capsys.readouterr().err == ""
+        evaluate(rows, progress=True)
+        assert "rows" in capsys.readouterr().err
+
+
+def test_a_reward_for_trl_called_by_hand() -> None:
+    with Reward() as reward:
+        function = for_trl(reward)
+        given = {"prompts": ["Greet."] * 2, "completions": ["Hi, you!", "Hi you!"]}
+        assert function(**given, rubric=[["No commas."]] * 2) == [0.0, 1.0]
+        assert function(**given, rubric=["No commas.\nAt most 9 words."] * 2) == [0.5, 1.0]
+
+        async def by_a_trainer() -> Any:
+            return await function(**given, checklist=[["No commas."]] * 2)
+
+        assert asyncio.run(by_a_trainer()) == [0.0, 1.0]
+
+
+def test_plain_names_for_own_rows_and_published_names_for_a_benchmarks() -> None:
+    own = evaluate([ROW])
+    assert own.summary["benchmarks"] == []
+    named = [label(family, name, own.summary) for family, name in WORDS]
+    assert named[:4] == [*WORDS.values()][:4]
+    theirs = evaluate([{**ROW, "tags": {"benchmark": "cfbench"}}]).summary
+    assert label("cfbench", "isr", theirs) == "responses fully met (CFBench ISR)"
+    assert label("infobench", "drfr", theirs) == "constraints met, pooled"
+    for page in (document("own", own.summary).markdown(), own._repr_html_(), own.plot().json()):
+        assert "CFBench" not in str(page)
+    assert "judge code, strict" in str(own._repr_html_())
+    assert own.summary["judge"] == "rules,recorded,compiled"
+
+
+@pytest.mark.parametrize(
+    ("flag", "meant"),
+    [
+        ("--threads", "--max-concurrency"),
+        ("--parallel", "--max-concurrency"),
+        ("--html", "heedful report"),
+        ("--api-base", "--base-url"),
+        ("--endpoint=http://x", "--base-url"),
+        ("--url", "--base-url"),
+        ("--csv", "heedful export RUN -o FILE.csv"),
+        ("--key", "--api-key-env"),
+    ],
+)
+def test_flags_of_other_tools(flag: str, meant: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert commands.run("evaluate", "a.jsonl", flag) == 2
+    assert f"Did you mean {meant}" in capsys.readouterr().err
+
+
+def test_the_overview_and_the_short_help(capsys: pytest.CaptureFixture[str]) -> None:
+    commands.run("--help")
+    said = capsys.readouterr().out
+    places = [said.index(f" {name} ─") for name in ("Judge", "Data", "Train", "Other")]
+    assert places == sorted(places)
+    assert "judge-accuracy" in said
+    assert {name for names in PANELS.values() for name in names} <= {*COMMANDS}
+    commands.run("evaluate", "--help")
+    said = capsys.readouterr().out
+    assert "--map" in said
+    assert "--fail-under" in said
+    assert "--votes" not in said
+    assert "--images" not in said
+
+
+def test_nothing_is_assumed_of_runs_that_only_code_judged() -> None:
+    rows = [{**row, "id": "1"} for row in (ROW, OTHER)]
+    (pair,) = compare(*(evaluate([row]) for row in rows))["pairs"]
+    assert pair["notes"] == []
+    recorded = {"checklist": ["Be kind."], "judgments": [{"status": "met"}]}
+    (pair,) = compare(*(evaluate([{**row, **recorded}]) for row in rows))["pairs"]
+    assert "that one judge gave them is assumed" in pair["notes"][-1]
+
+
+def test_an_example_in_lower_case_compiles() -> None:
+    row = {"prompt": "p", "checklist": ["All in lower case."], "response": "hello there"}
+    assert statuses(evaluate([row])) == ["met"]

@@ -13,7 +13,7 @@ MODULES = house.read()
 
 LONG_FUNCTIONS = {
     "analysis.compare.job.compare": "its docstring holds an example that is run, and eight options",
-    "cli.meta.meta": "two thirds are its flags and their help",
+    "cli.judge_accuracy.judge_accuracy": "two thirds are its flags and their help",
     "engine.runner.run": "its workers share the state of one loop",
 }
 """Functions that are longer than others may be, and why."""

@@ -20,7 +20,7 @@ from heedful import (
     UsageError,
     dry_run,
     evaluate,
-    meta,
+    judge_accuracy,
 )
 from heedful.analysis.meta.tables import document
 from heedful.core.errors import StopRunError
@@ -94,7 +94,7 @@ def checklist(verdict: Callable[[str, int, str], bool]) -> Checklist:
 
 
 def test_verdicts_are_counted_by_label_and_what_is_undecided_is_in_no_rate() -> None:
-    summary = meta([row("1", "mmuu-", "muumm"), row("2", "mu", "pf")])
+    summary = judge_accuracy([row("1", "mmuu-", "muumm"), row("2", "mu", "pf")])
     (judge,) = summary["judges"]
     assert cells(summary) == [1, 1, 1, 1]
     assert judge["verdicts"] == {
@@ -137,7 +137,7 @@ def test_types_of_tasks_and_of_constraints() -> None:
         )
         for item in rows
     ]
-    (judge,) = meta(typed)["judges"]
+    (judge,) = judge_accuracy(typed)["judges"]
     assert judge["per_type"]["types"] == ["a", "b"]
     # F1 met: (1 + 2/3) / 2 in a, 2/3 in b. F1 unmet: (1 + 0) / 2 in a, 0 in b.
     assert value(judge, "per_type", "f1_met") == pytest.approx((5 / 6 + 2 / 3) / 2)
@@ -146,7 +146,7 @@ def test_types_of_tasks_and_of_constraints() -> None:
     assert set(judge["by_constraint_type"]) == {"numerical", "keywords:existence"}
     assert judge["by_constraint_type"]["numerical"]["f1_met"]["value"] == 1
     with pytest.raises(UsageError, match="no row has the tag 'domain'"):
-        meta(rows, by="domain")
+        judge_accuracy(rows, by="domain")
 
 
 def test_labels_that_name_levels(tmp_path: Path) -> None:
@@ -171,7 +171,7 @@ def test_labels_that_name_levels(tmp_path: Path) -> None:
     ]
     file = tmp_path / "rows.jsonl"
     file.write_text("\n".join(map(json.dumps, [*rows, rows[0] | {"labels": ["nope", True]}])))
-    summary = meta(file)
+    summary = judge_accuracy(file)
     assert "none of the levels no, some, all" in summary["problems"][0]["problem"]
     found = summary["judges"][0]["levels"]
     exact = found["exact"]
@@ -191,7 +191,9 @@ ROW = st.integers(1, 5).flatmap(
 @pytest.mark.slow
 @given(st.lists(ROW, min_size=1, max_size=8))
 def test_nothing_is_lost_between_labels_and_cells(rows: list[tuple[str, str]]) -> None:
-    summary = meta([row(str(k), labels, verdicts) for k, (labels, verdicts) in enumerate(rows)])
+    summary = judge_accuracy(
+        [row(str(k), labels, verdicts) for k, (labels, verdicts) in enumerate(rows)]
+    )
     (judge,) = summary["judges"]
     decided = judge["verdicts"]["met"] + judge["verdicts"]["unmet"]
     assert sum(cells(summary)) == decided
@@ -228,7 +230,7 @@ def test_sampled_critiques_are_one_judge_and_the_experts_are_the_labels(tmp_path
     ]
     path = tmp_path / "dpo.json"
     path.write_text(json.dumps(rows, ensure_ascii=False), encoding="utf-8")
-    summary = meta(path)
+    summary = judge_accuracy(path)
     assert summary["labels"]["from"] == {"recorded:if_critic": 2}
     judges = {judge["name"]: judge for judge in summary["judges"]}
     majority, draws = judges["recorded, majority of 3"], judges["recorded, each of 3"]
@@ -247,10 +249,10 @@ def test_labels_are_never_measured_against_themselves(tmp_path: Path) -> None:
     path.write_text(json.dumps([record("mu")], ensure_ascii=False), encoding="utf-8")
     for judge in ("recorded", "rules,recorded"):
         with pytest.raises(InputError, match="labels"):
-            meta(path, judge=judge)
+            judge_accuracy(path, judge=judge)
     evaluate(path, judge="recorded", run=tmp_path / "run")
     with pytest.raises(InputError, match="labels"):
-        meta(path, runs=[tmp_path / "run"])
+        judge_accuracy(path, runs=[tmp_path / "run"])
 
 
 def test_annotators_agree_among_themselves_and_their_majority_is_the_label() -> None:
@@ -259,12 +261,12 @@ def test_annotators_agree_among_themselves_and_their_majority_is_the_label() -> 
     annotated = Sample.model_validate(
         item.model_dump() | {"annotations": {"anna": anna, "ben": ben, "cleo": cleo}}
     )
-    summary = meta([annotated])
+    summary = judge_accuracy([annotated])
     assert summary["labels"]["from"] == {"majority of annotations": 1}
     assert cells(summary) == [1, 1, 0, 1]
     assert summary["alpha"]["annotators"]["constraints"] == 3
     broken = annotated.model_copy(update={"annotations": {"anna": [True]}})
-    result = meta([annotated, broken.model_copy(update={"id": "2"})])
+    result = judge_accuracy([annotated, broken.model_copy(update={"id": "2"})])
     assert result["rows"] == {"read": 1, "failed": 1}
     assert "annotations.anna " in result["problems"][0]["problem"]
 
@@ -278,7 +280,7 @@ def test_each_annotator_is_a_pair_as_in_healthbench_by_hand() -> None:
         )
         for key, verdict, labels in given
     ]
-    summary = meta(rows)
+    summary = judge_accuracy(rows)
     found = summary["against_annotators"]
     judge, people = found["judges"]["recorded"], found["annotators"]
     # 3 tp, 1 fp, 2 tn; and of the annotators 2 tp, 1 fp, 1 fn, 2 tn.
@@ -288,7 +290,7 @@ def test_each_annotator_is_a_pair_as_in_healthbench_by_hand() -> None:
     # Where the annotators disagree evenly there is no label.
     assert summary["labels"]["met"] + summary["labels"]["unmet"] == 2
     assert "Against each annotator" in document(summary).markdown()
-    assert "against_annotators" not in meta([row("1", "m", "m")])
+    assert "against_annotators" not in judge_accuracy([row("1", "m", "m")])
 
 
 def expert_and_draws(data: Path) -> list[tuple[list[bool], list[list[bool]]]]:
@@ -326,7 +328,7 @@ def by_hand(pairs: list[tuple[bool, bool]]) -> dict[str, float]:
 
 def test_the_released_critiques_recomputed_by_hand(data: Path) -> None:
     rows = expert_and_draws(data)
-    summary = meta(data / "if_critic" / "dpo_data.json", format="if-critic")
+    summary = judge_accuracy(data / "if_critic" / "dpo_data.json", format="if-critic")
     judges = {judge["name"]: judge for judge in summary["judges"]}
     pairs = [
         pair for expert, draws in rows for draw in draws for pair in zip(expert, draw, strict=True)
@@ -369,7 +371,7 @@ def test_saved_runs_and_judges_are_compared_on_the_verdicts_that_both_decided(
 ) -> None:
     path = written(tmp_path / "a.jsonl", [row("1", "mmuu", "mmmp"), row("2", "um", "uu")])
     evaluate(path, judge=checklist(lambda *_: True), run=tmp_path / "run")
-    summary = meta(path, judge="recorded", runs=[tmp_path / "run"])
+    summary = judge_accuracy(path, judge="recorded", runs=[tmp_path / "run"])
     assert {judge["name"] for judge in summary["judges"]} == {"recorded", "scripted/plain"}
     (pair,) = summary["pairs"]
     assert (pair["first"], pair["compared"]) == ("recorded", 5)
@@ -392,22 +394,24 @@ def test_rows_that_a_run_lacks_are_missing_and_other_checklists_are_refused(
     other = rows[0].model_copy(update={"checklist": (Constraint(text="Another."),), "labels": None})
     evaluate([rows[1]], judge=checklist(lambda *_: True), run=tmp_path / "half")
     evaluate([other], judge=checklist(lambda *_: True), run=tmp_path / "other")
-    (judge,) = meta(path, runs=[tmp_path / "half"])["judges"]
+    (judge,) = judge_accuracy(path, runs=[tmp_path / "half"])["judges"]
     assert judge["verdicts"]["missing"] == 2
     assert judge["coverage"] == 0.5
-    faithful = meta(path, runs=[tmp_path / "half"], scoring="faithful")
+    faithful = judge_accuracy(path, runs=[tmp_path / "half"], scoring="faithful")
     assert cells(faithful) == [3, 1, 0, 0]
     with pytest.raises(InputError, match="checklist differs"):
-        meta(path, runs=[tmp_path / "other"])
+        judge_accuracy(path, runs=[tmp_path / "other"])
     with pytest.raises(RunError, match="nowhere"):
-        meta(path, runs=[tmp_path / "nowhere"])
+        judge_accuracy(path, runs=[tmp_path / "nowhere"])
     assert not (tmp_path / "nowhere").exists()
 
 
 def test_members_of_a_panel_are_measured_beside_its_majority() -> None:
     strict, lenient = checklist(lambda *_: False), checklist(lambda *_: True)
     strict.model.name = "strict"  # type: ignore[misc]
-    summary = meta([row("1", "mu"), row("2", "mm")], judge=Panel(strict, lenient, lenient))
+    summary = judge_accuracy(
+        [row("1", "mu"), row("2", "mm")], judge=Panel(strict, lenient, lenient)
+    )
     names = {judge["name"]: judge for judge in summary["judges"]}
     assert set(names) == {
         "panel(strict/plain, 2 x scripted/plain), majority of 3",
@@ -425,7 +429,7 @@ def test_a_judge_that_goes_by_the_place_flips_when_the_order_changes() -> None:
     rows = [row(str(k), "mumu") for k in range(8)]
     by_place = checklist(lambda _, place, __: place == 1)
     by_text = checklist(lambda text, *_: text.endswith((".0", ".2")))
-    summary = meta(rows, judge=[by_place, by_text], probes=["order", "repeat"])
+    summary = judge_accuracy(rows, judge=[by_place, by_text], probes=["order", "repeat"])
     flipped = [(probe["probe"], probe["flipped"]["value"]) for probe in summary["probes"]]
     assert flipped[0][1] > 0.2
     assert flipped[1:] == [("order", 0.0), ("repeat", 0.0), ("repeat", 0.0)]
@@ -449,7 +453,7 @@ def test_a_judge_that_likes_length_shows_it_but_not_where_length_is_asked_for() 
         for item in rows
     ]
     verbose = checklist(lambda _, __, prompt: "do let me know" in prompt)
-    (probe,) = meta(rows, judge=verbose, probes=["length"])["probes"]
+    (probe,) = judge_accuracy(rows, judge=verbose, probes=["length"])["probes"]
     assert (probe["compared"], probe["left_out"]) == (4, 4)
     assert (probe["to_met"], probe["broken"], probe["corrected"]) == (4, 4, 0)
     assert probe["change_of_rate_met"]["value"] == 1
@@ -459,11 +463,11 @@ def test_probes_that_cannot_be_are_refused_before_anything_is_asked(tmp_path: Pa
     judge = checklist(lambda *_: True)
     rows = [row("1", "mu", "mu")]
     with pytest.raises(UsageError, match="no probe 'mood'"):
-        meta(rows, judge=judge, probes=["mood"])
+        judge_accuracy(rows, judge=judge, probes=["mood"])
     with pytest.raises(UsageError, match="recorded"):
-        meta(rows, judge=[judge, "recorded"], probes=["order"])
+        judge_accuracy(rows, judge=[judge, "recorded"], probes=["order"])
     with pytest.raises(RunError, match="holds no run"):
-        meta(rows, judge=judge, runs=[tmp_path])
+        judge_accuracy(rows, judge=judge, runs=[tmp_path])
     assert not judge.model.calls  # type: ignore[attr-defined]
 
 
@@ -472,16 +476,16 @@ def test_a_limit_holds_over_all_judges_and_a_plan_asks_nothing(tmp_path: Path) -
     first, second = checklist(lambda *_: True), checklist(lambda *_: False)
     second.model.name = "second"  # type: ignore[misc]
     prices = {name: Price(prompt=1000, completion=1000) for name in (first.model.name, "second")}
-    estimate = dry_run(meta, path, judge=[first, second], prices=prices)
+    estimate = dry_run(judge_accuracy, path, judge=[first, second], prices=prices)
     assert [judge["calls"] for judge in estimate["judges"]] == [4, 4]
     assert estimate["calls"] == 8
-    probed = dry_run(meta, path, judge=[first, second], prices=prices, probes=["repeat"])
+    probed = dry_run(judge_accuracy, path, judge=[first, second], prices=prices, probes=["repeat"])
     assert probed["calls"] == 16
     assert not first.model.calls  # type: ignore[attr-defined]
-    alone = meta(path, judge=first, prices=prices)["judges"][0]["cost"]["dollars"]
+    alone = judge_accuracy(path, judge=first, prices=prices)["judges"][0]["cost"]["dollars"]
     with pytest.raises(StopRunError, match="max-cost"):
-        meta(path, judge=[first, second], prices=prices, max_cost=alone * 1.5)
-    paid = meta(path, judge=[first, second], prices=prices, max_cost=alone * 9)
+        judge_accuracy(path, judge=[first, second], prices=prices, max_cost=alone * 1.5)
+    paid = judge_accuracy(path, judge=[first, second], prices=prices, max_cost=alone * 9)
     assert [judge["cost"]["calls"] for judge in paid["judges"]] == [4, 4]
 
 
@@ -492,13 +496,13 @@ def test_the_command_prints_tables_and_writes_json_and_markdown(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = written(tmp_path / "a.jsonl", [row("1", "mmuu", "mmmu"), row("2", "um", "pm")])
-    assert run("meta", path, "-o", "meta.json") == 0
+    assert run("judge-accuracy", path, "-o", "meta.json") == 0
     shown = capsys.readouterr().out
     assert re.search(r"6 .*\(3 met, 3 unmet\).* 2 ", shown)
     assert "Leaderboard" in shown
     summary = json.loads(Path("meta.json").read_text(encoding="utf-8"))
     assert summary["judges"][0]["pooled"]["cells"] == {"tp": 3, "fp": 1, "fn": 0, "tn": 1}
-    assert run("meta", path, "-j", "recorded", "-j", "rules", "-o", "meta.md", "-q") == 1
+    assert run("judge-accuracy", path, "-j", "recorded", "-j", "rules", "-o", "meta.md", "-q") == 1
     page = Path("meta.md").read_text(encoding="utf-8")
     assert "| recorded | " in page
     assert "6 unsupported" in page

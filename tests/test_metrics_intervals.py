@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heedful import evaluate, meta
+from heedful import evaluate, judge_accuracy
 from heedful.core.nouns import Constraint, Critique, Judgment, Message, Recording, Sample, Status
 from heedful.metrics import Summary
 from heedful.metrics.clusters import cluster_of
@@ -132,7 +132,7 @@ def test_meta_and_rewards_take_the_same_samples_together(tmp_path: Path) -> None
         folder = tmp_path / str(together)
         rows = turns(together)
         evaluate(rows, judge="recorded", run=folder)
-        measured = meta(rows, judge="recorded")
+        measured = judge_accuracy(rows, judge="recorded")
         widths.append(
             [
                 width(isr(rows)),

@@ -18,7 +18,7 @@ from heedful import Constraint, Critique, Judgment, Sample, Status, evaluate
 from heedful.core.errors import InputError, RunError, StopRunError
 from heedful.engine.inputs import fingerprint
 from heedful.engine.lock import LOCK, only_writer
-from heedful.engine.saved_run import Reader
+from heedful.engine.reader import Reader
 from heedful.engine.store import Store
 
 # Whole commands, with servers, files and processes.

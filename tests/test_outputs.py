@@ -45,7 +45,7 @@ FROM_FILES: Mapping[str, str] = {
     "choose": f"choose {{input}} {MODEL} -q -o {{output}}.jsonl",
     "checklist": f"checklist {{input}} {MODEL} -q -o {{output}}.jsonl",
     "checklist-lint": "checklist-lint {input} -o {output}.jsonl",
-    "meta": "meta {input} -q -o {output}.json",
+    "judge-accuracy": "judge-accuracy {input} -q -o {output}.json",
     "critic select": f"critic select {{input}} {MODEL} -q -o {{output}}.jsonl",
     "critic sample": f"critic sample {{input}} {MODEL} -q -o {{output}}.jsonl",
     "critic filter": f"critic filter {{input}} {MODEL} --verifier v -q -o {{output}}.jsonl",
@@ -68,7 +68,7 @@ FROM_RUNS: Mapping[str, str] = {
     "export": "export {run} -o {output}.csv",
     "export a log": "export {run} -o {output}.eval",
     "export a summary": "export {run} -o {output}.md",
-    "meta --runs": "meta {input} --runs {run} -q -o {output}.json",
+    "judge-accuracy --runs": "judge-accuracy {input} --runs {run} -q -o {output}.json",
     "cascade": "cascade {run} {run} -q -o {output}.json",
     "calibrate": "calibrate {run} --draw 2 -o {output}.jsonl",
     "reward pairs": "reward pairs {run} -q -o {output}.jsonl",
@@ -95,7 +95,7 @@ def with_output(named: Mapping[str, Command | Group], words: str = "") -> Iterat
     for name, each in named.items():
         if isinstance(each, Command):
             module, _, function = each.target.partition(":")
-            called = getattr(importlib.import_module(module), function)
+            called = getattr(importlib.import_module(f"heedful.cli.{module}"), function)
             if "output" in inspect.signature(called).parameters:
                 yield f"{words}{name}"
         else:

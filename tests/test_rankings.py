@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heedful import meta
+from heedful import judge_accuracy
 from heedful.analysis.meta.tables import document
 from heedful.core.nouns import Scoring
 from heedful.metrics.ranking import Choice, Edges, choices, elo, ranking
@@ -59,7 +59,7 @@ def item(
 def measured(path: Path, *items: dict[str, Any], scoring: Scoring = "faithful") -> dict[str, Any]:
     file = path / "items.json"
     file.write_text(json.dumps(items, ensure_ascii=False), encoding="utf-8")
-    (judge,) = meta(file, scoring=scoring)["judges"]
+    (judge,) = judge_accuracy(file, scoring=scoring)["judges"]
     return dict(judge)
 
 
@@ -114,7 +114,7 @@ def compared(number: int, kind: str, said: dict[str, str], *edges: tuple[int, in
 def elo_of(path: Path, *items: Any, scoring: Scoring = "faithful") -> dict[str, Any]:
     file = path / "items.json"
     file.write_text(json.dumps(items))
-    summary = meta(file, scoring=scoring)
+    summary = judge_accuracy(file, scoring=scoring)
     assert summary["judges"] == []
     assert "Elo of the comparisons" in document(summary).markdown()
     return dict(summary["elo"]["ranking"])
@@ -150,7 +150,7 @@ def test_elo_of_one_comparison_by_hand() -> None:
 def test_a_comparison_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     row = {"id": "a", "prompt": "Q", "response": "A", "checklist": ["c"], "labels": [True]}
     file = write_rows(tmp_path / "rows.jsonl", [row | {"compared_to": ["b"]}, row | {"id": "b"}])
-    (problem,) = meta(file)["problems"]
+    (problem,) = judge_accuracy(file)["problems"]
     assert "compared_to" in problem["problem"]
 
 
@@ -205,7 +205,7 @@ def test_checklists_become_scores_with_their_weights(tmp_path: Path) -> None:
     ]
     file = tmp_path / "rows.jsonl"
     write_rows(file, rows)
-    (judge,) = meta(file)["judges"]
+    (judge,) = judge_accuracy(file)["judges"]
     assert judge["ranking"]["pairs"]["concordant"] == 3
     assert judge["ranking"]["pair_accuracy"]["value"] == 1
 
@@ -247,7 +247,7 @@ def test_llmbars_shipped_runs_to_the_digit(data: Path) -> None:
     assert len(runs) == 15
     for run in runs:
         shipped = json.loads((run.parent / "statistics.json").read_text())
-        result = meta(run, scoring="faithful")["choices"]
+        result = judge_accuracy(run, scoring="faithful")["choices"]
         for theirs, ours in names.items():
             percent = float(shipped[theirs].rpartition("=")[2].strip(" %"))
             assert 100 * result[ours]["value"] == pytest.approx(percent, abs=1e-9)
@@ -255,7 +255,7 @@ def test_llmbars_shipped_runs_to_the_digit(data: Path) -> None:
 
 def test_llmbars_kappa_is_that_of_choices_and_labels(data: Path) -> None:
     run = data / "llmbar" / "Natural" / "evaluators" / "GPT-4" / "Vanilla" / "result.json"
-    kappas = meta(run)["choices"]["kappa"]
+    kappas = judge_accuracy(run)["choices"]["kappa"]
     assert sum(kappas.values()) / 2 == pytest.approx(0.9078, abs=5e-5)
 
 
@@ -295,7 +295,7 @@ def test_levels_are_points_of_a_ranking(tmp_path: Path) -> None:
     ]
     file = tmp_path / "rows.jsonl"
     file.write_text("\n".join(map(json.dumps, rows)))
-    (judge,) = meta(file)["judges"]
+    (judge,) = judge_accuracy(file)["judges"]
     assert judge["ranking"]["pairs"]["concordant"] == 6
 
 
@@ -310,10 +310,10 @@ def test_the_best_response_first_by_hand(tmp_path: Path) -> None:
     ]
     file = tmp_path / "rows.jsonl"
     file.write_text("\n".join(map(json.dumps, rows)))
-    (judge,) = meta(file)["judges"]
+    (judge,) = judge_accuracy(file)["judges"]
     best = judge["best_of"]
     assert (best["instructions"], best["coverage"]) == (5, 0.8)
     assert best["value"] == pytest.approx((1 + 0.5 + 0 + 1) / 4)
     assert best["bounds"] == pytest.approx([3 / 5, 3.5 / 5])
     assert best["interval"][0] < best["value"] < best["interval"][1]
-    assert "Best response first" in document(meta(file)).markdown()
+    assert "Best response first" in document(judge_accuracy(file)).markdown()

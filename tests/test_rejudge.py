@@ -12,8 +12,8 @@ from commands import run
 from fault_server import FaultServer, serving, verdicts
 from heedful import Constraint, Sample, evaluate
 from heedful.core.errors import RunError
-from heedful.engine.saved_run import SavedRun
 from heedful.jobs.evaluate import EvaluationJob
+from heedful.jobs.saved_run import SavedRun
 from heedful.judges import prompts
 from heedful.judges.model import Checklist
 from heedful.models import ScriptedModel

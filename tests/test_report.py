@@ -17,7 +17,7 @@ from compared import STATES, run, sample
 from heedful import Constraint, Message, Recording, RunError, Sample, UsageError, compare, evaluate
 from heedful import report as write_report
 from heedful.core.nouns import Status
-from heedful.engine.saved_run import Reader
+from heedful.engine.reader import Reader
 from heedful.engine.sessions import without_secrets
 from heedful.engine.store import Store
 from heedful.judges import Panel
@@ -87,12 +87,12 @@ def test_the_numbers_are_those_of_the_summary(tmp_path: Path) -> None:
     shown = page(tmp_path, only)
     metrics = shown.table("All metrics")
     # CSR: 1, 1/2, 1, 0 or 1/2. ISR: two of four met, as y2 is known to fail. DRFR: 6 or 7 of 9.
-    assert metrics["CFBench CSR"][0] == "62.50 to 75.00"
-    assert metrics["CFBench CSR"][2:] == ["mean of 4", "1 of 4"]
-    assert metrics["CFBench ISR"][0] == "50.00"
-    assert metrics["CFBench ISR"][2:] == ["2 / 4", ""]
-    assert metrics["InFoBench DRFR"][0] == "66.67 to 77.78"
-    assert metrics["InFoBench DRFR"][2:] == ["6 / 9", "1 of 9"]
+    assert metrics["constraints met"][0] == "62.50 to 75.00"
+    assert metrics["constraints met"][2:] == ["mean of 4", "1 of 4"]
+    assert metrics["responses fully met"][0] == "50.00"
+    assert metrics["responses fully met"][2:] == ["2 / 4", ""]
+    assert metrics["constraints met, pooled"][0] == "66.67 to 77.78"
+    assert metrics["constraints met, pooled"][2:] == ["6 / 9", "1 of 9"]
     assert shown.table("Of all constraints")["a"] == ["6", "2", "1", "0", "0", "88.9"]
     assert shown.table("Verdicts by type")["Content"] == ["4", "1", "0"]
     assert shown.table("Verdicts by type")["Format"] == ["2", "1", "1"]
@@ -164,12 +164,12 @@ def test_several_runs_stand_side_by_side_with_paired_differences(tmp_path: Path)
     result = compare(first, second)["pairs"][0]
     row = shown.table("Differences")["a − b"]
     value = result["metrics"]["cfbench"]["csr"]["difference"]["value"]
-    assert row[0] == "CFBench CSR"
+    assert row[0] == "constraints met"
     assert row[3] == f"{100 * value:+.1f}"
     assert row[5] == "100.0"
     assert row[6:9] == [str(result["outcomes"][key]) for key in ("wins", "losses", "ties")]
     metrics = shown.table("All metrics")
-    assert [cell.split("\n")[0] for cell in metrics["CFBench ISR"]] == ["66.7", "50.0"]
+    assert [cell.split("\n")[0] for cell in metrics["responses fully met"]] == ["66.7", "50.0"]
     assert shown.table("Runs")["b"] == ["recorded", "strict", "12", "24", "0", "100.0"]
 
 
@@ -428,4 +428,4 @@ def test_cfbench_judged_files_side_by_side(data: Path, tmp_path: Path) -> None:
     shown = page(tmp_path, *(tmp_path / file.stem for file in files))
     assert len(shown.tables["Differences"]) == 1 + 15
     assert shown.table("Runs")["deepseek_v2_eval"][-1] == "100.0"
-    assert shown.table("All metrics")["CFBench CSR"][0].startswith("76.2")
+    assert shown.table("All metrics")["constraints met (CFBench CSR)"][0].startswith("76.2")

@@ -75,19 +75,17 @@ def filled(check: dict[str, Any] | None) -> dict[str, Any]:
 def test_trl_gets_flat_lists_and_none_for_what_is_undecided(model: ScriptedModel) -> None:
     logged: dict[str, Any] = {}
     with Reward(Checklist(ScriptedModel(""), Plain(), reasks=0)) as reward:
-        function = for_trl(reward, name="critic")
-        assert inspect.iscoroutinefunction(type(function).__call__)  # as TRL tells
+        function: Any = for_trl(reward, name="critic")
+        assert inspect.iscoroutinefunction(function.__call__)  # as TRL tells
         assert function.__name__ == "critic"
-        result = asyncio.run(
-            function(
-                prompts=["Greet.", "Greet."],
-                completions=["Hi, you.", "Hi you."],
-                completion_ids=[[1], [2]],
-                checklist=[CHECKLIST, CHECKLIST[:1]],
-                trainer_state=None,
-                log_metric=logged.__setitem__,
-                log_extra=logged.__setitem__,
-            )
+        result = function(
+            prompts=["Greet.", "Greet."],
+            completions=["Hi, you.", "Hi you."],
+            completion_ids=[[1], [2]],
+            checklist=[CHECKLIST, CHECKLIST[:1]],
+            trainer_state=None,
+            log_metric=logged.__setitem__,
+            log_extra=logged.__setitem__,
         )
     assert result == [None, 1.0]
     assert logged["critic/undecided"] == 0.5
@@ -165,7 +163,10 @@ def called(function: Any, *completions: str, **columns: Any) -> list[float | Non
         "checklist": [CHECKLIST[:1]] * count,
         **columns,
     }
-    result: list[float | None] = asyncio.run(function(completions=list(completions), **given))
+    returned = function(completions=list(completions), **given)
+    result: list[float | None] = (
+        asyncio.run(returned) if inspect.iscoroutine(returned) else returned
+    )
     return result
 
 
@@ -431,14 +432,12 @@ def test_adapters_pass_on_that_a_response_was_cut_off(reward: Reward) -> None:
     trainer = SimpleNamespace(reward_funcs=[1], max_completion_length=2, eos_token_id=0)
     trainer.log_metric = MethodType(lambda *_: None, trainer)
     columns = {"checklist": [CHECKLIST[1:]] * 3, "finish_reason": ["length"] * 3}
-    cut = asyncio.run(
-        for_trl(reward)(
-            prompts=["Greet."] * 3,
-            completions=["Hi there"] * 3,
-            completion_ids=[[1], [1, 0], [1, 2]],
-            log_metric=trainer.log_metric,
-            **columns,
-        )
+    cut = for_trl(reward)(
+        prompts=["Greet."] * 3,
+        completions=["Hi there"] * 3,
+        completion_ids=[[1], [1, 0], [1, 2]],
+        log_metric=trainer.log_metric,
+        **columns,
     )
     assert cut == [1, 1, 0]
     cut_off = {"finish_reason": "length"}

@@ -106,7 +106,7 @@ TAKE_A_RUN: dict[str, tuple[str, Callable[[Path], list[list[str]]]]] = {
             [str(run), *JUDGE, "--dry-run"],
         ],
     ),
-    "meta": (
+    "judge-accuracy": (
         "evaluate",
         lambda run: [
             [labelled(run), "--runs", str(run), "-q"],

@@ -156,7 +156,9 @@ def test_saved_runs_are_protocols_without_a_call(tmp_path: Path) -> None:
     sure = Told(lambda row, at: Status.MET if met(row.checklist[at].text) else Status.UNMET)
     for name in ("a", "b"):
         evaluate(path, judge=sure, run=tmp_path / name)
-    assert command("meta", path, "--runs", "a", "b", "--sweep", "runs", "-o", "s.json") == 0
+    assert (
+        command("judge-accuracy", path, "--runs", "a", "b", "--sweep", "runs", "-o", "s.json") == 0
+    )
     summary = json.loads((tmp_path / "s.json").read_text())
     assert [each["accuracy"]["value"] for each in summary["protocols"]] == [1.0, 1.0]
     assert [each["frontier"] for each in summary["protocols"]] == [True, False]
@@ -178,7 +180,9 @@ def test_what_cannot_be_swept_is_said_before_a_call(
 ) -> None:
     path = written(tmp_path / "a.jsonl", rows(2))
     url = "http://127.0.0.1:9/v1"
-    assert command("meta", path, "--model", "m", "--base-url", url, "--sweep", *words) == 2
+    assert (
+        command("judge-accuracy", path, "--model", "m", "--base-url", url, "--sweep", *words) == 2
+    )
     assert said in capsys.readouterr().err
 
 
@@ -192,7 +196,7 @@ def test_the_command_that_is_printed_runs_the_chosen_protocol(
     with serving(script=script) as server:
         flags = ["--base-url", server.url, "--format", "native", "--model", "m"]
         sweeping = ["--sweep", "per_call=1,all", "-o", "s.html"]
-        assert command("meta", path, *flags, *sweeping) == 0
+        assert command("judge-accuracy", path, *flags, *sweeping) == 0
         assert "Accuracy against cost" in (tmp_path / "s.html").read_text()
         printed = capsys.readouterr().out
         (line,) = (each.strip() for each in printed.splitlines() if "heedful evaluate" in each)

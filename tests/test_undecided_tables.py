@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from compared import sample
-from heedful import Sample, compare, evaluate, meta
+from heedful import Sample, compare, evaluate, judge_accuracy
 from heedful.analysis.compare.tables import tables as compare_tables
 from heedful.analysis.meta.tables import tables as meta_tables
-from heedful.engine.saved_run import SavedRun
 from heedful.jobs.evaluate_tables import tables as evaluate_tables
+from heedful.jobs.saved_run import SavedRun
 from heedful.pages.report import sections
 from heedful.pages.report.reading import read
 from heedful.reporting.notation import COVERAGE, NOTHING
@@ -124,7 +124,7 @@ def test_tables_of_judges_against_labels(tmp_path: Path, scoring: Any) -> None:
     labelled = plain(random.Random(1))
     folder = tmp_path / "other"
     evaluate(plain(random.Random(2)), judge="recorded", run=folder, scoring=scoring)
-    summary = meta(labelled, judge="recorded", runs=[folder], scoring=scoring)
+    summary = judge_accuracy(labelled, judge="recorded", runs=[folder], scoring=scoring)
     shown = [table for table in meta_tables(summary) if not table.title.startswith("Agreement")]
     assert len(shown) > 5
     assert not list(unexplained(shown))

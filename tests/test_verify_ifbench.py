@@ -360,36 +360,6 @@ def test_faithful_scoring_draws_a_place_instead_of_0() -> None:
 
 # --- properties ---------------------------------------------------------------------------------
 
-LETTERS = st.text(st.sampled_from("abcdefghijklmnopqrstuvwxyz"), min_size=1, max_size=8)
-
-
-@pytest.mark.slow
-@given(st.lists(LETTERS, min_size=1, max_size=30), st.integers(0, 40))
-def test_counts_of_words(words: list[str], bound: int) -> None:
-    text = ", ".join(words) + "."
-    exact = {"min_words": len(words), "max_words": len(words)}
-    assert met("count:word_count_range", exact, text)
-    assert met("count:unique_word_count", {"N": bound}, text) is (len(set(words)) >= bound)
-    most = max(words.count(word) for word in words)
-    assert met("words:repeats", {"small_n": bound}, text) is (most <= bound)
-    assert met("format:newline", {}, "\n".join(words))
-    assert met("format:newline", {}, " ".join(words)) is (len(words) == 1)
-
-
-@given(st.lists(st.integers(0, 10**6), max_size=20))
-def test_counts_of_numbers(numbers: list[int]) -> None:
-    text = " and ".join(f"{number:,}" for number in numbers) + "!"
-    assert met("count:numbers", {"N": len(numbers)}, text)
-    assert not met("count:numbers", {"N": len(numbers) + 1}, text)
-
-
-@given(st.integers(0, 25), st.lists(LETTERS, min_size=2, max_size=60))
-def test_the_alphabet_goes_round(start: int, words: list[str]) -> None:
-    fitting = [chr(97 + (start + at) % 26) + word for at, word in enumerate(words)]
-    assert met("words:alphabet", {}, " ".join(fitting))
-    fitting[-1] = chr(97 + (start + len(words)) % 26)
-    assert not met("words:alphabet", {}, " ".join(fitting))
-
 
 @given(st.integers(1, 12), st.text(st.sampled_from("ab ."), max_size=5))
 def test_brackets_are_as_deep_as_they_are_closed(depth: int, inside: str) -> None:
@@ -400,14 +370,6 @@ def test_brackets_are_as_deep_as_they_are_closed(depth: int, inside: str) -> Non
         nested = f"{opening}{nested} a{closing}"
     assert met("format:parentheses", {}, nested) is (depth >= 5)
     assert not met("format:parentheses", {}, nested[:-1]) or depth > 5
-
-
-@given(st.lists(st.integers(1, 4), min_size=2, max_size=10))
-def test_stairs_go_up(steps: list[int]) -> None:
-    indents = [sum(steps[:at]) for at in range(len(steps))]
-    lines = [" " * indent + "a" for indent in indents]
-    assert met("format:line_indent", {}, "\n\n".join(lines))
-    assert not met("format:line_indent", {}, "\n".join([*lines, " " * indents[-1] + "a"]))
 
 
 @given(st.text(st.sampled_from(" \na"), max_size=40))

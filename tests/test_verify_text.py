@@ -22,7 +22,7 @@ from heedful.verify.text.sentences import (
     built_in,
     punkt,
 )
-from heedful.verify.text.words import bare_words, treebank_words
+from heedful.verify.text.words import treebank_words
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -178,19 +178,6 @@ def test_sentences_are_parted_into_words_one_by_one() -> None:
 def test_parting_words_loses_no_letters(sentences: list[str]) -> None:
     letters = [char for char in "".join(sentences) if char.isalpha()]
     assert [char for char in "".join(treebank_words(sentences)) if char.isalpha()] == letters
-
-
-@given(st.text())
-def test_a_reader_counts_only_what_has_letters_or_digits(text: str) -> None:
-    for word in bare_words(text):
-        assert word in text
-        assert word[0].isalnum()
-        assert word[-1].isalnum()
-
-
-@given(st.text())
-def test_a_text_without_capitals_has_no_capital_words(text: str) -> None:
-    assert not Response("".join(c for c in text if not c.isupper())).capital_words
 
 
 LANGUAGES = [

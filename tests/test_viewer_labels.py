@@ -12,7 +12,7 @@ from jsonl import read_rows
 pytest.importorskip("starlette", reason="the extra 'view' is not installed")
 pytest.importorskip("httpx2", reason="Starlette's client needs httpx2")
 
-from heedful import meta
+from heedful import judge_accuracy
 from heedful.analysis import calibration
 from viewing import HOST, client, keys_of, make_run
 
@@ -64,7 +64,7 @@ def test_meta_measures_the_run_by_these_labels(run: Path, browser: TestClient) -
     # note-0 has a comma, which rules find; note-1 has none, and is labelled wrongly.
     post(browser, 1, {"constraint": "1", "label": "unmet"})
     post(browser, 2, {"constraint": "1", "label": "unmet"})
-    result = meta(run.with_name("mine.labels.jsonl"), runs=[run])
+    result = judge_accuracy(run.with_name("mine.labels.jsonl"), runs=[run])
     (judge,) = result["judges"]
     assert judge["pooled"]["cells"] == {"tp": 0, "fp": 1, "fn": 0, "tn": 1}
 

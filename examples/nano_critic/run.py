@@ -170,7 +170,7 @@ def filtered(
         )
 
     made = step(f"filtered/{data}.jsonl", make)
-    step(f"quality/{data}.json", lambda path: put(path, heedful.meta(made)))
+    step(f"quality/{data}.json", lambda path: put(path, heedful.judge_accuracy(made)))
     step(
         f"parts/{data}/summary.json",
         lambda path: InstructionSplit(made, share=0.6, seed=expert.seed).write(path.parent),
@@ -277,7 +277,7 @@ def measure(step: Steps, one: Critic, critic: Path) -> None:
     """Measure a critic against the truth, with heedful's meta-evaluation."""
 
     def make(path: Path) -> None:
-        report = heedful.meta(
+        report = heedful.judge_accuracy(
             step.folder / "test.jsonl",
             judge=judge(critic, single=one.data == "single"),
             concurrency=256,

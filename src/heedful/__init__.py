@@ -12,7 +12,7 @@ TYPE_CHECKING = False  # type checkers know the name; importing typing would cos
 if TYPE_CHECKING:
     from heedful.analysis.compare import compare
     from heedful.analysis.export import emit_events, export
-    from heedful.analysis.meta import meta, meta_async
+    from heedful.analysis.meta import judge_accuracy, judge_accuracy_async
     from heedful.core.errors import (
         HeedfulError,
         InputError,
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from heedful.engine.inputs import read
     from heedful.engine.job import Job
     from heedful.engine.options import RunOptions
-    from heedful.engine.saved_run import SavedRun
     from heedful.integrations.testing import assert_follows
     from heedful.jobs.checklists import checklist
     from heedful.jobs.evaluate import Evaluation, evaluate, evaluate_async
@@ -44,6 +43,7 @@ if TYPE_CHECKING:
     from heedful.jobs.respond import respond
     from heedful.jobs.results import Scored
     from heedful.jobs.rows import Generated, Generation
+    from heedful.jobs.saved_run import SavedRun
     from heedful.judges import Cascade, Judge, Recorded, Rules, make_judge
     from heedful.pages.report.report import report
     from heedful.rewards import Reward
@@ -71,12 +71,12 @@ _HOMES = {
     "heedful.engine.inputs": ("read",),
     "heedful.engine.job": ("Job",),
     "heedful.engine.options": ("RunOptions",),
-    "heedful.engine.saved_run": ("SavedRun",),
+    "heedful.jobs.saved_run": ("SavedRun",),
     "heedful.jobs.rows": ("Generated", "Generation"),
     "heedful.jobs.respond": ("respond",),
     "heedful.rewards": ("Reward",),
     "heedful.judges": ("Cascade", "Judge", "Recorded", "Rules", "make_judge"),
-    "heedful.analysis.meta": ("meta", "meta_async"),
+    "heedful.analysis.meta": ("judge_accuracy", "judge_accuracy_async"),
     "heedful.core.nouns": (
         "Check",
         "Constraint",
@@ -131,10 +131,10 @@ __all__ = [
     "evaluate",
     "evaluate_async",
     "export",
+    "judge_accuracy",
+    "judge_accuracy_async",
     "make_judge",
     "merge",
-    "meta",
-    "meta_async",
     "read",
     "report",
     "respond",

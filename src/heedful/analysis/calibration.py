@@ -16,8 +16,8 @@ from heedful.core.rubric import judgment_at, value
 from heedful.core.scale import LABEL_LEVELS, NOT_APPLICABLE
 from heedful.core.text import amount
 from heedful.data.formats import native, open_source
-from heedful.engine.saved_run import SavedRun
 from heedful.jobs.results import scored_entry
+from heedful.jobs.saved_run import SavedRun
 from heedful.metrics.prediction_powered import (
     Stratum,
     labels_needed,

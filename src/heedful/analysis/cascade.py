@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from heedful.core.errors import InputError, UsageError
 from heedful.core.nouns import Status
 from heedful.core.text import amount
-from heedful.engine.saved_run import SavedRun
 from heedful.jobs.results import scored_entry
+from heedful.jobs.saved_run import SavedRun
 from heedful.metrics.clusters import cluster_of
 from heedful.metrics.contrasts import contrast
 from heedful.reporting.document import Document

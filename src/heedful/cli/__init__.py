@@ -9,12 +9,12 @@ from contextlib import suppress
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from heedful.cli.commands import COMMANDS, EVERYDAY, Command
+from heedful.cli.commands import COMMANDS, PANELS, Command
 from heedful.cli.config import SAVE, Config
-from heedful.cli.help import HELP_ALL, HelpText
+from heedful.cli.help import HELP_ALL, HelpText, meant
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from cyclopts import App
 
@@ -70,7 +70,7 @@ def main(argv: list[str] | None = None) -> None:
     except CycloptsError as error:
         error.verbose = False
         command = " ".join(["heedful", *(error.command_chain or ())])
-        say(f"heedful: {str(error).rstrip('.')} (see {command} --help)")
+        say(f"heedful: {meant(error) or str(error).rstrip('.')} (see {command} --help)")
         code = USAGE
     except HeedfulError as error:
         say(f"heedful: {error}")
@@ -159,24 +159,28 @@ def application(epilogue: str = "", help_text: HelpText | None = None) -> App:
         help_formatter=help_text or HelpText(everything=True),
         version=__version__,
         version_flags=["--version"],
-        group_commands=Panel("Commands", sort_key=1),
+        group_commands=Panel("Other", sort_key=len(PANELS)),
     )
-    _register(app, COMMANDS, EVERYDAY)
+    _register(app, COMMANDS, PANELS)
     return app
 
 
 def _register(
-    app: App, commands: Mapping[str, Command | Group], everyday: Container[str] = ()
+    app: App,
+    commands: Mapping[str, Command | Group],
+    panels: Mapping[str, Sequence[str]] | None = None,
 ) -> None:
     from cyclopts import App
     from cyclopts import Group as Panel
 
-    first = Panel("Everyday", sort_key=0)
+    panel_of: dict[str, Panel] = {}
+    for place, (title, names) in enumerate((panels or {}).items()):
+        panel_of |= dict.fromkeys(names, Panel(title, sort_key=place))
     for name, each in commands.items():
-        panel = first if name in everyday else None
+        panel = panel_of.get(name)
         if isinstance(each, Command):
             app.command(f"{__name__}.{each.target}", name=name, help=each.help, group=panel)
         else:
-            group = App(name=name, help=each.help, help_format="plaintext")
+            group = App(name=name, help=each.help, help_format="plaintext", group=panel)
             _register(group, each.commands)
             app.command(group)

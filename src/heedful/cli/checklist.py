@@ -121,7 +121,7 @@ def lint(
     Args:
         input: The file with the checklists.
         output: Write the findings, one JSON object a line.
-        golden: Write the golden examples as labelled rows, for heedful meta.
+        golden: Write the golden examples as labelled rows, for heedful judge-accuracy.
         errors_only: Leave out hints: points, code, coverage.
         quiet: Print only the last line.
     """

@@ -95,8 +95,24 @@ REWARD = _commands(
     stats="Describe a reward: its distribution, its signal, best of n, length, agreement.",
 )
 
-EVERYDAY = frozenset({"init", "evaluate", "runs", "view", "compare", "report"})
-"""Commands that most users need; the overview shows them first."""
+PANELS = {
+    "Judge": (
+        "calibrate",
+        "cascade",
+        "choose",
+        "compare",
+        "evaluate",
+        "init",
+        "judge-accuracy",
+        "rejudge",
+        "report",
+        "runs",
+        "view",
+    ),
+    "Data": ("checklist", "checklist-lint", "export", "merge", "respond"),
+    "Train": ("bench", "critic", "reward", "serve"),
+}
+"""The commands as the overview groups them; those that are in none come last."""
 
 COMMANDS: Mapping[str, Command | Group] = {
     **_commands(
@@ -110,7 +126,9 @@ COMMANDS: Mapping[str, Command | Group] = {
         "checklist:checklist", "Make checklists: a model lists the constraints of each instruction."
     ),
     "checklist-lint": Command("checklist:lint", "Find mistakes in checklists and rubrics."),
-    **_commands("meta", meta="Measure judges against known verdicts."),
+    "judge-accuracy": Command(
+        "judge_accuracy:judge_accuracy", "Measure judges against known verdicts."
+    ),
     **_commands(
         "calibrate",
         cascade="Choose from which confidence to trust a small judge before a large one.",

@@ -75,7 +75,7 @@ def rejudge(
         judge: rules (code), compiled (code, from the constraints' words), recorded (in the file),
             checklist (a model); with commas, in turn.
     """
-    from heedful.engine.saved_run import SavedRun
+    from heedful.jobs.saved_run import SavedRun
 
     run = options.get("run")
     if run is not None and run.resolve() == past.resolve():
@@ -127,15 +127,15 @@ def choose(
     """Have a model choose the better of two responses, in both orders.
 
     For pairs of which it is known which is better: rows with preferred_to, or the
-    records of LLMBar. heedful meta measures the choices: accuracy, and how often
-    both orders give the same one.
+    records of LLMBar. heedful judge-accuracy measures the choices: accuracy, and
+    how often both orders give the same one.
 
     heedful choose pairs.jsonl --model gpt-4.1-mini -o choices.jsonl
-    heedful meta choices.jsonl
+    heedful judge-accuracy choices.jsonl
 
     Args:
         input: The file with the pairs, or several: rows with preferred_to, or LLMBar's.
-        output: Where the choices go, for heedful meta. Only a dry run needs none.
+        output: Where the choices go, for heedful judge-accuracy. Only a dry run needs none.
     """
     from heedful.jobs.choose import choose as have_chosen
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from cyclopts import CycloptsError
     from rich.console import Console, ConsoleOptions
 
 HELP_ALL = "--help-all"
@@ -39,12 +40,12 @@ RARE = frozenset(
         "--prices",
         "--quiet",
         "--seed",
-        "--map",
         "--reasoning",
         "--min-coverage",
-        "--fail-under",
         "--executor",
         "--workers",
+        "--votes",
+        "--images",
         "--prefix-cache",
         "--task",
         "--exclude-generation-failures",
@@ -53,6 +54,24 @@ RARE = frozenset(
     }
 )
 """Flags that most users never give; only ``--help-all`` shows them."""
+
+CONCURRENCY = "--max-concurrency"
+ADDRESS = "--base-url"
+
+MEANT = {
+    "--threads": CONCURRENCY,
+    "--workers": CONCURRENCY,
+    "--parallel": CONCURRENCY,
+    "--concurrency": CONCURRENCY,
+    "--jobs": CONCURRENCY,
+    "--api-base": ADDRESS,
+    "--endpoint": ADDRESS,
+    "--url": ADDRESS,
+    "--key": "--api-key-env",
+    "--html": "heedful report RUN, which writes a page of HTML",
+    "--csv": "heedful export RUN -o FILE.csv",
+}
+"""What flags of other tools are called here, which the nearest name would miss."""
 
 FEW = 3
 """Fewer rare flags than this in a panel are shown: they take no more room than their number."""
@@ -102,6 +121,20 @@ class HelpText:
             example = paragraph.startswith("heedful ")
             shown = paragraph if example else " ".join(paragraph.split())
             console.print(f"{shown}\n", soft_wrap=example, markup=False, highlight=False)
+
+
+def meant(error: CycloptsError) -> str:
+    """Say what a flag that there isn't is called here; nothing where that isn't known."""
+    from cyclopts import UnknownOptionError
+
+    if not isinstance(error, UnknownOptionError):
+        return ""
+    given = (error.token.keyword or error.token.value).partition("=")[0]
+    here = MEANT.get(given, "")
+    flags = {name for argument in error.argument_collection for name in argument.names}
+    if not here or (here.startswith("--") and here not in flags):
+        return ""
+    return f"Unknown option: {given}. Did you mean {here}?"
 
 
 def _rewrap(description: Any) -> None:

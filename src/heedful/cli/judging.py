@@ -223,7 +223,7 @@ def below(gate: Gate, summary: Mapping[str, Any]) -> str:
 
     What is undecided may be unmet, so a gate holds against the lower end of a range.
     """
-    from heedful.reporting.metric_names import in_words
+    from heedful.reporting.metric_names import label
     from heedful.reporting.notation import least, percent, rate, undecided
 
     measure = summary["metrics"].get(gate.family, {}).get(gate.name)
@@ -232,7 +232,7 @@ def below(gate: Gate, summary: Mapping[str, Any]) -> str:
         return f"--fail-under {gate.named}: the run has no such rate, but {there or 'none'}"
     if least(measure) >= gate.least - ROUNDING:
         return ""
-    about, left = in_words(gate.family, gate.name), undecided(measure)
+    about, left = label(gate.family, gate.name, summary), undecided(measure)
     isnt = f"is {rate(measure)} %" + (f" ({left} undecided)" if left else "")
     may = measure["bounds"] and measure["bounds"][1] >= gate.least
     failed = "which isn't surely at least" if may else "below"

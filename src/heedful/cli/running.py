@@ -63,7 +63,9 @@ class ConsoleOptions(TypedDict, total=False):
 
 DATA = FlagGroup("Data", (ReadingOptions,), {"exclude_generation_failures"})
 WHOLE_DATA = DATA.but("limit", "sample", "reasoning")
-RUN = FlagGroup("Run", (LogOptions, ConsoleOptions, RunOptions), {"concurrency", "on_progress"})
+RUN = FlagGroup(
+    "Run", (LogOptions, ConsoleOptions, RunOptions), {"concurrency", "on_progress", "progress"}
+)
 ALONE = RUN.but("workers")
 """For commands whose rows one process works on."""
 

@@ -70,7 +70,7 @@ def runs(
 
 
 def _words(line: RunLine) -> str:
-    return f"{line.directory} {line.what}".lower()
+    return f"{line.directory} {line.what} {line.judge}".lower()
 
 
 def _sorted(lines: list[RunLine], name: str) -> list[RunLine]:
@@ -114,7 +114,7 @@ def _table(lines: list[RunLine], root: Path, sort: str | None) -> Any:
     rows = [
         (
             _name(line, root) + ("" if line.state == "finished" else f" ({line.state})"),
-            line.what.replace(",", ", "),
+            line.judge.replace(",", ", "),
             "" if line.samples is None else f"{line.samples:,}",
             *(line.rates[rate].shown if rate in line.rates else "" for rate in rates),
             "" if line.coverage is None else percent(line.coverage, 1),
@@ -336,9 +336,9 @@ def _said(written: Exported, where: str) -> int:
 
 def _summaries(runs: tuple[Path, ...], output: Path) -> int:
     from heedful.core.outputs import atomically
-    from heedful.engine.saved_run import SavedRun
     from heedful.jobs.evaluate_tables import document
     from heedful.jobs.results import check_folder
+    from heedful.jobs.saved_run import SavedRun
 
     check_folder(output, runs)
     if not runs:

@@ -136,7 +136,7 @@ def opened_for_dry_run(directory: Path | None, config: Mapping[str, Any]) -> Ite
         with Store(None) as store:
             yield store
         return
-    from heedful.engine.saved_run import Reader
+    from heedful.engine.reader import Reader
 
     with Reader(directory) as store:
         if store.meta("config") is not None:  # it was stopped before it began

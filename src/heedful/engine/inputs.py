@@ -49,7 +49,7 @@ Data: TypeAlias = "str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | I
 A dataset of the Hugging Face hub, ``hf:OWNER/NAME:CONFIG@SPLIT``, counts as a file.
 
 Rows in memory are samples, or dicts as in files: a list of them, a ``DataFrame``, a ``Dataset``; or
-the samples of a finished run (:class:`~heedful.engine.saved_run.SavedRun`).
+the samples of a finished run (:class:`~heedful.jobs.saved_run.SavedRun`).
 """
 
 

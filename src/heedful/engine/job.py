@@ -38,7 +38,7 @@ from heedful.engine.options import (
     ignore,
     refuse_unusable_options,
 )
-from heedful.engine.progress import by_default
+from heedful.engine.progress import shown
 from heedful.engine.runner import Item, Progress, finish
 from heedful.engine.runner import run as run_all
 from heedful.engine.schema import OPEN
@@ -309,7 +309,7 @@ class Job(ABC, Generic[Row, Result]):
         follow: Callable[[Entry], None] | None,
     ) -> None:
         """Work on the rows in this process."""
-        on_progress = options.get("on_progress") or by_default()
+        on_progress = shown(options)
         async for trusted in self._passes(queue, unchanged, progress, on_progress):
             await run_all(
                 self.rows(),
@@ -491,7 +491,7 @@ def _reused_run(options: RunOptions) -> Iterator[Store | None]:
     if reuse is None:
         yield None
         return
-    from heedful.engine.saved_run import Reader
+    from heedful.engine.reader import Reader
 
     with Reader(Path(reuse)) as earlier:
         if waiting := len(_in_batches(earlier)):
@@ -542,7 +542,7 @@ async def _in_shards(
             budget=_budget(store, options),
             trusted=trusted,
         )
-        await shards.run(follow, options.get("on_progress") or by_default())
+        await shards.run(follow, shown(options))
 
 
 def _budget(store: Store, options: RunOptions) -> Budget | None:

@@ -73,6 +73,7 @@ class RunOptions(TypedDict, total=False):
         prices: A file, {"MODEL": {"prompt": 1, "completion": 2}}, in dollars per million tokens.
             Default: heedful's own table.
         on_progress: called with the progress after each row.
+        progress: whether standard error says how far it is; by default in a notebook.
         executor: Where rows are worked on: local, in this process; processes, in several on this
             machine, or ray, in tasks of a Ray cluster (not for critic filter and bench);
             batch, with calls through the provider's batch endpoint, at half the price and within a
@@ -90,6 +91,7 @@ class RunOptions(TypedDict, total=False):
     max_cost: float | None
     prices: Mapping[str, Price] | None
     on_progress: Callable[[Progress], None]
+    progress: bool
     executor: str
     workers: int | None
     prefix_cache: int

@@ -12,6 +12,7 @@ from heedful.core.text import amount, dollars
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from heedful.engine.options import RunOptions
     from heedful.engine.runner import Progress
 
 __all__ = ["Display", "clock"]
@@ -57,11 +58,12 @@ def in_notebook() -> bool:
     return "ipykernel" in sys.modules
 
 
-def by_default() -> Callable[[Progress], None]:
-    """Return what shows progress where nobody said: a line in a notebook, nothing elsewhere."""
+def shown(options: RunOptions) -> Callable[[Progress], None]:
+    """Return what shows progress; where nobody said: a line in a notebook, nothing elsewhere."""
     from heedful.engine.options import ignore
 
-    return Display() if in_notebook() else ignore
+    default = Display() if options.get("progress", in_notebook()) else ignore
+    return options.get("on_progress") or default
 
 
 class Display:

@@ -33,9 +33,9 @@ from heedful.engine.fan_out import first_ahead
 from heedful.engine.integrity import drop_damaged, refuse_unusable
 from heedful.engine.lock import only_writer
 from heedful.engine.parts import END_S, absorb, merge, part_directory
+from heedful.engine.reader import Reader
 from heedful.engine.runner import Progress
 from heedful.engine.runner import run as run_all
-from heedful.engine.saved_run import Reader
 from heedful.engine.store import NAME, Store
 from heedful.models.base import Usage
 from heedful.models.limiter import AdaptiveLimiter

@@ -41,8 +41,9 @@ def choose(
     """Have a model choose the better response of each pair that is labelled, in both orders.
 
     A pair is a row with ``preferred_to`` and one that it names, or a record of LLMBar. Each pair
-    becomes a row ``BETTER>WORSE`` with the field ``choice``, which ``heedful meta`` measures;
-    the first response is the one that comes first in the data. The rows are held in memory.
+    becomes a row ``BETTER>WORSE`` with the field ``choice``, which ``heedful judge-accuracy``
+    measures; the first response is the one that comes first in the data. The rows are held in
+    memory.
     """
     refuse_unknown(options, GenerationOptions)
     (choosing,), sampling, rest = called(model, sampling, options)

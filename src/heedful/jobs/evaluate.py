@@ -5,24 +5,25 @@
 
 from __future__ import annotations
 
+import os
 import re
+import tempfile
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, cast, overload
+from typing import TYPE_CHECKING, Any, TypeAlias, cast, overload
 
 from heedful.core.errors import UsageError
 from heedful.core.log import logger
 from heedful.core.nouns import Constraint, Sample
-from heedful.core.outputs import atomically, write_json
-from heedful.core.text import spreadsheet_cell
+from heedful.core.outputs import write_json
 from heedful.core.version import __version__
 from heedful.data.formats import Source
 from heedful.engine.inputs import OpenedData
 from heedful.engine.job import Job
 from heedful.engine.options import DataOptions, refuse_unknown, split_options
 from heedful.engine.purpose import EXPLAINED_TOKENS, VERDICT_TOKENS
+from heedful.engine.reader import SUMMARY, Reader
 from heedful.engine.runner import Progress, finish
-from heedful.engine.saved_run import SUMMARY, Reader, SavedRun
 from heedful.engine.store import Store
 from heedful.jobs.options import EvaluationOptions
 from heedful.jobs.results import (
@@ -38,14 +39,14 @@ from heedful.jobs.results import (
     written,
 )
 from heedful.jobs.run_counts import RunCounts
+from heedful.jobs.saved_run import SavedRun, VerdictTables
 from heedful.judges.base import CODE
 from heedful.judges.dependencies import judge_in_order
 from heedful.judges.making import make_judge
 from heedful.judges.options import JudgeOptions
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Unpack
 
     from heedful.core.nouns import Scoring
@@ -55,22 +56,12 @@ if TYPE_CHECKING:
     from heedful.engine.store import Entry
     from heedful.judges.base import AnyJudge
     from heedful.models import Price
-    from heedful.reporting.chart import Chart
 
 STORE_VERSION = 3
 """Raised when a run made by an older heedful can no longer be resumed."""
 
 
-By = Literal["judgment", "sample"]
-
-ROWS_SHOWN = 20
-"""Rows that a notebook shows."""
-
-TEXT_SHOWN = 200
-"""Characters of a text that a notebook shows."""
-
-
-class Evaluation:
+class Evaluation(VerdictTables):
     """A finished (or interrupted) evaluation, read from its store.
 
     It can be iterated, counted, indexed and sliced; each row is a
@@ -129,89 +120,16 @@ class Evaluation:
             return scored_entry(self._store.entry(places))
         return [scored_entry(self._store.entry(each)) for each in places]
 
+    def _numbers(self) -> dict[str, Any]:
+        return self.summary
+
+    def _scored(self) -> Iterator[Scored]:
+        return iter(self)
+
     def records(self) -> Iterator[dict[str, Any]]:
         """Yield the lines of ``results.jsonl``, in input order, in constant memory."""
         scoring: Scoring = self.summary["scoring"]
         return (record(row, scoring) for row in self)
-
-    def table(self, by: By = "judgment") -> Iterator[dict[str, Any]]:
-        """Yield flat rows, all with the same columns.
-
-        Args:
-            by: ``judgment``: a row for each, with its constraint; ``sample``: a row for each, with
-                the number of its verdicts.
-
-        Raises:
-            UsageError: ``by`` is something else.
-        """
-        makers: dict[str, Callable[[Scored], Iterator[dict[str, Any]]]] = {
-            "judgment": _by_judgment,
-            "sample": _by_sample,
-        }
-        if by not in makers:
-            raise UsageError(f"by is {by!r}", hint="give 'judgment' or 'sample'")
-        tags = sorted({tag for row in self if row.sample for tag in row.sample.tags})
-        for row in self:
-            own = {} if row.sample is None else row.sample.tags
-            for cells in makers[by](row):
-                yield cells | {f"tags.{tag}": own.get(tag) for tag in tags}
-
-    def to_pandas(self, by: By = "judgment") -> Any:
-        """Return :meth:`table` as a ``pandas.DataFrame``.
-
-        Raises:
-            UsageError: pandas isn't installed.
-        """
-        try:
-            import pandas as pd
-        except ModuleNotFoundError as error:
-            raise UsageError("to_pandas needs pandas", hint="pip install pandas") from error
-        return pd.DataFrame(list(self.table(by)))
-
-    def to_csv(self, path: str | os.PathLike[str], by: By = "judgment") -> None:
-        """Write :meth:`table` as CSV; text that a spreadsheet would compute begins with ``'``."""
-        import csv
-
-        with atomically(Path(path)) as file:
-            writer = csv.writer(file)
-            for number, row in enumerate(self.table(by)):
-                if number == 0:
-                    writer.writerow(row)
-                writer.writerow(map(spreadsheet_cell, row.values()))
-
-    def to_dataset(self, by: By = "judgment") -> Any:
-        """Return :meth:`table` as a ``datasets.Dataset``; tags of several types become text.
-
-        Raises:
-            UsageError: datasets isn't installed.
-        """
-        try:
-            from datasets import Dataset
-        except ModuleNotFoundError as error:
-            hint = "pip install 'heedful[hub]'"
-            raise UsageError("to_dataset needs datasets", hint=hint) from error
-        rows = list(self.table(by))
-        for column in rows[0] if rows else ():
-            if len({type(row[column]) for row in rows} - {type(None)}) > 1:
-                for row in rows:
-                    row[column] = None if row[column] is None else str(row[column])
-        return Dataset.from_list(rows)
-
-    def rates(self) -> dict[str, dict[str, Any]]:
-        """Return the rates by the names that are printed, as in ``summary.json``.
-
-        >>> from heedful import evaluate
-        >>> rows = [{"prompt": "Greet.", "checklist": ["No commas."], "response": "Hi, you!"}]
-        >>> evaluate(rows).rates()["responses fully met"]["value"]
-        0.0
-        """
-        from heedful.reporting.metric_names import WORDS, label
-
-        return {
-            WORDS.get((family, name)) or label(family, name): rate
-            for family, rates in self.summary["metrics"].items()
-            for name, rate in rates.items()
-        }
 
     def __getattr__(self, name: str) -> dict[str, Any]:
         """Return a rate by its printed name with underscores, or its paper's: ``isr``."""
@@ -241,49 +159,12 @@ class Evaluation:
         state = self._store.snapshot(), self.summary, self.progress.done, self.progress.resumed
         return _restored, (self.directory, *state)
 
-    def plot(self, by: str | None = None) -> Chart:
-        """Draw the rates with their intervals: a notebook shows the chart.
-
-        Args:
-            by: ``type``, ``priority``, ``verifier`` or a tag: a rate for each group; by default all
-                metrics.
-
-        Returns:
-            The chart; ``.image("png")`` gives its bytes, ``.json()`` the Vega-Lite document.
-
-        Raises:
-            UsageError: there are no such groups.
-        """
-        from heedful.jobs.evaluate_tables import rates_chart
-
-        return rates_chart(self.summary, by)
-
     def __repr__(self) -> str:
         """Sum it up in a sentence."""
-        from heedful.jobs.evaluate_tables import sentence
-
-        return f"<Evaluation: {sentence(self.summary)}>"
+        return f"<Evaluation: {self._sentence()}>"
 
     def _repr_html_(self) -> str:
-        """Show the rates and the first rows in a notebook; all that it says is escaped."""
-        from html import escape  # its table of entities takes 2 ms to load
-
-        from heedful.jobs.evaluate_tables import sentence
-
-        rows = [cells for row in self[:ROWS_SHOWN] for cells in _by_judgment(row)][:ROWS_SHOWN]
-        names = ("id", "constraint", "status", "explanation", "judge")
-        head = "".join(f"<th>{name}</th>" for name in names)
-        body = "".join(
-            "<tr>" + "".join(f"<td>{_cell(cells[name])}</td>" for name in names) + "</tr>"
-            for cells in rows
-        )
-        left = self.summary["constraints"] - len(rows)
-        more = f"<p>{left:,} more verdicts</p>" if left > 0 else ""
-        return (
-            f"<p><b>{escape(sentence(self.summary))}</b><br>judge {escape(self.summary['judge'])}, "
-            f"{escape(self.summary['scoring'])} scoring</p>"
-            f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
-        )
+        return self._html()
 
 
 def _restored(
@@ -294,39 +175,26 @@ def _restored(
     return Evaluation(store, summary, Progress(done=done, resumed=resumed))
 
 
-def _cell(value: object) -> str:
-    from html import escape
-
-    text = "" if value is None else str(value)
-    return escape(text if len(text) <= TEXT_SHOWN else f"{text[:TEXT_SHOWN]}…")
+Run: TypeAlias = str | os.PathLike[str] | Evaluation | SavedRun
+"""A finished run: its directory, or what is in Python."""
 
 
-def _texts(row: Scored) -> dict[str, str | None]:
-    turns = () if row.sample is None else row.sample.conversation
-    prompts = [turn.content for turn in turns if turn.role == "user"]
-    return {
-        "prompt": prompts[-1] if prompts else None,
-        "response": None if row.sample is None else row.sample.response,
-    }
+@contextmanager
+def directories(runs: Sequence[Run]) -> Iterator[list[str]]:
+    """Give the directory of each run; those that have none are saved for as long as it takes."""
+    with tempfile.TemporaryDirectory(prefix="heedful-") as folder:
+        yield [
+            _directory(run, Path(folder, f"evaluation {place}"))
+            for place, run in enumerate(runs, 1)
+        ]
 
 
-def _by_judgment(row: Scored) -> Iterator[dict[str, Any]]:
-    for verdict in row.verdicts:
-        yield {"id": row.id, **verdict._asdict(), **_texts(row)}
-
-
-def _by_sample(row: Scored) -> Iterator[dict[str, Any]]:
-    met = [verdict.met for verdict in row.verdicts]
-    yield {
-        "id": row.id,
-        "constraints": len(met),
-        "met": met.count(True),
-        "unmet": met.count(False),
-        "undecided": met.count(None),
-        "fully_met": False if False in met else None if None in met or not met else True,
-        "problem": row.problem,
-        **_texts(row),
-    }
+def _directory(run: Run, place: Path) -> str:
+    if isinstance(run, str | os.PathLike):
+        return os.fspath(run)
+    if run.directory is None:
+        return os.fspath(run.save(place))
+    return os.fspath(run.directory)
 
 
 class EvaluationJob(Job[Sample, Evaluation]):
@@ -502,7 +370,7 @@ def evaluate(
     Args:
         data: a file in any format that heedful reads; a list of samples, or of dicts as in files;
             a ``DataFrame`` or ``Dataset``; or the samples of a finished run
-            (:class:`~heedful.engine.saved_run.SavedRun`).
+            (:class:`~heedful.jobs.saved_run.SavedRun`).
         judge: ``rules``, ``compiled``, ``recorded``, ``checklist`` (a model), or several in order,
             separated by commas; a judge of your own, or a function ``(sample, constraint)`` that
             says whether it is met. By default ``rules,recorded,compiled``

@@ -11,11 +11,12 @@ from heedful.core.errors import UsageError
 from heedful.core.nouns import Status
 from heedful.core.rubric import is_fault
 from heedful.core.text import amount, one_line
+from heedful.jobs.results import judged_by
 from heedful.metrics.family import family_of
 from heedful.metrics.general import BY_PRIORITY, CHECKED, CONSTRAINTS_MET, FULLY_MET, WEIGHTED
 from heedful.reporting.chart import Chart
 from heedful.reporting.document import Document
-from heedful.reporting.metric_names import label, ranked
+from heedful.reporting.metric_names import heading, label, ranked
 from heedful.reporting.notation import (
     INTERVAL,
     MEASURED,
@@ -60,7 +61,7 @@ IN_DOUBT = "cannot be decided by code: "
 LEADING = (
     ("constraints met", *CONSTRAINTS_MET),
     ("responses fully met", *FULLY_MET),
-    ("by priority", *BY_PRIORITY),
+    ("met by priority", *BY_PRIORITY),
     ("weighted score", *WEIGHTED),
 )
 """The rates that are said first: words, family and name."""
@@ -130,7 +131,7 @@ def notes(summary: Mapping[str, Any]) -> Iterator[str]:
 def tables(summary: Mapping[str, Any], *, groups: int | None = None) -> Iterator[Table]:
     """Lay out a run's numbers."""
     brief = groups is not None
-    yield _metrics(summary["metrics"], summary["labels"], "" if brief else READ)
+    yield _metrics(summary, "" if brief else READ)
     if summary["votes"]:
         yield _votes(summary["votes"])
     by = summary["by"]
@@ -168,13 +169,12 @@ def _groups(by: Mapping[str, Any] | None) -> dict[str, Any]:
     return {value: group for value, group in (by or {}).items() if value != "dropped"}
 
 
-def _metrics(
-    families: Mapping[str, Mapping[str, Measure]], labels: Mapping[str, Any], note: str
-) -> Table:
-    rows = [(name, *cells(measure)) for name, measure in _every_rate(families)]
+def _metrics(summary: Mapping[str, Any], note: str) -> Table:
+    families: Mapping[str, Mapping[str, Measure]] = summary["metrics"]
+    rows = [(name, *cells(measure)) for name, measure in _every_rate(summary)]
     rows += [
         (f"agreement with labels, {reading}", *cells(measure))
-        for reading, measure in labels.get("agreement", {}).items()
+        for reading, measure in summary["labels"].get("agreement", {}).items()
         if measure["denominator"]
     ]
     shown = [measure for rates in families.values() for measure in rates.values()]
@@ -219,10 +219,10 @@ def _by_tag(dimension: str, groups: Mapping[str, Any], shown: int | None) -> Ite
         yield _breakdown(f"{title} by {dimension}", dimension, measures, shown)
 
 
-def _every_rate(families: Mapping[str, Mapping[str, Measure]]) -> Iterator[tuple[str, Measure]]:
-    for family in ranked(families):
-        for name, measure in families[family].items():
-            yield label(family, name), measure
+def _every_rate(summary: Mapping[str, Any]) -> Iterator[tuple[str, Measure]]:
+    for family in ranked(summary["metrics"]):
+        for name, measure in summary["metrics"][family].items():
+            yield label(family, name, summary), measure
 
 
 def _of_constraints(groups: Mapping[str, Measure]) -> list[tuple[str, Measure]]:
@@ -254,7 +254,7 @@ def _breakdown(
     bare = without_interval(measure for _, measure in measures[:shown])
     note = " ".join(filter(None, [f"{left:,} more in summary.json." if left else "", bare]))
     rows = [(value, *cells(measure)) for value, measure in measures[:shown]]
-    return Table(title, (column, *MEASURED), rows, note).filled()
+    return Table(heading(title), (column, *MEASURED), rows, note).filled()
 
 
 def _paragraphs(summary: Mapping[str, Any]) -> list[str]:
@@ -267,7 +267,7 @@ def _paragraphs(summary: Mapping[str, Any]) -> list[str]:
         text += f" {_excluded(summary)}."
     files = " with ".join(path.replace("\\", "/").split("/")[-1] for path in summary["input"] or ())
     how = (
-        f"Judge {summary['judge']}, {summary['scoring']} scoring, seed {summary['seed']}, "
+        f"Judge {judged_by(summary)}, {summary['scoring']} scoring, seed {summary['seed']}, "
         f"heedful {summary['heedful']}" + (f", on {files}" if files else "") + "."
     )
     cost = [f"Cost: {cost_line(summary['cost'])}."] if "cost" in summary else []
@@ -321,7 +321,7 @@ def _headline(summary: Mapping[str, Any]) -> Iterator[tuple[int, str, str]]:
         yield 2, cost_line(summary["cost"]), ""
     if "saved" in summary:
         yield 2, _saved(summary["saved"]), ""
-    yield 2, f"judge {summary['judge']}, {summary['scoring']} scoring", ""
+    yield 2, f"judge {judged_by(summary)}, {summary['scoring']} scoring", ""
     yield 0, "", ""
 
 
@@ -395,14 +395,14 @@ def rates_chart(summary: Mapping[str, Any], by: str | None = None) -> Chart:
     from heedful.reporting.plots import Estimate, estimates_chart
 
     if by is None:
-        title, named = "Metrics", [*_every_rate(summary["metrics"])]
+        title, named = "Metrics", [*_every_rate(summary)]
     elif by in summary["by"]:
         groups = _groups(summary["by"][by])
         if all("value" in group for group in groups.values()):
             title, named = "Constraints met", _of_constraints(groups)
         else:
             title, named = _leading_rate(groups)
-        title = f"{title} by {by}"
+        title = heading(f"{title} by {by}")
     else:
         raise UsageError(f"no rates by {by!r}", hint=f"there are {', '.join(summary['by'])}")
     estimates = [

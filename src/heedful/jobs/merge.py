@@ -19,11 +19,11 @@ from heedful.core.version import __version__
 from heedful.data.formats.source import file_names, id_in_file, in_file
 from heedful.engine.integrity import seal
 from heedful.engine.lock import only_writer
-from heedful.engine.saved_run import SavedRun
 from heedful.engine.schema import Entry, Input
 from heedful.engine.store import Store, differences
 from heedful.jobs.results import StoredSample
 from heedful.jobs.run_counts import RunCounts
+from heedful.jobs.saved_run import SavedRun
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -13,6 +13,8 @@ from heedful.core.noun import to_text
 from heedful.core.nouns import Critique, Sample, Status
 from heedful.core.outputs import atomically, refuse_inputs, refuse_run_files
 from heedful.engine.runner import Written
+from heedful.judges.base import CODE
+from heedful.judges.dependencies import DEPENDENCY
 
 if TYPE_CHECKING:
     import os
@@ -108,6 +110,14 @@ class Scored(NamedTuple):
                 zip(self.sample.checklist, self.critique.judgments, strict=True)
             )
         ]
+
+
+def judged_by(summary: Mapping[str, Any]) -> str:
+    """Name a run's judge in words: ``code`` where no other of several gave a verdict."""
+    judge = str(summary["judge"])
+    by_code = {*summary.get("decided_by", ("",))} <= {*CODE, DEPENDENCY}
+    several = set(judge.split(",")) <= {*CODE, "recorded"} and "," in judge
+    return "code" if several and by_code else judge
 
 
 def scored(store: Store) -> Iterator[Scored]:

@@ -21,8 +21,8 @@ from heedful.data.formats import native
 from heedful.engine.cost import CostSummary
 from heedful.engine.inputs import OpenedData, encode, files
 from heedful.engine.job import Job
+from heedful.engine.reader import SUMMARY
 from heedful.engine.runner import Item
-from heedful.engine.saved_run import SUMMARY
 from heedful.jobs.results import PROBLEMS_LISTED, check_folder, check_run
 from heedful.judges.prompts.base import lacks_instruction
 from heedful.models.named import connect

@@ -15,7 +15,7 @@ from heedful.core.outputs import replacing, write_json
 from heedful.core.reasoning import answered, has_no_answer
 from heedful.core.text import amount
 from heedful.engine.cost import CostSummary
-from heedful.engine.saved_run import SUMMARY
+from heedful.engine.reader import SUMMARY
 from heedful.jobs.results import (
     PROBLEMS_LISTED,
     RESULTS,

@@ -326,6 +326,7 @@ class Summary:
             "coverage": decided / applicable * self._readable if applicable else 0.0,
             "verdicts": verdicts,
             "rows": {"read": read, "failed": self._failed},
+            "benchmarks": [name for name, _ in self._tags.get("benchmark", GroupCounts())],
             "metrics": self._metrics(parts),
             "by": by,
             "factors": self._factor_analysis(parts),

@@ -12,7 +12,9 @@ from heedful.core.errors import HeedfulError
 from heedful.core.text import dollars, one_line
 from heedful.engine.inputs import RUNS
 from heedful.engine.lock import is_held
-from heedful.engine.saved_run import SUMMARY, SavedRun
+from heedful.engine.reader import SUMMARY
+from heedful.jobs.results import judged_by
+from heedful.jobs.saved_run import SavedRun
 from heedful.reporting.metric_names import WORDS, label, ranked
 from heedful.reporting.notation import interval, rate
 
@@ -59,6 +61,7 @@ class RunLine:
     changed: float = 0.0  # when something was last written, in seconds since 1970
     problem: str = ""  # why it cannot be read, was stopped, or has decided nothing
     judged: bool = False  # whether it judged responses
+    judge: str = ""  # its judge in words, or the command
 
 
 def run_lines(root: Path) -> list[RunLine]:
@@ -98,7 +101,7 @@ def line_of(directory: Path) -> RunLine:
 
 def _described(line: RunLine, run: SavedRun) -> RunLine:
     what = str(run.config["judge"]) if run.judged else run.command
-    line = replace(line, what=what, judged=run.judged, state=state(line.directory))
+    line = replace(line, what=what, judge=what, judged=run.judged, state=state(line.directory))
     (last,) = next(run.query("SELECT max(position) + 1 FROM inputs"))
     line = replace(line, samples=last if isinstance(last, int) else 0)
     if line.state == "interrupted":
@@ -137,6 +140,7 @@ def _summed_up(line: RunLine, summary: Mapping[str, Any]) -> RunLine:
     return replace(
         line,
         samples=summary["samples"],
+        judge=judged_by(summary),
         coverage=float(coverage),
         rates=dict(_rates(summary["metrics"])),
         problem=problem,

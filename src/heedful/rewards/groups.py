@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from heedful.core.nouns import Status
 from heedful.core.reasoning import answered
 from heedful.data import formats
-from heedful.engine.saved_run import SavedRun
 from heedful.jobs.results import scored_entry
+from heedful.jobs.saved_run import SavedRun
 from heedful.judges import Recorded
 from heedful.metrics.clusters import cluster_of
 

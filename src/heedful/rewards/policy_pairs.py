@@ -21,8 +21,8 @@ from heedful.core.outputs import atomically
 from heedful.data import training_sets as dataset
 from heedful.data.formats import native
 from heedful.data.training_sets import Example, table
-from heedful.engine.saved_run import SavedRun
 from heedful.jobs.results import check_folder
+from heedful.jobs.saved_run import SavedRun
 from heedful.rewards.gates import GATES
 from heedful.rewards.groups import collect, judged
 from heedful.rewards.stats import VIEWS

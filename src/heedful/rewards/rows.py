@@ -19,7 +19,7 @@ from heedful.data.formats.files import shown
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-CHECKLISTS = ("checklist", "checklist_struct", "constraints")
+CHECKLISTS = ("checklist", "checklist_struct", "constraints", "rubric")
 """The columns that a checklist may be in."""
 
 _PROMPTS = ("prompt", "instruction", "question", "raw_prompt")
@@ -28,8 +28,11 @@ _PROMPTS = ("prompt", "instruction", "question", "raw_prompt")
 def read(row: Mapping[str, Any], number: int = 1) -> Sample:
     """Read a row with its response."""
     record = {key: value for key, value in _plain(row).items() if value is not None}
-    for key in ("checklist", "constraints", "checklist_struct", "prompt", "messages"):
+    for key in (*CHECKLISTS, "prompt", "messages"):
         record = _decoded(record, key)
+    if not {*CHECKLISTS[:-1]} & {*record} and "rubric" in record:
+        rubric = record.pop("rubric")
+        record["checklist"] = rubric.splitlines() if isinstance(rubric, str) else rubric
     if isinstance(record.get("prompt"), list):
         record["messages"] = record.pop("prompt")
     marked = isinstance(record.get("checklist"), str)
@@ -37,8 +40,8 @@ def read(row: Mapping[str, Any], number: int = 1) -> Sample:
         return _from_if_critic(record, number)
     if "checklist" not in record and "constraints" not in record:
         raise RowError(
-            "the row has no checklist; give the data set a column checklist, constraints or "
-            "checklist_struct"
+            "the row has no checklist; give the data set a column checklist, constraints, rubric "
+            "or checklist_struct"
         )
     return native.sample(record, number)
 

@@ -71,9 +71,10 @@ def for_trl(
 ) -> Function:
     """Make a reward function of TRL's ``GRPOTrainer`` or ``RLOOTrainer`` (1.16).
 
-    The data set has ``prompt``, and ``checklist``, ``constraints`` or ``checklist_struct``. The
-    trainer logs ``NAME/undecided``, ``NAME/coverage`` and ``NAME/gated``, the share that gates
-    stopped, and shows the verdicts beside the completions.
+    The data set has ``prompt``, and ``checklist``, ``constraints``, ``rubric`` or
+    ``checklist_struct``. The trainer logs ``NAME/undecided``, ``NAME/coverage`` and
+    ``NAME/gated``, the share that gates stopped, and shows the verdicts beside the completions.
+    Called by hand, outside an event loop, it returns the rewards.
 
     An undecided reward is ``None``, and TRL leaves the row out if there is no other reward
     function. Beside another one it would count as 0, so the function refuses that at the first
@@ -129,7 +130,21 @@ class _Function:
 
 
 class _AsyncFunction(_Function):
-    async def __call__(
+    def __init__(self, reward: Reward, name: str, divergence: Divergence | None) -> None:
+        super().__init__(reward, name, divergence)
+        # TRL asks whether `function.__call__` is async; a call itself goes by the class.
+        self.__dict__["__call__"] = self._later
+
+    def __call__(self, prompts: Sequence[Any], completions: Sequence[Any], **columns: Any) -> Any:
+        """Return the rewards, in a running event loop a coroutine."""
+        later = self._later(prompts, completions, **columns)
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            return asyncio.run(later)
+        return later
+
+    async def _later(
         self, prompts: Sequence[Any], completions: Sequence[Any], **columns: Any
     ) -> Values:
         samples = self._read(prompts, completions, columns)
@@ -405,8 +420,8 @@ def critic_rows(
 ) -> Iterator[dict[str, Any]]:
     """Yield the rows that a critic is trained on: ``prompt``, ``checklist`` and ``labels``.
 
-    The samples are labelled responses, as ``heedful meta`` takes them; those without a response, an
-    instruction or a label are left out. ``prompt`` is the critic's, or its name.
+    The samples are labelled responses, as ``heedful judge-accuracy`` takes them; those without a
+    response, an instruction or a label are left out. ``prompt`` is the critic's, or its name.
     """
     contract = prompts.make(prompt) if isinstance(prompt, str) else prompt
     for sample in samples:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from heedful.metrics.contrasts import LEVEL
 from heedful.metrics.general import FULLY_MET, GENERAL
-from heedful.reporting.metric_names import in_words, ranked
+from heedful.reporting.metric_names import label, ranked
 from heedful.reporting.notation import interval, p_value, percent, signed
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def no_worse(pair: Pair, *, margin: float, rates: Sequence[Rate] = ()) -> list[G
 
 
 def _checked(pair: Pair, rate: Rate, measured: Any, margin: float) -> GateResult:
-    about = f"{pair['first']} and {pair['second']}, {in_words(*rate)}"
+    about = f"{pair['first']} and {pair['second']}, {label(*rate, pair)}"
     if measured is None:
         return GateResult("undecided", f"{about}: nothing was decided on both sides")
     value, ends = measured["difference"]["value"], measured["difference"]["interval"]
@@ -126,7 +126,7 @@ def _headline(pair: Pair, pairs: int) -> str:
         others = f"; nor on {_rates(len(measures) - 1)}" if len(measures) > 1 else ""
         return (
             f"No difference is shown between {pair['first']} and {pair['second']} on "
-            f"{_numbers(lead, measures[lead], 1, pairs)}{others}."
+            f"{_numbers(pair, lead, 1, pairs)}{others}."
         )
     main = lead if lead in shown else min(shown, key=lambda rate: measures[rate]["p_holm"])
     sign = 1 if measures[main]["difference"]["value"] > 0 else -1
@@ -138,18 +138,21 @@ def _headline(pair: Pair, pairs: int) -> str:
     is_better = f"{better} is {verb} than {worse}"
     if may_turn(measures[main]):
         is_better = f"Of what both decided, {is_better}"
-    parts = [f"{is_better} on {_numbers(main, measures[main], sign, pairs)}"]
-    parts += [f"also on {_listed(along)}"] if along else []
-    parts += [f"{'worse' if verb == 'better' else 'lower'} on {_listed(back)}"] if back else []
+    parts = [f"{is_better} on {_numbers(pair, main, sign, pairs)}"]
+    parts += [f"also on {_listed(pair, along)}"] if along else []
+    parts += (
+        [f"{'worse' if verb == 'better' else 'lower'} on {_listed(pair, back)}"] if back else []
+    )
     parts += [f"no difference is shown on {_rates(rest)}"] if rest else []
     return "; ".join(parts) + "."
 
 
-def _numbers(rate: Rate, measured: Mapping[str, Any], sign: int, pairs: int) -> str:
+def _numbers(pair: Pair, rate: Rate, sign: int, pairs: int) -> str:
+    measured = pair["metrics"][rate[0]][rate[1]]
     value, ends = measured["difference"]["value"], measured["difference"]["interval"]
     if sign < 0:
         value, ends = -value, ends and [-ends[1], -ends[0]]
-    shown = f"{in_words(*rate)}: {_points(value, ends)}, {_p(measured['p'])}"
+    shown = f"{label(*rate, pair)}: {_points(value, ends)}, {_p(measured['p'])}"
     if pairs > 1:  # the interval goes with p alone
         shown += f", adjusted for {pairs} pairs (Holm): {_p(measured['p_holm'])}"
     if measured["coverage"] == 1:
@@ -178,8 +181,8 @@ def _sign(measured: Mapping[str, Any]) -> int:
     return 1 if measured["difference"]["value"] > 0 else -1
 
 
-def _listed(rates: Sequence[Rate]) -> str:
-    return ", ".join(in_words(*rate) for rate in rates)
+def _listed(pair: Pair, rates: Sequence[Rate]) -> str:
+    return ", ".join(label(*rate, pair) for rate in rates)
 
 
 def _rates(number: int) -> str:

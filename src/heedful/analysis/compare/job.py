@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from itertools import combinations
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from heedful.analysis.compare.differences import adjust_rates
@@ -14,10 +15,11 @@ from heedful.analysis.compare.sides import differing, paired, sides
 from heedful.core.errors import InputError, UsageError
 from heedful.core.text import amount
 from heedful.core.version import __version__
+from heedful.jobs.evaluate import Run, directories
+from heedful.jobs.results import judged_by
 from heedful.metrics.contrasts import adjust_p
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Mapping, Sequence
 
     from heedful.analysis.compare.differences import Rate
@@ -30,31 +32,52 @@ BY = ("type", "task", "split", "turn", "language")
 """Breakdowns by default, where there are two values or more."""
 
 
+class Comparison(dict[str, Any]):
+    """The numbers of a comparison, ready for JSON, and the sentence that they come to."""
+
+    @property
+    def sentence(self) -> str:
+        """Which is better, or that no difference is shown; one for each pair with the baseline."""
+        from heedful.analysis.compare.headline import headlines
+
+        return " ".join(headlines(self)) or "Nothing was decided on both sides."
+
+    def __repr__(self) -> str:
+        """Say the sentence."""
+        return f"<Comparison: {self.sentence}>"
+
+    def _repr_html_(self) -> str:
+        """Show the sentence and the rates in a notebook; all that it says is escaped."""
+        from html import escape
+
+        from heedful.analysis.compare.tables import rate_tables
+
+        shown = (f"<p>{escape(table.title)}</p>{table.html()}" for table in rate_tables(self))
+        return f"<p><b>{escape(self.sentence)}</b></p>{''.join(shown)}"
+
+
 def compare(
-    *runs: str | os.PathLike[str],
+    *runs: Run,
     metrics: str | Sequence[str] = (),
     by: str | Sequence[str] | None = None,
     match: Match | None = None,
-    baseline: str | os.PathLike[str] | None = None,
+    baseline: Run | None = None,
     anyway: bool = False,
     seed: int = 0,
-) -> dict[str, Any]:
+) -> Comparison:
     """Compare the same samples under several models or judges, two by two.
 
-    >>> from tempfile import TemporaryDirectory
     >>> from heedful import compare, evaluate
-    >>> rows = {"a": "One.", "b": "One, two."}
-    >>> with TemporaryDirectory() as folder:
-    ...     for name, response in rows.items():
-    ...         row = {"id": "1", "checklist": ["No commas."], "response": response}
-    ...         _ = evaluate([row], judge="compiled", run=f"{folder}/{name}")
-    ...     pair = compare(f"{folder}/a", f"{folder}/b")["pairs"][0]
-    >>> pair["compared"], pair["metrics"]["cfbench"]["csr"]["difference"]["value"]
-    ('responses', 1.0)
+    >>> row = {"id": "1", "checklist": ["No commas."]}
+    >>> a = evaluate([{**row, "response": "One."}])
+    >>> b = evaluate([{**row, "response": "One, two."}])
+    >>> compare(a, b)["pairs"][0]["metrics"]["cfbench"]["csr"]["difference"]["value"]
+    1.0
 
     Args:
-        runs: directories of finished runs of :func:`heedful.evaluate`. ``RUN@MODEL`` is the rows
-            of RUN whose tag ``model`` is MODEL; one run alone is compared by that tag.
+        runs: evaluations, or directories of finished runs of :func:`heedful.evaluate`.
+            ``RUN@MODEL`` is the rows of RUN whose tag ``model`` is MODEL; one run alone is
+            compared by that tag.
         metrics: one or more rates, as ``isr`` or ``cfbench.isr``, or a family of them, as
             ``ifeval``; all by default.
         by: break down by these: ``type``, ``subtype``, ``priority``, ``verifier``, or any tag;
@@ -68,19 +91,32 @@ def compare(
         seed: For the randomization tests.
 
     Returns:
-        Ready for JSON; docs/compare.md describes it.
+        A dict ready for JSON; docs/compare.md describes it. Its ``sentence`` says what it shows.
 
     Raises:
         InputError: the runs have no sample in common.
         RunError: a run is not there, or not finished.
         UsageError: the runs are not alike, or an option is unknown.
     """
-    opened = sides([str(run) for run in runs])
-    reference = None if baseline is None else _baseline(str(baseline), runs, opened)
     chosen = [metrics] if isinstance(metrics, str) else metrics
     named = [by] if isinstance(by, str) else by
     dimensions = None if named is None else tuple(dict.fromkeys(named))
-    return _result(opened, reference, PairOptions(chosen, dimensions, match, seed, anyway))
+    options = PairOptions(chosen, dimensions, match, seed, anyway)
+    with directories(runs) as places:
+        opened = sides(places)
+        try:
+            reference = None
+            if baseline is not None:
+                same = [place for place, run in zip(places, runs, strict=True) if run is baseline]
+                reference = _baseline(same[0] if same else str(baseline), places, opened)
+            result = _result(opened, reference, options)
+        finally:
+            for side in opened:
+                side.run.close()
+    for run in result["runs"]:
+        if not Path(run["run"]).is_dir():  # it was saved for the comparison only
+            run["run"] = run["name"]
+    return result
 
 
 class PairOptions(NamedTuple):
@@ -93,7 +129,7 @@ class PairOptions(NamedTuple):
     anyway: bool
 
 
-def _result(opened: Sequence[Side], baseline: Side | None, options: PairOptions) -> dict[str, Any]:
+def _result(opened: Sequence[Side], baseline: Side | None, options: PairOptions) -> Comparison:
     pairs, left_out = _all_pairs(opened, baseline, options)
     if options.by is None:
         for pair in pairs:
@@ -101,14 +137,14 @@ def _result(opened: Sequence[Side], baseline: Side | None, options: PairOptions)
     else:
         _check_breakdowns(options.by, pairs)
     adjust(pairs)
-    return {
-        "heedful": __version__,
-        "seed": options.seed,
-        "baseline": (baseline or opened[0]).name,
-        "runs": [side.about() for side in opened],
-        "pairs": pairs,
-        "left_out": left_out,
-    }
+    return Comparison(
+        heedful=__version__,
+        seed=options.seed,
+        baseline=(baseline or opened[0]).name,
+        runs=[side.about() for side in opened],
+        pairs=pairs,
+        left_out=left_out,
+    )
 
 
 def adjust(pairs: Sequence[dict[str, Any]]) -> None:
@@ -118,11 +154,11 @@ def adjust(pairs: Sequence[dict[str, Any]]) -> None:
     adjust_rates(pair["metrics"] for pair in pairs)
 
 
-def _baseline(named: str, runs: Sequence[str | os.PathLike[str]], opened: Sequence[Side]) -> Side:
+def _baseline(named: str, runs: Sequence[str], opened: Sequence[Side]) -> Side:
     """Find the run that the others are compared with."""
     by_name = {side.name: side for side in opened}
     if len(runs) == len(opened):
-        by_name |= {str(run): side for run, side in zip(runs, opened, strict=True)}
+        by_name |= dict(zip(runs, opened, strict=True))
     if named not in by_name:
         raise UsageError(
             f"the baseline {named!r} is none of the runs that are compared",
@@ -167,7 +203,7 @@ def _pair(first: Side, second: Side, options: PairOptions) -> dict[str, Any]:
     _count_unread(result["metrics"], _readable(first, second, counts))
     rows = counts.paired + counts.only_first + counts.only_second + counts.ambiguous
     result["notes"] += [what for what, _ in faults]
-    if judged_alike and counts.responses and _reads(first.judge):
+    if judged_alike and counts.responses and (_reads(first) or _reads(second)):
         result["notes"].append("the files hold the verdicts; that one judge gave them is assumed")
     return {
         "first": first.name,
@@ -241,9 +277,9 @@ def _faults(
     return faults
 
 
-def _reads(judge: Mapping[str, Any]) -> bool:
-    """Check whether a judge's configuration has one that reads recorded verdicts."""
-    return judge["judge"] == "recorded" or any(map(_reads, judge.get("judges", ())))
+def _reads(side: Side) -> bool:
+    """Check whether some of a side's verdicts may have been recorded in its files."""
+    return "recorded" in str(side.run.config["judge"]) and judged_by(side.run.summary) != "code"
 
 
 def _unlike(first: Side, second: Side, faults: Sequence[tuple[str, str]]) -> UsageError:

@@ -68,12 +68,15 @@ class RunComparison:
         self._means: dict[Rate, tuple[Rate, str]] = {}
         self._pairs = VerdictPairs(self._clusters)
         self._loose = [False, False]
+        self._benchmarks: set[str] = set()
 
     def add(self, cluster: int, first: Scored, second: Scored) -> None:
         """Add a pair of rows with the same checklist; types and tags are the first row's."""
         if first.sample is None or first.critique is None or second.critique is None:
             return
         self._clusters.begin(cluster)
+        if "benchmark" in first.sample.tags:
+            self._benchmarks.add(str(first.sample.tags["benchmark"]))
         # The checklists are the same; types and tags may not be, and one side's must hold for both.
         samples, critiques = (first.sample, first.sample), (first.critique, second.critique)
         verdicts = tuple(map(sort_verdicts, samples, critiques))
@@ -165,6 +168,7 @@ class RunComparison:
             metrics.setdefault(rate[0], {})[rate[1]] = self._difference(rate, seed)
         pairs = self._pairs.result(seed)
         return {
+            "benchmarks": sorted(self._benchmarks),
             "metrics": metrics,
             **pairs,
             "by": {

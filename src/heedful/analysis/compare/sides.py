@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pydantic_core import from_json
 
 from heedful.core.errors import InputError, UsageError
-from heedful.engine.saved_run import SavedRun
-from heedful.jobs.results import Scored, scored_entry
+from heedful.jobs.results import Scored, judged_by, scored_entry
+from heedful.jobs.saved_run import SavedRun
 from heedful.metrics.clusters import cluster_digest, instruction_of
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ class Side:
             "name": self.name,
             "run": str(self.run.directory),
             "models": {model: rows for model, rows in self.models.items() if model},
-            "judge": self.run.config["judge"],
+            "judge": judged_by(self.run.summary),
             "scoring": self.scoring,
             "rows": sum(self.models.values()),
             "unread": self.unread,

@@ -12,7 +12,7 @@ from heedful.metrics.contrasts import LEVEL
 from heedful.metrics.family import family_of
 from heedful.metrics.general import GENERAL, POOLED
 from heedful.reporting.document import Document
-from heedful.reporting.metric_names import label, ranked
+from heedful.reporting.metric_names import heading, label, ranked
 from heedful.reporting.notation import (
     COVERAGE,
     INTERVAL,
@@ -108,6 +108,13 @@ def tables(
         noted.add(table.note)
 
 
+def rate_tables(comparison: Mapping[str, Any]) -> Iterator[Table]:
+    """Lay out the rates of each pair, a table each."""
+    pairs = comparison["pairs"]
+    for pair in pairs:
+        yield from _metrics(pair, several=len(pairs) > 1, terminal=False)
+
+
 def _all_tables(
     comparison: Mapping[str, Any], groups: int | None, flips: int, cut: int | None
 ) -> Iterator[Table]:
@@ -124,8 +131,8 @@ def _all_tables(
     for pair in () if brief else pairs:
         yield from _metrics(pair, several=several, terminal=terminal)
         yield _counts(pair, len(pairs))
-        for dimension, values in pair["by"].items():
-            yield from _breakdown(dimension, values, _named(pair), groups)
+        for dimension in pair["by"]:
+            yield from _breakdown(pair, dimension, groups)
         if flips and pair["flips"]["listed"]:
             yield _flips(pair, flips, cut)
 
@@ -316,7 +323,7 @@ def _units(pair: Mapping[str, Any]) -> str:
 
 
 def _metrics(pair: Pair, *, several: bool, terminal: bool) -> Iterator[Table]:
-    rows = [(label(family, name), each) for family, name, each in _ranked(pair["metrics"])]
+    rows = [(label(family, name, pair), each) for family, name, each in _ranked(pair["metrics"])]
     if rows:
         note = READ if terminal else f"{READ} n: samples compared{_units(pair)}. {BOUNDS}"
         bare = without_interval(each["difference"] for _, each in rows)
@@ -359,10 +366,9 @@ def _counts(pair: Mapping[str, Any], pairs: int) -> Table:
     return Table(f"Wins and losses: {_named(pair)}", columns, rows, note)
 
 
-def _breakdown(
-    dimension: str, values: Mapping[str, Any], named: str, shown: int | None
-) -> Iterator[Table]:
+def _breakdown(pair: Pair, dimension: str, shown: int | None) -> Iterator[Table]:
     """Show the rates by group; of one rate the groups that differ most come first."""
+    values, named = pair["by"][dimension], _named(pair)
     families = ranked({family for group in values.values() for family in group})
     if shown is not None:
         families = [family for family in families if family not in GENERAL] or families
@@ -377,7 +383,7 @@ def _breakdown(
     if shown is not None and len(rates) * len(values) > ROWS_SHOWN:
         rates = rates[:1]
     rows: list[tuple[tuple[str, ...], Difference]] = [
-        ((label(family, name), taxonomy.name(value, "en")), group[family][name])
+        ((label(family, name, pair), taxonomy.name(value, "en")), group[family][name])
         for family, name in rates
         for value, group in values.items()
         if name in group.get(family, ())
@@ -386,7 +392,7 @@ def _breakdown(
     heads: tuple[str, ...] = ("metric", dimension)
     title = f"By {dimension}: {named}"
     if len(rates) == 1:
-        what = "constraints met" if rates[0] == POOLED else label(*rates[0])
+        what = "constraints met" if rates[0] == POOLED else label(*rates[0], pair)
         title, heads = f"{what} by {dimension}: {named}", (dimension,)
         rows = [(names[1:], measured) for names, measured in rows]
         rows.sort(key=lambda row: (-abs(row[1]["difference"]["value"] or 0.0), row[0]))
@@ -441,7 +447,7 @@ def _overview(pairs: Sequence[Pair], *, brief: bool) -> Iterator[Table]:
         for name in dict.fromkeys(name for rates in by_pair.values() for name in rates):
             rows = {pair: rates[name] for pair, rates in by_pair.items() if name in rates}
             note = summary(rows.values(), "pairs")
-            title = label(family, name)
+            title = heading(label(family, name, pairs[0]))
             yield from _differences(title, ("pair",), rows.items(), note, terminal=brief)
     yield _wins(pairs)
 

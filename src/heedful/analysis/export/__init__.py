@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from heedful.core.errors import UsageError
-from heedful.engine.saved_run import SavedRun
 from heedful.jobs.results import check_folder
+from heedful.jobs.saved_run import SavedRun
 
 if TYPE_CHECKING:
     import os

@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from heedful.core.outputs import replacing
-from heedful.engine.saved_run import SUMMARY
+from heedful.engine.reader import SUMMARY
 from heedful.jobs.results import scored_entry
 from heedful.metrics import scores as scores_of
 from heedful.models.base import is_cut_off
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
     from heedful.core.nouns import Constraint, Judgment, Message, Sample, Scoring
     from heedful.core.turns import ToolCall
-    from heedful.engine.saved_run import SavedRun
     from heedful.jobs.results import Scored
+    from heedful.jobs.saved_run import SavedRun
 
 _VERSION = 2
 _ROLES = {"system", "user", "assistant", "tool"}

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from opentelemetry.sdk._logs import LoggerProvider
 
     from heedful.core.nouns import Sample
-    from heedful.engine.saved_run import SavedRun
     from heedful.jobs.results import Scored
+    from heedful.jobs.saved_run import SavedRun
 
 EVENT = "gen_ai.evaluation.result"
 _BATCH = 512

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from heedful.core.nouns import Constraint, Judgment, Sample
-    from heedful.engine.saved_run import SavedRun
     from heedful.engine.schema import Entry
+    from heedful.jobs.saved_run import SavedRun
 
 COLUMNS = {
     "run": "string",

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from heedful.core.lazy import exports
 
 if TYPE_CHECKING:
-    from heedful.analysis.meta.job import meta, meta_async
+    from heedful.analysis.meta.job import judge_accuracy, judge_accuracy_async
 
-__all__ = ["meta", "meta_async"]
+__all__ = ["judge_accuracy", "judge_accuracy_async"]
 
-__getattr__ = exports(__name__, {"meta": "job", "meta_async": "job"})
+__getattr__ = exports(__name__, {"judge_accuracy": "job", "judge_accuracy_async": "job"})

@@ -32,8 +32,8 @@ from heedful.core.text import amount
 from heedful.core.version import __version__
 from heedful.engine.dry_run import end_dry_run, is_dry_run
 from heedful.engine.runner import finish
-from heedful.engine.saved_run import SavedRun
 from heedful.jobs.results import scored_entry
+from heedful.jobs.saved_run import SavedRun
 from heedful.judges import make_judge
 from heedful.judges.base import CODE
 
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     Name = str | os.PathLike[str]
 
 
-def meta(
+def judge_accuracy(
     data: Data,
     *,
     judge: str | Judge | Sequence[str | Judge] | None = None,
@@ -59,7 +59,7 @@ def meta(
 ) -> dict[str, Any]:
     """Measure judges against known verdicts.
 
-    >>> from heedful import Constraint, Recording, Sample, meta
+    >>> from heedful import Constraint, Recording, Sample, judge_accuracy
     >>> verdicts = ({"status": "met"}, {"status": "met"})
     >>> sample = Sample(
     ...     id="1",
@@ -67,7 +67,7 @@ def meta(
     ...     labels=(True, False),
     ...     recording=Recording(prompt="native", verdicts=verdicts),
     ... )
-    >>> meta([sample])["judges"][0]["pooled"]["cells"]
+    >>> judge_accuracy([sample])["judges"][0]["pooled"]["cells"]
     {'tp': 1, 'fp': 1, 'fn': 0, 'tn': 0}
 
     Args:
@@ -85,17 +85,17 @@ def meta(
         options: see :class:`~heedful.analysis.meta.options.MetaOptions`.
 
     Returns:
-        The summary, ready for JSON; docs/meta.md describes it.
+        The summary, ready for JSON; docs/judge_accuracy.md describes it.
 
     Raises:
         InputError: a file or run is missing, or holds no labels.
         UsageError: a name is unknown, or options do not go together.
     """
-    work = meta_async(data, judge=judge, runs=runs, scoring=scoring, seed=seed, **options)
+    work = judge_accuracy_async(data, judge=judge, runs=runs, scoring=scoring, seed=seed, **options)
     return finish(work)
 
 
-async def meta_async(
+async def judge_accuracy_async(
     data: Data,
     *,
     judge: str | Judge | Sequence[str | Judge] | None = None,
@@ -104,7 +104,7 @@ async def meta_async(
     seed: int = 0,
     **options: Unpack[MetaOptions],
 ) -> dict[str, Any]:
-    """Do what :func:`meta` does, inside a running event loop."""
+    """Do what :func:`judge_accuracy` does, inside a running event loop."""
     bench = Bench(data, options, scoring=scoring, seed=seed)
     probes, by = bench.options["probes"], bench.options["by"]
     judges = _judges(judge, scoring, seed, default="" if runs else "recorded")

@@ -21,7 +21,7 @@ BY = "task"
 
 
 class MetaOptions(TypedDict, total=False):
-    """Further options of :func:`heedful.meta`.
+    """Further options of :func:`heedful.judge_accuracy`.
 
     Attributes:
         responses: A file with the responses, joined on key or prompt, where the data has none.

@@ -44,8 +44,8 @@ from heedful.engine.cost import CostSummary
 from heedful.engine.inputs import fingerprint
 from heedful.engine.job import Job
 from heedful.engine.purpose import RESPONSE_TOKENS, Purpose
+from heedful.engine.reader import SUMMARY
 from heedful.engine.runner import Item, Progress, together
-from heedful.engine.saved_run import SUMMARY
 from heedful.jobs.results import PROBLEMS_LISTED, check_output, check_run
 from heedful.judges.prompts.template import fill, shipped, version
 from heedful.metrics.rates import Share, measure

@@ -17,7 +17,7 @@ from heedful.core.errors import InputError
 from heedful.core.problems import Problem  # noqa: TC001 - pydantic reads annotations at run time
 from heedful.data.formats.fields import explain
 from heedful.data.formats.files import records
-from heedful.engine.saved_run import SavedRun
+from heedful.jobs.saved_run import SavedRun
 from heedful.models.base import Sampling
 
 if TYPE_CHECKING:

@@ -31,7 +31,7 @@ from heedful.engine.inputs import fingerprint
 from heedful.engine.job import Job
 from heedful.engine.purpose import EXPLAINED_TOKENS, Purpose
 from heedful.engine.runner import Item, Progress, together
-from heedful.engine.saved_run import SavedRun
+from heedful.jobs.saved_run import SavedRun
 from heedful.judges.prompts.base import answer
 from heedful.judges.prompts.fence import Fence
 from heedful.judges.prompts.quotation import NOTHING, Shown

@@ -34,8 +34,9 @@ from heedful.engine.cost import CostSummary
 from heedful.engine.inputs import fingerprint
 from heedful.engine.job import Job
 from heedful.engine.purpose import EXPLAINED_TOKENS, RESPONSE_TOKENS
-from heedful.engine.saved_run import SUMMARY, SavedRun
+from heedful.engine.reader import SUMMARY
 from heedful.jobs.results import PROBLEMS_LISTED, check_run
+from heedful.jobs.saved_run import SavedRun
 from heedful.models.base import Sampling, refuse_models
 
 if TYPE_CHECKING:

@@ -21,8 +21,8 @@ from heedful.core.outputs import atomically
 from heedful.core.text import amount, spreadsheet_cell
 from heedful.data.formats.files import records
 from heedful.engine.inputs import items, open_data
-from heedful.engine.saved_run import SavedRun
 from heedful.jobs.results import scored_entry
+from heedful.jobs.saved_run import SavedRun
 from heedful.judges.prompts import read_recording
 from heedful.metrics.proportions import wilson
 

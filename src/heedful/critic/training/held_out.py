@@ -107,7 +107,7 @@ class HeldOut:
         return [Critique(judgments=tuple(judgments)) for judgments in by_sample]
 
     def measure(self, critiques: Sequence[Critique], name: str) -> dict[str, Any]:
-        """Measure critiques of all samples against the labels, as ``heedful meta`` does."""
+        """Measure critiques against the labels, as ``heedful judge-accuracy`` does."""
         rows = [
             Scored(number, sample.id, sample, critique, None)
             for number, (sample, critique) in enumerate(

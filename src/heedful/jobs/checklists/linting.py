@@ -86,7 +86,7 @@ def _quotes(sample: Sample, span: str) -> bool:
 
 
 def golden_rows(sample: Sample) -> Iterator[dict[str, Any]]:
-    """Make labelled rows of the golden examples of a checklist, for ``heedful meta``.
+    """Make labelled rows of the golden examples of a checklist, for ``heedful judge-accuracy``.
 
     A constraint's field ``golden`` is a list of ``{"response": …, "met": true}``.
     """

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from heedful.core.nouns import Constraint, Critique, Sample, Scoring
-    from heedful.engine.saved_run import SavedRun
     from heedful.jobs.results import Scored
+    from heedful.jobs.saved_run import SavedRun
     from heedful.metrics.clusters import Cell, Spreads
     from heedful.metrics.outcomes import RowOutcome
     from heedful.metrics.proportions import Interval

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import math
+import os
 from dataclasses import replace
 from itertools import combinations, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from heedful.analysis.compare import tables as differences
-from heedful.analysis.compare.job import adjust, compare
+from heedful.analysis.compare.job import Comparison, adjust, compare
 from heedful.analysis.compare.tables import BOUNDS
 from heedful.core import taxonomy
 from heedful.core.errors import InputError, UsageError
 from heedful.core.outputs import atomically
 from heedful.core.text import amount
-from heedful.engine.saved_run import SavedRun
+from heedful.jobs.evaluate import Run, directories
 from heedful.jobs.evaluate_tables import notes
-from heedful.jobs.results import check_folder
+from heedful.jobs.results import check_folder, judged_by
+from heedful.jobs.saved_run import SavedRun
 from heedful.pages.report.reading import FEWEST, hardness, read
 from heedful.pages.report.sections import (
     Fold,
@@ -31,7 +33,7 @@ from heedful.pages.report.sections import (
     sizes,
     verdicts,
 )
-from heedful.reporting.metric_names import in_words, label, ranked
+from heedful.reporting.metric_names import heading, label, ranked
 from heedful.reporting.notation import (
     COVERAGE,
     INTERVAL,
@@ -50,7 +52,6 @@ from heedful.reporting.plots import Estimate, estimates_chart
 from heedful.reporting.table import Table
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Iterator, Mapping, Sequence
 
     from heedful.pages.report.reading import RunReading
@@ -63,8 +64,6 @@ __all__ = ["report"]
 FLIPS = 20
 CUT = 300
 """Characters of a text that a table shows."""
-
-PairResult = dict[str, Any]
 
 
 def comparison(runs: Sequence[Path], named: Sequence[str]) -> Section:
@@ -92,7 +91,7 @@ def comparison(runs: Sequence[Path], named: Sequence[str]) -> Section:
     return Section("comparison", "Comparison", parts, lead, refused, folds)
 
 
-def _compared(runs: Sequence[Path], named: Sequence[str]) -> tuple[list[PairResult], list[str]]:
+def _compared(runs: Sequence[Path], named: Sequence[str]) -> tuple[list[Comparison], list[str]]:
     """Compare each pair that can be compared, and say of the others why not."""
     results, refused = [], []
     for (first_run, first), (second_run, second) in combinations(zip(runs, named, strict=True), 2):
@@ -111,7 +110,7 @@ def _compared(runs: Sequence[Path], named: Sequence[str]) -> tuple[list[PairResu
     return results, refused
 
 
-def _pairs(compared: Sequence[PairResult]) -> Table:
+def _pairs(compared: Sequence[Comparison]) -> Table:
     """Put the differences of all pairs into one table, each by its benchmark's first rate."""
     rows = [_row(pair) for result in compared for pair in result["pairs"]]
     rates = ("first", "second", "Δ", INTERVAL, COVERAGE, "bounds")
@@ -125,7 +124,7 @@ def _pairs(compared: Sequence[PairResult]) -> Table:
     return Table("Differences", columns, rows, note, words=2).filled()
 
 
-def _differences_chart(compared: Sequence[PairResult]) -> dict[str, Any]:
+def _differences_chart(compared: Sequence[Comparison]) -> dict[str, Any]:
     """Draw the differences of the table."""
     estimates = [
         Estimate(
@@ -155,11 +154,11 @@ def _first(pair: Mapping[str, Any]) -> tuple[str, str, Mapping[str, Any] | None]
     return "", "", None
 
 
-def _tables(result: PairResult, named: str) -> Iterator[Table]:
+def _tables(result: Comparison, named: str) -> Iterator[Table]:
     """Lay out the tables of a pair, which need not repeat its name."""
     for table in islice(differences.tables(result, flips=FLIPS, cut=CUT), 1, None):
         title = table.title.removesuffix(f": {named}")
-        title = "Metrics" if title == named else title[:1].upper() + title[1:]
+        title = "Metrics" if title == named else heading(title)
         yield replace(table, title=title)
 
 
@@ -179,7 +178,7 @@ def _row(pair: Mapping[str, Any]) -> tuple[str, ...]:
         )
     return (
         f"{pair['first']} − {pair['second']}",
-        label(family, name) if family else "–",
+        label(family, name, pair) if family else "–",
         *differs,
         *(f"{outcomes[key]:,}" for key in ("wins", "losses", "ties")),
         NOTHING if measure is None or measure["p_holm"] is None else p_value(measure["p_holm"]),
@@ -365,15 +364,16 @@ TEMPLATES = Path(__file__).parent / "templates"
 
 
 class Reported(NamedTuple):
-    """Counts of a written report: its samples, and the rows that could not be read."""
+    """A written report: its file, its samples, and the rows that could not be read."""
 
+    path: Path
     samples: int
     unread: int
 
 
 def report(
-    *runs: str | os.PathLike[str],
-    output: str | os.PathLike[str],
+    *runs: Run,
+    output: str | os.PathLike[str] | None = None,
     examples: int = 10,
     charts: bool = True,
 ) -> Reported:
@@ -383,30 +383,42 @@ def report(
     memory does not grow with the rows.
 
     Args:
-        runs: directories of runs of :func:`heedful.evaluate`; several stand side by side and are
-            compared where they hold the same samples.
-        output: an ``.html`` file.
+        runs: evaluations, or directories of runs of :func:`heedful.evaluate`; several stand side
+            by side and are compared where they hold the same samples.
+        output: an ``.html`` file. By default ``report.html``, in the directory of a single run.
         examples: how many samples with an unmet constraint are shown of each run, chosen at random.
         charts: whether charts are drawn; their scripts are most of the file's size.
 
     Returns:
-        How much is in it.
+        Where it is, and how much is in it.
 
     Raises:
         RunError: a run is not there, not finished, or of another kind.
         UsageError: no run is named, one is named twice, or the file cannot be written.
     """
-    path = Path(output)
+    with directories(runs) as places:
+        return _reported([*map(Path, places)], _place(runs, output), examples, charts=charts)
+
+
+def _place(runs: Sequence[Run], output: str | os.PathLike[str] | None) -> Path:
+    """Choose where the report goes: beside the other files of a run that it is on alone."""
+    if output is not None:
+        return Path(output)
+    of_one = runs[0] if len(runs) == 1 else ""
+    folder = of_one if isinstance(of_one, str | os.PathLike) else of_one.directory or ""
+    return Path(folder, "report.html")
+
+
+def _reported(folders: Sequence[Path], path: Path, examples: int, *, charts: bool) -> Reported:
     if path.suffix.lower() not in {".html", ".htm"}:
         raise UsageError(
             "a report is a page of HTML",
             where=str(path),
             hint="name an .html file; heedful export writes summaries as Markdown",
         )
-    check_folder(path, runs)
+    check_folder(path, folders)
     if examples < 0:
         raise UsageError(f"there cannot be {examples} examples", hint="give 0 or more")
-    folders = [Path(run) for run in runs]
     if not folders:
         raise UsageError("no run is named", hint="name the directory of a run, or several")
     opened = [SavedRun.open(folder) for folder in folders]
@@ -415,7 +427,8 @@ def report(
         for piece in _template(page, charts=charts):
             file.write(piece)
     rows = [reading.summary["rows"] for reading in page["readings"]]
-    return Reported(sum(row["read"] for row in rows), sum(row["failed"] for row in rows))
+    counts = (sum(row[what] for row in rows) for what in ("read", "failed"))
+    return Reported(path, *counts)
 
 
 def _names(folders: Sequence[Path]) -> list[str]:
@@ -444,6 +457,7 @@ def _page(runs: Sequence[SavedRun], names: Sequence[str], examples: int) -> dict
     shown: list[Section] = [section for section in sections if section]
     return {
         "readings": readings,
+        "judged_by": judged_by,
         "figures": _figures(readings[0].summary) if len(readings) == 1 else [],
         "overview": _overview(readings),
         "sections": shown,
@@ -468,7 +482,7 @@ def _figures(summary: Mapping[str, Any]) -> list[tuple[str, str, str]]:
             behind = counted(measure)
             if measure["interval"]:
                 behind = f"{interval(measure['interval'])} · {behind}"
-            figures.append((in_words(family, name), rate(measure, 1), behind))
+            figures.append((label(family, name, summary), rate(measure, 1), behind))
     counts = summary["verdicts"]
     applicable = summary["constraints"] - counts.get("not_applicable", 0)
     decided = f"{counts['met'] + counts['unmet']:,} of {applicable:,} verdicts decided"
@@ -484,7 +498,7 @@ def _overview(readings: Sequence[RunReading]) -> Table:
     rows = [
         (
             reading.name,
-            reading.summary["judge"],
+            judged_by(reading.summary),
             reading.summary["scoring"],
             *(f"{reading.summary[what]:,}" for what in ("samples", "constraints")),
             f"{reading.summary['rows']['failed']:,}",

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from heedful.analysis.compare.sides import flat
 from heedful.core import taxonomy
 from heedful.core.text import amount
+from heedful.jobs.results import judged_by
 from heedful.pages.report.reading import SIZES
-from heedful.reporting.metric_names import label, ranked
+from heedful.reporting.metric_names import heading, label, ranked
 from heedful.reporting.notation import (
     COVERAGE,
     MEASURED,
@@ -108,7 +109,7 @@ def metrics(readings: Sequence[RunReading]) -> Section:
     """Lay out all rates of the runs."""
     measures = [
         {
-            label(family, name): measure
+            label(family, name, reading.summary): measure
             for family in ranked(reading.summary["metrics"])
             for name, measure in reading.summary["metrics"][family].items()
         }
@@ -235,7 +236,7 @@ def _by_tag(
     ]
     if len(names) == 1:
         rate = label(family, names[0])
-        title = f"{rate} by {dimension}"
+        title = heading(f"{rate} by {dimension}")
         yield measured(title, dimension, _names(readings), values, of=rate, natural=True)
     else:
         rates = [label(family, name) for name in names]
@@ -500,12 +501,12 @@ def _quotation(reading: RunReading, files: Sequence[str], prints: Sequence[str])
             if measure["interval"]:
                 inside = f"95 % interval {interval(measure['interval'], digits=2)}, "
             inside += counted(measure)
-            rates.append(f"{label(family, name)} {rate(measure)} % ({inside})")
+            rates.append(f"{label(family, name, summary)} {rate(measure)} % ({inside})")
     data = ", ".join(f"{file} ({digest[:12]})" for file, digest in zip(files, prints, strict=False))
     return (
         f"{'; '.join(rates) or 'No rate'}. {amount(summary['samples'], 'sample')}, "
         f"{amount(summary['constraints'], 'constraint')}, coverage "
-        f"{percent(summary['coverage'], 1)} %; judge {summary['judge']}, {summary['scoring']} "
+        f"{percent(summary['coverage'], 1)} %; judge {judged_by(summary)}, {summary['scoring']} "
         f"scoring, seed {summary['seed']}; heedful {summary['heedful']}"
         + (f"; data {data}" if data else "")
         + "."

@@ -19,9 +19,9 @@ from pydantic_core import from_json
 from heedful.core.closing import closed_on_error
 from heedful.core.nouns import Critique, Status
 from heedful.core.turns import ToolCall
-from heedful.engine.saved_run import SavedRun
 from heedful.jobs.results import Scored, scored_entry
 from heedful.jobs.rows import generated_entry
+from heedful.jobs.saved_run import SavedRun
 from heedful.judges.prompts import read_recording
 
 if TYPE_CHECKING:

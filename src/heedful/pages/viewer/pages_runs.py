@@ -13,12 +13,13 @@ from starlette.responses import Response
 
 from heedful.core.errors import RunError
 from heedful.core.text import amount, dollars
-from heedful.engine.saved_run import SUMMARY, SavedRun
+from heedful.engine.reader import SUMMARY
 from heedful.jobs.evaluate_tables import notes, tables
+from heedful.jobs.saved_run import SavedRun
 from heedful.pages.overview import line_of
 from heedful.pages.viewer.pages_samples import known_kind, table_response
 from heedful.reporting.chart import Chart
-from heedful.reporting.metric_names import in_words, ranked
+from heedful.reporting.metric_names import label, ranked
 from heedful.reporting.notation import cells, cost_line, percent, undecided
 from heedful.reporting.plots import Estimate, estimates_chart
 
@@ -214,7 +215,8 @@ def _listed(viewer: Viewer, request: Request) -> list[Listed]:
     listed = [
         Listed(item, line)
         for item, line in pairs
-        if all(word in f"{item.name} {line.what} {line.problem}".casefold() for word in sought)
+        for said in [f"{item.name} {line.what} {line.judge} {line.problem}".casefold()]
+        if all(word in said for word in sought)
     ]
     listed.sort(key=lambda each: (each.line.state != "running", -each.line.changed))
     if sort != NEWEST:
@@ -270,7 +272,7 @@ def _rates(summary: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
             shown, between, *_ = cells(measure, 1)
             left = undecided(measure)
             detail = f"{between}, {left} undecided" if left else between
-            yield in_words(family, name), shown, detail
+            yield label(family, name, summary), shown, detail
 
 
 def _first(summary: Mapping[str, Any], number: int) -> list[tuple[str, str, str]]:
@@ -287,6 +289,7 @@ def run(request: Request) -> Response:
         viewer.builds.bring_up(opened)
         state = opened.state()
         summary = _readable(opened.summary) if opened.saved.judged else None
+        line = line_of(item.path)
         document = document_of(opened) if state == "finished" else None
         if state == "finished" and "hx-request" in request.headers:
             # The page was looking at the run; now there is more to see than how far it is.
@@ -296,7 +299,8 @@ def run(request: Request) -> Response:
             item=item,
             run=opened,
             state=state,
-            problem=line_of(item.path).problem,
+            line=line,
+            failed=state == "finished" and bool(line.problem),
             summary=summary,
             tables=[] if summary is None else list(tables(summary)),
             notes=_notes(opened, summary),

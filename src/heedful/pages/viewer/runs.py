@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from heedful.core.closing import Closing
 from heedful.core.errors import RunError
-from heedful.engine.saved_run import SavedRun
+from heedful.jobs.saved_run import SavedRun
 from heedful.pages.overview import State, changed, state
 from heedful.pages.viewer.building import Facts, facts, identity, row
 from heedful.pages.viewer.index import TRIGRAM, Covered, Index

@@ -279,7 +279,7 @@ class Viewer:
         """Return one of them."""
         item = self.items().get(key)
         if item is None or item.kind not in kinds:
-            raise HTTPException(404, "It is not there (any more).")
+            raise HTTPException(404, f"No {kinds[0]} of that name.")
         return item
 
     def open(self, item: ViewedItem) -> Run:

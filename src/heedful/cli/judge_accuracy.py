@@ -1,4 +1,4 @@
-"""``heedful meta``."""
+"""``heedful judge-accuracy``."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ CONSOLE = FlagGroup("Run", (LogOptions, ConsoleOptions))
 
 
 @takes(MEASURING, LABELS, JUDGING, CONSOLE, COST)
-def meta(
+def judge_accuracy(
     input: Path,
     /,
     *,
@@ -63,8 +63,8 @@ def meta(
     differences between judges. The labels are in the file, or a critique in it is
     taken for the truth.
 
-    heedful meta labelled.jsonl --judge checklist --model gpt-4.1-mini
-    heedful meta labelled.jsonl --sweep per_call=1,all votes=1,5 --model gpt-4.1-mini
+    heedful judge-accuracy labelled.jsonl --judge checklist --model gpt-4.1-mini
+    heedful judge-accuracy labelled.jsonl --sweep per_call=1,all votes=1,5 --model gpt-4.1-mini
 
     Args:
         input: The file with the labels: its labels, else its annotations, else its critiques.
@@ -90,7 +90,7 @@ def meta(
     options["concurrency"] = judging.get("max_concurrency", CONCURRENCY)
     function: Callable[..., dict[str, Any]]
     if sweep is None:
-        from heedful.analysis.meta import meta as measure_judges
+        from heedful.analysis.meta import judge_accuracy as measure_judges
 
         names = judge or ([] if runs else ["recorded"])
         judges = list(_judges(names, scoring, seed, judging))

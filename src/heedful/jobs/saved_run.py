@@ -1,150 +1,45 @@
-"""A run opened read-only, whichever command made it: the input of all that reads runs."""
+"""A finished run in Python: read-only, its verdicts as tables, its look in a notebook."""
 
 from __future__ import annotations
 
 import json
-import shutil
-import sqlite3
-import tempfile
-import weakref
 from contextlib import suppress
-from functools import cached_property, lru_cache
+from functools import cached_property
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 
 from pydantic_core import from_json
 
-from heedful.core.closing import Closing, closed_on_error
+from heedful.core.closing import Closing
 from heedful.core.errors import RunError, UsageError
 from heedful.core.nouns import Sample
+from heedful.core.outputs import atomically
+from heedful.core.text import spreadsheet_cell
 from heedful.data.formats import Row, named
-from heedful.engine.integrity import damaged_entry, refuse_incomplete, salvaged
-from heedful.engine.lock import is_held
-from heedful.engine.schema import refuse_damaged, refuse_version
-from heedful.engine.store import NAME, Store
+from heedful.engine.integrity import refuse_incomplete, salvaged
+from heedful.engine.reader import SUMMARY, Reader
+from heedful.jobs.results import Scored, judged_by, scored_entry
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping
 
     from heedful.data.formats import Format
     from heedful.engine.schema import Entry, UsageRecord
     from heedful.models import Price
+    from heedful.reporting.chart import Chart
 
-__all__ = ["SUMMARY", "SavedRun"]
+__all__ = ["SavedRun"]
 
-LOG = f"{NAME}-wal"
+By = Literal["judgment", "sample"]
 
+ROWS_SHOWN = 20
+"""Rows that a notebook shows."""
 
-class Reader(Store):
-    """The rows of a run that is there, for reading only."""
+TEXT_SHOWN = 200
+"""Characters of a text that a notebook shows."""
 
-    def __init__(
-        self, directory: Path, *, salvage: bool = False, marks_damaged: bool = False
-    ) -> None:
-        self.path = directory / NAME
-        self._salvage = salvage
-        self._marks_damaged = marks_damaged
-        if not self.path.is_file():
-            raise RunError(
-                "holds no run" if directory.is_dir() else "there is no such run",
-                where=str(directory),
-                hint="name the directory that --run named, the one with run.sqlite",
-            )
-        try:
-            super().__init__(directory)
-        except RunError as error:
-            raise RunError(
-                f"this run cannot be read: {error.__cause__ or error.what}",
-                where=str(self.path),
-                hint="the file is damaged, or may not be read",
-            ) from error
-        try:
-            self._check()
-        except RunError:
-            self.close()
-            raise
-
-    def _check(self) -> None:
-        ((tables,),) = self.query("SELECT count(*) FROM sqlite_master")
-        if not tables:
-            raise RunError(
-                "holds no run: its store is empty",
-                where=str(self.directory),
-                hint="re-run the command that created it",
-            )
-        ((version,),) = self.query("PRAGMA user_version")
-        refuse_version(version, self.path)
-
-    def refuse_damaged(self) -> None:
-        """Refuse a store whose structure is damaged; takes time linear in its size."""
-        refuse_damaged(self.query, self.path)
-
-    def _connect(self) -> sqlite3.Connection:
-        log = self.path.with_name(LOG)
-        path, mode = self.path, "mode=ro"
-        held = log.is_file() and is_held(self.path.parent)
-        if not held and not (log.is_file() and log.stat().st_size):
-            # Nobody is writing. To open it as usual would make an empty log, which stays.
-            mode = "immutable=1"
-        elif not held:
-            # Its writer was killed. SQLite would write beside the file to read the log.
-            self._copy = _copied(self.path, _stamp(self.path), _stamp(log))
-            path = self._copy.path
-        db = sqlite3.connect(
-            f"{path.absolute().as_uri()}?{mode}",
-            uri=True,
-            isolation_level=None,
-            check_same_thread=False,
-        )
-        with closed_on_error(db):
-            db.execute("PRAGMA busy_timeout=5000")
-            if self._salvage:
-                db.execute("PRAGMA writable_schema=ON")  # or SQLite refuses a short file
-            db.execute("SELECT count(*) FROM sqlite_master")  # is it a database?
-        return db
-
-    def _entry(self, columns: Sequence[Any]) -> Entry:
-        try:
-            return super()._entry(columns)
-        except RunError:
-            if not self._marks_damaged:
-                raise
-            return damaged_entry(columns[0])
-
-    def _keep(self, key: bytes, value: str) -> None:
-        """Keep nothing of another run: nothing is written."""
-
-    def close(self) -> None:
-        """Close the file."""
-        self._db.close()
-
-
-class _Copy:
-    """A copy of a store with its log, in a temporary folder that goes with the last reference."""
-
-    def __init__(self, path: Path) -> None:
-        folder = Path(tempfile.mkdtemp(prefix="heedful-run-"))
-        weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
-        for name in (LOG, NAME):
-            shutil.copyfile(path.with_name(name), folder / name)
-        self.path = folder / NAME
-
-
-@lru_cache(maxsize=2)
-def _copied(path: Path, *_: tuple[int, int]) -> _Copy:
-    """Copy a store once for all who open it in the same state."""
-    return _Copy(path)
-
-
-def _stamp(path: Path) -> tuple[int, int]:
-    """Say which state of a file is meant."""
-    status = path.stat()
-    return status.st_size, status.st_mtime_ns
-
-
-SUMMARY = "summary.json"
-"""The file that a job writes when it is finished."""
 
 NOT_THE_JUDGE = (
     "store",
@@ -171,12 +66,143 @@ READ_BY = {
 T = TypeVar("T")
 
 
-class SavedRun(Closing):
+class VerdictTables:
+    """What an evaluation and a saved run have in common: their verdicts and rates, as tables."""
+
+    def _numbers(self) -> dict[str, Any]:
+        """Return the summary."""
+        raise NotImplementedError
+
+    def _scored(self) -> Iterator[Scored]:
+        """Yield the rows with their verdicts, in input order."""
+        raise NotImplementedError
+
+    def table(self, by: By = "judgment") -> Iterator[dict[str, Any]]:
+        """Yield flat rows, all with the same columns.
+
+        Args:
+            by: ``judgment``: a row for each, with its constraint; ``sample``: a row for each, with
+                the number of its verdicts.
+
+        Raises:
+            UsageError: ``by`` is something else.
+        """
+        makers: dict[str, Callable[[Scored], Iterator[dict[str, Any]]]] = {
+            "judgment": _by_judgment,
+            "sample": _by_sample,
+        }
+        if by not in makers:
+            raise UsageError(f"by is {by!r}", hint="give 'judgment' or 'sample'")
+        tags = sorted({tag for row in self._scored() if row.sample for tag in row.sample.tags})
+        for row in self._scored():
+            own = {} if row.sample is None else row.sample.tags
+            for cells in makers[by](row):
+                yield cells | {f"tags.{tag}": own.get(tag) for tag in tags}
+
+    def to_pandas(self, by: By = "judgment") -> Any:
+        """Return :meth:`table` as a ``pandas.DataFrame``.
+
+        Raises:
+            UsageError: pandas isn't installed.
+        """
+        try:
+            import pandas as pd
+        except ModuleNotFoundError as error:
+            raise UsageError("to_pandas needs pandas", hint="pip install pandas") from error
+        return pd.DataFrame(list(self.table(by)))
+
+    def to_csv(self, path: str | os.PathLike[str], by: By = "judgment") -> None:
+        """Write :meth:`table` as CSV; text that a spreadsheet would compute begins with ``'``."""
+        import csv
+
+        with atomically(Path(path)) as file:
+            writer = csv.writer(file)
+            for number, row in enumerate(self.table(by)):
+                if number == 0:
+                    writer.writerow(row)
+                writer.writerow(map(spreadsheet_cell, row.values()))
+
+    def to_dataset(self, by: By = "judgment") -> Any:
+        """Return :meth:`table` as a ``datasets.Dataset``; tags of several types become text.
+
+        Raises:
+            UsageError: datasets isn't installed.
+        """
+        try:
+            from datasets import Dataset
+        except ModuleNotFoundError as error:
+            hint = "pip install 'heedful[hub]'"
+            raise UsageError("to_dataset needs datasets", hint=hint) from error
+        rows = list(self.table(by))
+        for column in rows[0] if rows else ():
+            if len({type(row[column]) for row in rows} - {type(None)}) > 1:
+                for row in rows:
+                    row[column] = None if row[column] is None else str(row[column])
+        return Dataset.from_list(rows)
+
+    def rates(self) -> dict[str, dict[str, Any]]:
+        """Return the rates by the names that are printed, as in ``summary.json``.
+
+        >>> from heedful import evaluate
+        >>> rows = [{"prompt": "Greet.", "checklist": ["No commas."], "response": "Hi, you!"}]
+        >>> evaluate(rows).rates()["responses fully met"]["value"]
+        0.0
+        """
+        from heedful.reporting.metric_names import label
+
+        return {
+            label(family, name): rate
+            for family, rates in self._numbers()["metrics"].items()
+            for name, rate in rates.items()
+        }
+
+    def plot(self, by: str | None = None) -> Chart:
+        """Draw the rates with their intervals: a notebook shows the chart.
+
+        Args:
+            by: ``type``, ``priority``, ``verifier`` or a tag: a rate for each group; by default all
+                metrics.
+
+        Returns:
+            The chart; ``.image("png")`` gives its bytes, ``.json()`` the Vega-Lite document.
+
+        Raises:
+            UsageError: there are no such groups.
+        """
+        from heedful.jobs.evaluate_tables import rates_chart
+
+        return rates_chart(self._numbers(), by)
+
+    def _sentence(self) -> str:
+        from heedful.jobs.evaluate_tables import sentence
+
+        return sentence(self._numbers())
+
+    def _html(self) -> str:
+        """Show the rates and the first rows; all that it says is escaped."""
+        from html import escape  # its table of entities takes 2 ms to load
+
+        from heedful.reporting.table import Table
+
+        summary = self._numbers()
+        names = ("id", "constraint", "status", "explanation", "judge")
+        first = (cells for row in self._scored() for cells in _by_judgment(row))
+        rows = [[_short(cells[name]) for name in names] for cells in islice(first, ROWS_SHOWN)]
+        left = summary["constraints"] - len(rows)
+        more = f"<p>{left:,} more verdicts</p>" if left > 0 else ""
+        return (
+            f"<p><b>{escape(self._sentence())}</b><br>judge {escape(judged_by(summary))}, "
+            f"{escape(summary['scoring'])} scoring</p>{Table('', names, rows).html()}{more}"
+        )
+
+
+class SavedRun(VerdictTables, Closing):
     """A run opened read-only; nothing in its directory is changed.
 
     Opening takes any run, also one under way; :meth:`open` refuses what a reader cannot use.
     Whatever reads a damaged store or summary raises :class:`~heedful.RunError`.
-    Iterating yields the rows of its input, so that they can be judged again without the files.
+    Iterating yields the rows of its input, so that they can be judged again without the files;
+    :meth:`table` and :meth:`to_pandas` give the verdicts.
 
     Attributes:
         directory: the run's directory.
@@ -419,6 +445,29 @@ class SavedRun(Closing):
         hint = "the file is damaged, or of another version of heedful"
         return RunError(what, where=str(self._reader.path), hint=hint)
 
+    def _numbers(self) -> dict[str, Any]:
+        self.require("evaluate")
+        return self.summary
+
+    def _scored(self) -> Iterator[Scored]:
+        self.require("evaluate", finished=False)
+        return self.rows(scored_entry)
+
+    def __repr__(self) -> str:
+        """Sum it up in a sentence, or say why there is none."""
+        try:
+            said = self._sentence()
+        except RunError as error:
+            said = error.what
+        return f"<SavedRun {self.directory}: {said}>"
+
+    def _repr_html_(self) -> str | None:
+        """Show it as an evaluation is shown; one without numbers as its text."""
+        try:
+            return self._html()
+        except RunError:
+            return None
+
 
 class _Recorded(dict[str, Any]):
     """An object of a run's store; a key that is not there is an error of the run."""
@@ -440,3 +489,36 @@ def _input(entry: Entry) -> Row:
         return Row(entry.line, id=entry.id, problem=entry.problem or "not read")
     sample = Sample.model_validate_json(entry.input)
     return Row(entry.line, sample, sample.id)
+
+
+def _short(value: object) -> str:
+    text = "" if value is None else str(value)
+    return text if len(text) <= TEXT_SHOWN else f"{text[:TEXT_SHOWN]}…"
+
+
+def _texts(row: Scored) -> dict[str, str | None]:
+    turns = () if row.sample is None else row.sample.conversation
+    prompts = [turn.content for turn in turns if turn.role == "user"]
+    return {
+        "prompt": prompts[-1] if prompts else None,
+        "response": None if row.sample is None else row.sample.response,
+    }
+
+
+def _by_judgment(row: Scored) -> Iterator[dict[str, Any]]:
+    for verdict in row.verdicts:
+        yield {"id": row.id, **verdict._asdict(), **_texts(row)}
+
+
+def _by_sample(row: Scored) -> Iterator[dict[str, Any]]:
+    met = [verdict.met for verdict in row.verdicts]
+    yield {
+        "id": row.id,
+        "constraints": len(met),
+        "met": met.count(True),
+        "unmet": met.count(False),
+        "undecided": met.count(None),
+        "fully_met": False if False in met else None if None in met or not met else True,
+        "problem": row.problem,
+        **_texts(row),
+    }
