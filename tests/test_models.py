@@ -247,6 +247,25 @@ def reasoner(_: int, body: dict[str, Any]) -> Answer:
     return completion()
 
 
+def test_a_server_that_takes_no_json_schema_is_asked_without_one() -> None:
+    def plain(_: int, body: dict[str, Any]) -> Answer:
+        if "response_format" in body:
+            return refusal(400, "response_format is not supported.", param="response_format")
+        return completion()
+
+    async def asking() -> tuple[str, tuple[str, ...]]:
+        async with server:
+            model = OpenAIModel("m", base_url=server.url, max_attempts=1)
+            answer = await model.generate(ASK, Sampling(response_format={"type": "json_object"}))
+            await model.close()
+            return answer.text, model.adaptations
+
+    server = FaultServer(script=plain)
+    text, adaptations = asyncio.run(asking())
+    assert text == "fine"
+    assert adaptations == ("response_format is left out, m refuses it",)
+
+
 def test_a_reasoning_model_is_asked_as_it_likes_and_that_is_remembered() -> None:
     async def asking() -> tuple[list[Completion], tuple[str, ...]]:
         async with server:

@@ -348,8 +348,6 @@ class Engine:
                     generation_config=self._settings(rows, ids.shape[1] - width),
                     logits_processor=[TokenSampler(rows, [numbers[row] for row in live])],
                     stopping_criteria=[done],
-                    return_dict_in_generate=True,
-                    output_logits=ids.shape[1] == width and any(draft.top for draft in rows),
                     **begun,
                 )
                 for row, tail in zip(live, output.sequences[:, width:].tolist(), strict=True):
@@ -431,6 +429,8 @@ class Engine:
             max_new_tokens=max(draft.limit for draft in drafts) - written,
             eos_token_id=sorted(self._ends) or None,
             pad_token_id=self._pad,
+            return_dict_in_generate=True,
+            output_logits=not written and any(draft.top for draft in drafts),
         )
         return settings
 
