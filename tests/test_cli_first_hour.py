@@ -1,7 +1,5 @@
 """The first hour: help that fits a screen, heedful.toml, init, runs, completion."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess
