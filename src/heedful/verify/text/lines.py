@@ -135,7 +135,9 @@ def without_code(text: str) -> str:
     )
 
 
-_MARKDOWN_FENCE = re.compile(r"(?:`{3,}|~{3,})\s*(?:markdown|md)\s*$", re.IGNORECASE | re.MULTILINE)
+_MARKDOWN_FENCE = re.compile(  # each run of signs is tried once, from its beginning
+    r"(?<![`~])(?:`{3,}+|~{3,}+)[^\S\n]*+(?:markdown|md)[^\S\n]*$", re.IGNORECASE | re.MULTILINE
+)
 
 
 def without_markdown_fences(text: str) -> tuple[str, bool] | None:
