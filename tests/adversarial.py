@@ -1,7 +1,5 @@
 """Texts that make backtracking patterns slow, and a measure of how work grows with their length."""
 
-from __future__ import annotations
-
 import signal
 import time
 from collections.abc import Callable, Iterator

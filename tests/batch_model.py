@@ -1,29 +1,23 @@
 """A model that answers from a script, here or through a batch endpoint on the loopback."""
 
-from __future__ import annotations
-
 import re
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import batch_server
 from batch_server import KEY
-from heedful import Constraint, Sample, evaluate
+from heedful import Constraint, Message, Sample, evaluate
 from heedful.engine import batches
+from heedful.jobs.evaluate import Evaluation
 from heedful.judges import prompts
 from heedful.judges.model import Checklist
 from heedful.models import Completion, OpenAIModel, Price, Sampling, Usage
 from heedful.models.batches.anthropic import AnthropicBatches
+from heedful.models.batches.base import BatchService
 from heedful.models.batches.gemini import GeminiBatches
 from heedful.models.batches.openai import OpenAIBatches
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from heedful import Message
-    from heedful.jobs.evaluate import Evaluation
-    from heedful.models.batches.base import BatchService
 
 KINDS = ("openai", "anthropic", "gemini")
 PRICES = {"m": Price(prompt=10.0, cached=1.0, completion=100.0)}

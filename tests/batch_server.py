@@ -4,26 +4,22 @@ A batch ends after a given time. Each request is answered as a script tells: by 
 or not. What is accepted counts as bought, by the text of its last turn.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import threading
 import time
 from collections import Counter
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from aiohttp import web
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    Script = Callable[[str, int], str]
-    """From a prompt and how often it was answered before to the text of the answer; texts that
-    begin with ``!`` stand for what else may come of a request: ``!lost``, ``!expired``,
-    ``!400 MESSAGE``, ``!500 MESSAGE``."""
+Script = Callable[[str, int], str]
+"""From a prompt and how often it was answered before to the text of the answer; texts that
+begin with ``!`` stand for what else may come of a request: ``!lost``, ``!expired``,
+``!400 MESSAGE``, ``!500 MESSAGE``."""
 
 KEY = "sk-of-batches-4711"
 

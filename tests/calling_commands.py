@@ -1,20 +1,16 @@
 """Commands that call models: their words and inputs, and a model that answers each well."""
 
-from __future__ import annotations
-
 import json
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from critic_population import answers, judgments, questions
 from fault_server import Answer, completion, verdicts
 from heedful import Sample, evaluate
 from heedful.core.nouns import Recording
 from planted import Population
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 ROWS = 6
 PEOPLE = Population()

@@ -1,7 +1,5 @@
 """The command line, run in this process."""
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any
 from unittest import mock

@@ -1,7 +1,5 @@
 """Runs with known verdicts, to be compared."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

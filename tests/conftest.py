@@ -1,7 +1,5 @@
 """What tests share: their lanes, and the real data where it is at hand."""
 
-from __future__ import annotations
-
 import gc
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Generators and critics whose true accuracy is known, on sums that they are asked."""
 
-from __future__ import annotations
-
 import random
 import re
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Critiques for tests of critique data, in IF-Critic's format and in ours."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any

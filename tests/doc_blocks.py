@@ -11,8 +11,6 @@ right after one of them has lines of what it prints. Packages are taken to be in
 mock server to be running.
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 import os
@@ -21,16 +19,14 @@ import shlex
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from heedful.cli import main
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = sorted(

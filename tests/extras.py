@@ -4,8 +4,6 @@
 is run; torch alone takes seconds.
 """
 
-from __future__ import annotations
-
 from importlib.util import find_spec
 
 import pytest

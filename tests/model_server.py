@@ -1,7 +1,5 @@
 """A real model behind transformers' own server."""
 
-from __future__ import annotations
-
 import os
 import socket
 import subprocess

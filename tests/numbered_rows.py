@@ -1,7 +1,5 @@
 """Rows of a number each, a server that judges them, and what their runs come to."""
 
-from __future__ import annotations
-
 import re
 import sqlite3
 from collections import Counter

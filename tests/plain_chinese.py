@@ -1,8 +1,6 @@
 """Constraints in plain Chinese as people write them, each with a response that meets it and one
 that doesn't; otherwise as in ``plain_english``."""
 
-from __future__ import annotations
-
 from plain_responses import (
     ENGLISH,
     characters,

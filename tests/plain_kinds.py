@@ -3,8 +3,6 @@
 Each with a response that meets it and one that doesn't, as in ``plain_english``.
 """
 
-from __future__ import annotations
-
 from plain_responses import characters, chinese_sentences, sentences, words
 
 TABLE = "| a | b | c |\n|---|---|---|\n| 1 | 2 | 3 |"

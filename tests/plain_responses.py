@@ -1,7 +1,5 @@
 """Responses of a known size, in which no reading of a unit changes the count."""
 
-from __future__ import annotations
-
 from itertools import cycle, islice
 
 ENGLISH = "The rain falls on the town and the people go home because they want to stay dry tonight."

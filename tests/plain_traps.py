@@ -1,7 +1,5 @@
 """Responses at the edge of what a constraint asks for, with the verdict; ``None``: undecided."""
 
-from __future__ import annotations
-
 LETTER = (
     "Ann Jones\n12 Main St\n\nDear Ann,\n\nIt rained.\n\nIt snowed.\n\nIt was cold.\n\n"
     "Sincerely,\nBob"

@@ -1,8 +1,6 @@
 """Texts that code can't decide: tone, meaning, hedges, conditions, exceptions, vague amounts, and
 parts that only a reader finds. None may become a check."""
 
-from __future__ import annotations
-
 TEXTS = [
     "No more than 50 words each.",
     "Aim for 100 words.",

@@ -15,21 +15,17 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from heedful import Constraint, Message, Sample
 from heedful.core.errors import ModelError
+from heedful.critic.data import Filtering
+from heedful.jobs.rows import Generated
 from heedful.judges.prompts import unfence
-from heedful.models import ScriptedModel
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from heedful.critic.data import Filtering
-    from heedful.jobs.rows import Generated
-    from heedful.models import Completion, Sampling
+from heedful.models import Completion, Sampling, ScriptedModel
 
 CAUSES = ("bias", "miscount", "hallucination", "phrasing")
 

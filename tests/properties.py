@@ -1,7 +1,5 @@
 """How many examples a property is tried on, where each of them takes long."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from hypothesis import settings

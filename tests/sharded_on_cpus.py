@@ -4,8 +4,6 @@ accelerate shards on GPUs and other accelerators only, and silently doesn't on C
 ``fully_shard`` and DeepSpeed work on both. What accelerate does for GPUs is done here for CPUs.
 """
 
-from __future__ import annotations
-
 import os
 from typing import Any
 

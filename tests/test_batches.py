@@ -1,7 +1,5 @@
 """Batch endpoints: half the price, the same results, and nothing bought twice."""
 
-from __future__ import annotations
-
 import json
 import random
 import sqlite3

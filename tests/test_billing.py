@@ -1,7 +1,5 @@
 """What servers send, made fit to be stored; and what they bill, booked whatever they answer."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

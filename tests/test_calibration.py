@@ -1,10 +1,10 @@
 """Rates from few labels: PPI++, the plan, the draw, and what is refused."""
 
-from __future__ import annotations
-
 import json
 import random
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -21,10 +21,6 @@ from heedful.metrics.prediction_powered import (
     small_sample,
 )
 from jsonl import read_rows, write_rows
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 SHARES = st.floats(0, 1, allow_nan=False).map(lambda share: round(share, 3))
 

@@ -1,9 +1,8 @@
 """Cascades replayed from saved runs."""
 
-from __future__ import annotations
-
 import random
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -12,10 +11,6 @@ from heedful.analysis.cascade import document, replay
 from heedful.core.errors import InputError, UsageError
 from heedful.core.nouns import Constraint, Judgment, Sample, Status
 from told import Told
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 ROWS = 300
 Said = tuple[bool | None, float | None]

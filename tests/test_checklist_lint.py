@@ -1,9 +1,9 @@
 """Linting of checklists and rubrics, and their golden examples."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -14,10 +14,6 @@ from heedful import judge_accuracy
 from heedful.core.nouns import Constraint, Sample
 from heedful.jobs.checklists.linting import lint
 from jsonl import write_rows
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
 
 
 def found(*checklist: str | dict[str, Any], prompt: str = "Do it.") -> set[tuple[int, str]]:

@@ -1,11 +1,11 @@
 """Checklists made by a model: what is asked, what is believed, what is asked for again."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -15,16 +15,10 @@ from heedful import Check, Constraint, Message, Sample, UsageError, checklist, e
 from heedful.core import taxonomy
 from heedful.core.errors import ModelError, RowError
 from heedful.core.if_critic_blocks import parse_checklist, write_checklist
-from heedful.jobs.checklists import Decomposer, make
+from heedful.jobs.checklists import Decomposer, Decomposition, make
 from heedful.jobs.checklists.making import Instruction
 from heedful.judges.prompts import unfence
 from heedful.models import Completion, ScriptedModel
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from heedful.jobs.checklists import Decomposition
 
 PROMPT = "Write a poem about spring. Use at most 50 words, and do not mention flowers."
 

@@ -1,7 +1,5 @@
 """Choices of a model between two responses, in both orders."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path

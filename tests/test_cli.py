@@ -1,7 +1,5 @@
 """The command line: what it prints, what it writes, how it exits; bad input above all."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re

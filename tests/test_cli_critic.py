@@ -1,7 +1,5 @@
 """``heedful critic …``: from prompts to filtered critiques, on the command line."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter

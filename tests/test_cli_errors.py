@@ -1,13 +1,11 @@
 """Wrong use of the command line: one line that names the offending word, and exit code 2."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import subprocess
 import sys
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
@@ -16,9 +14,6 @@ from hypothesis import strategies as st
 from commands import run
 from heedful.cli import application
 from heedful.cli.commands import COMMANDS, Command, Group
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 EXAMPLE = Path(__file__).resolve().parents[1] / "examples" / "quickstart.jsonl"
 

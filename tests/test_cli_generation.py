@@ -1,7 +1,5 @@
 """``heedful respond`` and ``heedful checklist``: bought once, resumable, clear about failures."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

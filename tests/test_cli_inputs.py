@@ -1,7 +1,5 @@
 """The input of a command: several files, patterns, pipes, compressed files, a part of the rows."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import json
@@ -10,7 +8,8 @@ import random
 import sys
 import threading
 import types
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -20,12 +19,8 @@ from commands import run
 from heedful import InputError, evaluate
 from heedful.data.formats.files import records
 from heedful.engine import progress
+from heedful.engine.runner import Progress
 from properties import of_a_hundred
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from heedful.engine.runner import Progress
 
 ROWS = [
     {"prompt": "Greet.", "checklist": ["No commas.", "It is polite."], "response": f"Hi {n}!"}

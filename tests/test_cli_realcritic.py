@@ -1,7 +1,5 @@
 """``heedful bench realcritic build | run | report`` against a server."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

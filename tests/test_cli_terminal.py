@@ -1,7 +1,5 @@
 """What is printed, in a narrow terminal, in ASCII, and where texts look like markup."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -1,10 +1,9 @@
 """Comparing runs: by hand, by properties, at the command line and on real data."""
 
-from __future__ import annotations
-
 import json
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -24,10 +23,6 @@ from heedful import (
 )
 from heedful.cli import main
 from properties import of_a_hundred
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
 
 
 def test_a_case_by_hand(tmp_path: Path) -> None:

@@ -1,13 +1,11 @@
 """Every metric of a summary compared: by hand, by properties, and against scipy."""
 
-from __future__ import annotations
-
 import json
 import math
 import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given, settings
@@ -27,9 +25,6 @@ from heedful import (
 from heedful.analysis.compare.tables import document, summary
 from heedful.metrics.agreement import mcnemar
 from heedful.reporting.notation import interval, p_value, percent, signed
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 
 def systems(verdicts: Mapping[int, str], response: str) -> list[Sample]:
@@ -278,6 +273,7 @@ def test_several_pairs_are_listed_by_rate(tmp_path: Path) -> None:
     assert "10 samples" in page
 
 
+@pytest.mark.slow
 @settings(max_examples=10, deadline=None)
 @given(st.lists(st.text("mun", min_size=6, max_size=6), min_size=3, max_size=6))
 def test_what_does_not_apply_leaves_each_side_with_its_own_summary(said: list[str]) -> None:

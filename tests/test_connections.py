@@ -1,7 +1,5 @@
 """Connections on plain HTTP, on a server that sends whatever bytes it is told to."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress

@@ -1,7 +1,5 @@
 """Control tokens of chat templates in judged text are plain text in every prompt."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Every kind of interval holds the truth about as often as it says, as simulated for the docs."""
 
-from __future__ import annotations
-
 import importlib.util
 import sys
 from pathlib import Path

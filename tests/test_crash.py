@@ -1,7 +1,5 @@
 """Runs that are killed: nothing is lost, and nothing is bought twice but what was in flight."""
 
-from __future__ import annotations
-
 import json
 import os
 import random

@@ -1,11 +1,10 @@
 """Audits: drawn at random, filled by a person, read back as accuracies."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -15,10 +14,6 @@ from heedful.core.errors import InputError, UsageError
 from heedful.critic.data.audit import draw, read_back
 from heedful.metrics.proportions import wilson
 from jsonl import read_rows
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 Row = dict[str, str]
 

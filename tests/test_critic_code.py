@@ -1,10 +1,10 @@
 """Verdicts of code as training data: written as critiques, balanced, asked as they will be."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -20,10 +20,6 @@ from heedful.judges import Measurement, prompts
 from heedful.judges.model import Checklist
 from heedful.models import ScriptedModel
 from jsonl import read_rows
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
 
 WORDS = {"id": "length_constraints:number_words", "args": {"relation": "at least", "num_words": 5}}
 CHECKLIST: list[dict[str, Any]] = [

@@ -1,7 +1,5 @@
 """What code decides and what it counts of a constraint, for critique data."""
 
-from __future__ import annotations
-
 import pytest
 
 from heedful import Constraint

@@ -1,10 +1,9 @@
 """Exports: each layout as its tool reads it, checked by the tool where it is installed."""
 
-from __future__ import annotations
-
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,9 +13,6 @@ from heedful.critic.data.export import export
 from heedful.critic.data.options import ExportSettings
 from heedful.critic.data.pairs import Pairs
 from jsonl import read_rows
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.fixture

@@ -1,12 +1,12 @@
 """Filtering critiques: what each stage drops, what it leaves, and what the funnel says of it."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -14,24 +14,17 @@ from hypothesis import strategies as st
 
 from heedful import Check, Constraint, Message, Sample, UsageError
 from heedful.core.errors import ModelError
-from heedful.critic.data import FilterSettings, filter_critiques, sample_critiques
+from heedful.core.nouns import Judgment
+from heedful.critic.data import Filtering, FilterSettings, filter_critiques, sample_critiques
 from heedful.critic.data.replies import prompt
 from heedful.critic.data.stages import Drop, FilterItem, MajorityStage
 from heedful.critic.data.verification import measure, parse, parse_parts, reveals_counting
 from heedful.data.formats import open_source
 from heedful.judges import prompts
 from heedful.judges.prompts import plain, unfence
-from heedful.models import Sampling
+from heedful.models import Sampling, ScriptedModel
 from jsonl import read_rows
 from planted import Named, Population, catches
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
-
-    from heedful.core.nouns import Judgment
-    from heedful.critic.data import Filtering
-    from heedful.models import ScriptedModel
 
 MET, UNMET = "MET", "UNMET"
 NOBODY = ("cross", "rules")

@@ -1,7 +1,5 @@
 """MBR: the picks of IF-Critic's public code."""
 
-from __future__ import annotations
-
 import asyncio
 import difflib
 import random

@@ -1,9 +1,8 @@
 """Preference pairs: IF-Critic's own, and what holds for all."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -12,15 +11,10 @@ from hypothesis import strategies as st
 from commands import run
 from critiques import critique, cut, item, write
 from heedful.core.errors import UsageError
-from heedful.critic.data.pairs import METHODS, Pairs
+from heedful.core.nouns import Sample
+from heedful.critic.data.pairs import METHODS, Method, Pairs
 from heedful.judges.prompts import make
 from jsonl import read_rows
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from heedful.core.nouns import Sample
-    from heedful.critic.data.pairs import Method
 
 
 def texts(pairs: Pairs) -> list[dict[str, str]]:

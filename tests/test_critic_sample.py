@@ -1,9 +1,9 @@
 """Sampling critiques: what a row gets, what it keeps, and what is said of those that fail."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,10 +13,6 @@ from heedful.critic.data import Expert, sample_critiques
 from heedful.judges.prompts import read
 from heedful.models import Completion, Sampling, ScriptedModel
 from jsonl import read_rows
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
 
 CHECKLIST = (Constraint(text="Use no commas"), Constraint(text="Write two lines"))
 

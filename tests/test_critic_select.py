@@ -1,9 +1,8 @@
 """Choosing instructions, and the data that a checklist generator is trained on."""
 
-from __future__ import annotations
-
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -16,9 +15,6 @@ from heedful.critic.data.selection import CATEGORIES, balanced
 from heedful.jobs.checklists import make
 from heedful.models import ScriptedModel
 from jsonl import read_rows
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def sample(key: str, *, prompt: str = "", **fields: Any) -> Sample:

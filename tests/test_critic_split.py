@@ -1,10 +1,8 @@
 """Splitting by instruction: exact, seeded, and nothing lost in silence."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -13,13 +11,9 @@ from hypothesis import strategies as st
 from commands import run
 from critiques import critique, item, write
 from heedful.core.errors import InputError, UsageError
+from heedful.core.nouns import Sample
 from heedful.critic.data.split import InstructionSplit
 from jsonl import read_rows
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from heedful.core.nouns import Sample
 
 
 def samples(instructions: int, responses: int = 2) -> list[Sample]:

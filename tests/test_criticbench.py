@@ -1,7 +1,5 @@
 """``heedful bench criticbench``: built, run, reported at the command line; nothing bought twice."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal
@@ -9,8 +7,9 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -25,9 +24,6 @@ from heedful.bench.grading.sandbox import Sandbox, open_sandbox
 from heedful.core.errors import UsageError
 from heedful.core.problems import Problem
 from jsonl import write_rows
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 pytest.importorskip("math_verify", reason="the extra 'reasoning' is not installed")
 

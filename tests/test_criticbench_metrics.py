@@ -1,7 +1,5 @@
 """CriticBench's numbers, by hand; the judgment's parser; checking before a vote."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """CriticBench's selection: convincing, balanced, by certainty; certainty itself."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from typing import Any

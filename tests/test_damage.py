@@ -1,12 +1,12 @@
 """Stores of which any byte may be damaged: nothing wrong is read, and what is whole comes out."""
 
-from __future__ import annotations
-
 import csv
 import random
 import shutil
 import sqlite3
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
 
 import pytest
 
@@ -15,11 +15,7 @@ from heedful.judges import prompts
 from heedful.judges.model import Checklist
 from heedful.models import ScriptedModel
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
-
-    Change = Callable[[bytes, random.Random], bytes]
+Change = Callable[[bytes, random.Random], bytes]
 
 pytestmark = pytest.mark.slow  # whole commands, with servers, files and processes
 

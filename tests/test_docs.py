@@ -1,7 +1,5 @@
 """What the documentation says can be typed works, and its references are those of the code."""
 
-from __future__ import annotations
-
 import ast
 import importlib
 import importlib.util
@@ -190,6 +188,7 @@ def test_flags_in_the_text_are_flags(page: Path) -> None:
     assert not {flag for flag in result if f"`{flag}`" not in known and f'"{flag}"' not in scripts}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=name)
 def test_programs_that_are_not_run_import_what_there_is(page: Path) -> None:
     for block in all_blocks(page):

@@ -1,11 +1,9 @@
 """Documents: tables and charts that say the same in a terminal, Markdown, HTML and as files."""
 
-from __future__ import annotations
-
 import json
 import re
 from html import unescape
-from typing import TYPE_CHECKING
+from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -14,7 +12,7 @@ from hypothesis import strategies as st
 
 from heedful.core.errors import UsageError
 from heedful.reporting import chart as charts
-from heedful.reporting.chart import LIGHT, Chart
+from heedful.reporting.chart import LIGHT, Chart, Spec
 from heedful.reporting.document import Document
 from heedful.reporting.html.environment import asset
 from heedful.reporting.notation import percent
@@ -32,11 +30,6 @@ from heedful.reporting.plots import (
 )
 from heedful.reporting.table import INDENT, Table, markdown_text
 from properties import of_a_hundred
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from heedful.reporting.chart import Spec
 
 SVG = "{http://www.w3.org/2000/svg}"
 SHARES = Axis("accuracy", percent=True, bounds=(0.0, 1.0))

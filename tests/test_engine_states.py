@@ -1,7 +1,5 @@
 """The store and whole runs under any order of writing, stopping, dying and resuming."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import tempfile

@@ -1,7 +1,5 @@
 """The main job through its Python API."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import tempfile

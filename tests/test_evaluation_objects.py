@@ -1,7 +1,5 @@
 """Evaluations in Python: rows by place, verdicts as tables, their look in a notebook."""
 
-from __future__ import annotations
-
 import re
 from html.parser import HTMLParser
 from typing import Any

@@ -1,7 +1,5 @@
 """The small world of examples/nano_critic: its truth, its experts, and a run of everything."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

@@ -1,7 +1,5 @@
 """Judgments for other tools, and summaries for a pull request."""
 
-from __future__ import annotations
-
 import csv
 from pathlib import Path
 

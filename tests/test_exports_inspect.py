@@ -1,7 +1,5 @@
 """A run as a log of Inspect AI: as the zip file says, and as Inspect itself reads it."""
 
-from __future__ import annotations
-
 import json
 import math
 import zipfile

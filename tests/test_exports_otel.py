@@ -1,7 +1,5 @@
 """Verdicts as OpenTelemetry's events, seen by the SDK's own exporter."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Calls that begin alike: the first goes ahead, and the shared part is marked."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Sequence

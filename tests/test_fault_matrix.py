@@ -5,8 +5,6 @@ wrong and where; it loses no row; and once the server is well again, the same co
 results of a run without faults, and pays for no answer twice.
 """
 
-from __future__ import annotations
-
 import itertools
 import json
 import shutil

@@ -4,8 +4,6 @@ A fault that passes is not noticed. One that stays leaves the reward undecided w
 so does one after which no call can succeed, once the model has answered.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Each benchmark's format: hand-written records here, the real files where they are at hand."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter
@@ -294,6 +292,7 @@ def test_trace_is_read_with_its_constraints_one_by_one(tmp_path: Path) -> None:
     assert "levels2" in (row.problem or "")
 
 
+@pytest.mark.slow
 def test_no_row_of_the_real_files_is_lost(data: Path) -> None:
     """Rows in are rows out, and none is a problem."""
     files = [

@@ -1,9 +1,8 @@
 """Any table by a mapping of its columns."""
 
-from __future__ import annotations
-
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -11,13 +10,9 @@ from hypothesis import strategies as st
 
 from heedful import evaluate
 from heedful.core.errors import HeedfulError, RowError
+from heedful.core.nouns import Sample
 from heedful.data.formats import named, open_source
 from jsonl import write_rows
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from heedful.core.nouns import Sample
 
 MAP = "map:question=prompt,meta.answer=response,rubric=checklist,lang=tags.language"
 

@@ -1,20 +1,19 @@
 """AdvancedIF's results files: as its README lays them out, and read as the same verdicts."""
 
-from __future__ import annotations
-
 import asyncio
 import csv
 import json
 import tempfile
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heedful.core.nouns import Critique, Judgment, Reply, Sample, Status
+from heedful.core.nouns import Critique, Judgment, Message, Reply, Sample, Status
 from heedful.data import formats
 from heedful.data.formats import advancedif
 from heedful.data.formats.advancedif import results
@@ -23,12 +22,6 @@ from heedful.judges.model import Checklist
 from heedful.judges.prompts.advancedif import AdvancedIF
 from heedful.models import ScriptedModel
 from jsonl import read_rows
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from heedful.core.nouns import Message
-
 
 MET = Judgment(status=Status.MET, explanation="it is")
 UNMET = Judgment(status=Status.UNMET, explanation="it is not")

@@ -1,25 +1,19 @@
 """Benchmarks of rubrics: their files as they are, and their published numbers."""
 
-from __future__ import annotations
-
 import json
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from heedful import evaluate
 from heedful.core.errors import RowError
-from heedful.core.nouns import Critique
+from heedful.core.nouns import Critique, Sample, Scoring
 from heedful.data.formats import FORMATS, open_source
 from heedful.judges import prompts
 from heedful.metrics import Summary
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-
-    from heedful.core.nouns import Sample, Scoring
 
 
 def read(path: Path, *records: Any, name: str | None = None) -> list[Sample]:
@@ -85,6 +79,7 @@ def test_structflow_by_hand(tmp_path: Path) -> None:
     assert strict["isr"]["bounds"] == pytest.approx([1 / 3, 2 / 3])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "model",
     ["glm_4_9b_chat", "gpt4o", "mistral_7b_instruct_v0_3", "qwen2_5_7b_instruct", "yi_6b_chat"],

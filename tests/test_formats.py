@@ -1,11 +1,10 @@
 """Files are read lazily, whatever is wrong with them, and native samples survive a round trip."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given
@@ -16,9 +15,6 @@ from heedful.core.nouns import Check, Constraint, Message, Recording, Sample
 from heedful.data import formats
 from heedful.data.formats import files, native
 from properties import of_a_hundred
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 GOOD: dict[str, Any] = {"prompt": "Hi", "response": "Hello", "checklist": ["Greet."]}
 GOOD_LINE = json.dumps(GOOD)

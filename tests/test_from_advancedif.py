@@ -1,7 +1,5 @@
 """AdvancedIF's command line and its Python use, as docs/judging.md shows them, are run."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re

@@ -1,7 +1,5 @@
 """Full disks and closed streams: a message and an exit code, never a traceback."""
 
-from __future__ import annotations
-
 import json
 import os
 import resource

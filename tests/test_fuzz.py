@@ -1,7 +1,5 @@
 """The targets of tools/fuzz.py, on what fuzzing found and on random bytes."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """A comparison's first sentence, and the exit codes of least rates and of runs that got worse."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Files that are damaged or hostile: each row that can be read is, and the others say why not."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import random

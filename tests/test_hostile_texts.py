@@ -1,7 +1,5 @@
 """Texts of files and servers that terminals, spreadsheets and Markdown would obey."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re

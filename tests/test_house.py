@@ -1,7 +1,5 @@
 """The plan of the house: arrows point downward, no circles, and start-up stays light."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path
@@ -64,6 +62,7 @@ def test_a_class_name_means_one_thing() -> None:
     assert house.shared_class_names(MODULES) == []
 
 
+@pytest.mark.slow
 def test_no_benchmark_is_a_branch_outside_its_family() -> None:
     assert house.benchmarks_named() == []
 

@@ -1,21 +1,17 @@
 """Datasets of the Hugging Face hub as input, with the library's loader replaced."""
 
-from __future__ import annotations
-
 import datetime as dt
 import sys
+from collections.abc import Iterator
+from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from commands import run
 from heedful import InputError, UsageError, evaluate
 from heedful.data.formats import hub
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 ROWS = [
     {"question": "Greet.", "answer": "Hello", "rubric": ["No commas."], "made": dt.date.max},

@@ -1,7 +1,5 @@
 """Images in conversations: passed to judges that see, and to nobody else."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from base64 import b64encode

@@ -1,13 +1,12 @@
 """Rows are counted and written as they finish, and come to what the store alone comes to."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import shutil
 import tempfile
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -16,14 +15,10 @@ from hypothesis import strategies as st
 from heedful import Critique, Judgment, Sample, StopRunError, evaluate
 from heedful.core.nouns import Status
 from heedful.engine.runner import Item, run
+from heedful.engine.schema import Entry
 from heedful.engine.store import Store
 from heedful.jobs.run_counts import summarise
 from properties import of_a_hundred
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from heedful.engine.schema import Entry
 
 TURNS = st.lists(st.integers(0, 12), min_size=1, max_size=120)
 

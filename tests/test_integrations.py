@@ -1,7 +1,5 @@
 """heedful inside other tools, each with the real library."""
 
-from __future__ import annotations
-
 import json
 import math
 from pathlib import Path

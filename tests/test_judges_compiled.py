@@ -1,7 +1,5 @@
 """The judge that compiles the constraints' own texts, alone and in a cascade."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

@@ -1,10 +1,10 @@
 """Judges that ask models: protocols, votes, re-asking, what is kept and what it costs."""
 
-from __future__ import annotations
-
 import asyncio
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -17,10 +17,6 @@ from heedful.judges import Cascade, Panel, Rules, make_judge, prompts
 from heedful.judges.model import Checklist
 from heedful.models import ScriptedModel
 from heedful.models.folder import Protocol
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
 
 PLAIN = prompts.make("plain")
 

@@ -1,7 +1,5 @@
 """A call that ends a run: the others of its row are not made."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 

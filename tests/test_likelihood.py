@@ -1,7 +1,5 @@
 """The judge that reads log-probabilities: verdict, confidence, and what decides nothing."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import math

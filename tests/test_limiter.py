@@ -3,8 +3,6 @@
 A loop with a clock of its own makes minutes pass in no time.
 """
 
-from __future__ import annotations
-
 import asyncio
 import itertools
 import selectors

@@ -1,7 +1,5 @@
 """No text stalls a verifier or a pattern: the time they take grows as its length does."""
 
-from __future__ import annotations
-
 import ast
 import importlib
 import inspect

@@ -1,7 +1,5 @@
 """A reply is read alike, live or recorded: shipped replies are served, and the rates compared."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path

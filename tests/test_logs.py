@@ -1,7 +1,5 @@
 """The log: what is in it, where it goes, and what is never in it."""
 
-from __future__ import annotations
-
 import logging
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Runs over parts of a data set, added up: the run over all of it, byte for byte."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from itertools import pairwise

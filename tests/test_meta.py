@@ -1,11 +1,10 @@
 """Meta-evaluation: recorded critiques, saved runs and models, against known verdicts."""
 
-from __future__ import annotations
-
 import json
 import re
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -31,9 +30,6 @@ from heedful.judges import Panel, prompts
 from heedful.judges.model import Checklist
 from heedful.judges.prompts import if_critic
 from heedful.models import Price, ScriptedModel
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
 
 pytestmark = pytest.mark.usefixtures("empty_folder")
 

@@ -1,10 +1,8 @@
 """Agreement: the formulas against published examples, other libraries and their own identities."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -14,6 +12,7 @@ from hypothesis import strategies as st
 from heedful.metrics.agreement import (
     RATES,
     Confusion,
+    IntervalEstimate,
     Parts,
     alpha_estimate,
     coincidences,
@@ -29,11 +28,6 @@ from heedful.metrics.agreement import (
 from heedful.metrics.calibration import calibration
 from heedful.metrics.proportions import Spread, mean_interval, rate_interval, wilson
 from heedful.metrics.rates import Share, measure
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from heedful.metrics.agreement import IntervalEstimate
 
 CELLS = st.tuples(*[st.integers(0, 30)] * 4).map(lambda cells: Confusion(*cells))
 

@@ -1,12 +1,12 @@
 """Differences of paired sides: intervals and tests by hand, and by what must always hold."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import math
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,11 +17,6 @@ from compared import only_pair, run
 from heedful.analysis.compare.tables import higher
 from heedful.metrics.contrasts import Contrast, contrast
 from properties import of_a_hundred
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
 
 Clusters = Counter[tuple[float, ...]]
 

@@ -1,15 +1,11 @@
 """FollowBench's rates against cases computed by hand."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from heedful import Constraint, Recording, Sample, compare, evaluate
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 LEVELS = {  # example: verdicts by level, + met, - unmet, ? undecided
     "a": ["+", "++", "++-", "++++", "+++++"],

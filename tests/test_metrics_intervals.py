@@ -1,10 +1,10 @@
 """Intervals of rates: whether they cover the truth, and what they take together."""
 
-from __future__ import annotations
-
 import math
 import random
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,10 +19,6 @@ from heedful.metrics.proportions import Spread, rate_interval, student, wilson
 from heedful.metrics.rates import Share, macro_measure
 from heedful.rewards import Terms
 from heedful.rewards.stats import statistics
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
 
 STATES = {"m": Status.MET, "u": Status.UNMET, "?": Status.UNPARSED}
 

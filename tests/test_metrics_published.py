@@ -1,19 +1,13 @@
 """Published numbers, recomputed from the benchmarks' own recorded judgments."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from heedful.core.nouns import Constraint, Critique, Judgment, Sample, Status
+from heedful.core.nouns import Constraint, Critique, Judgment, Sample, Scoring, Status
 from heedful.metrics import Summary, scores
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from heedful.core.nouns import Scoring
 
 SYSBENCH = {"是": Status.MET, "否": Status.UNMET}
 

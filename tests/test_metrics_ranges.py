@@ -1,10 +1,10 @@
 """A rate that depends on an undecided verdict is a range: from the least to the most it can be."""
 
-from __future__ import annotations
-
 import itertools
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -19,12 +19,8 @@ from heedful.metrics.rates import Share, known_value, macro_measure, mean_measur
 from jsonl import write_rows
 from properties import of_a_hundred
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-
-    Row = tuple[Sample, tuple[str, ...]]
-    """A sample and the verdicts on it: ``1``, ``0`` or ``?``."""
+Row = tuple[Sample, tuple[str, ...]]
+"""A sample and the verdicts on it: ``1``, ``0`` or ``?``."""
 
 STATUSES = {"1": Status.MET, "0": Status.UNMET, "?": Status.UNPARSED}
 MOST = 5

@@ -1,24 +1,18 @@
 """Reliability over several responses: pass^k, pass@k, reliable@k."""
 
-from __future__ import annotations
-
 import itertools
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from heedful import evaluate
-from heedful.core.nouns import Constraint, Critique, Judgment, Sample, Status
+from heedful.core.nouns import Constraint, Critique, Judgment, Sample, Scoring, Status
 from heedful.metrics import Summary
 from jsonl import write_rows
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from heedful.core.nouns import Scoring
 
 STATUSES = {"+": Status.MET, "-": Status.UNMET, "?": Status.UNPARSED}
 

@@ -2,23 +2,28 @@ from __future__ import annotations
 
 import json
 import random
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from heedful import evaluate
-from heedful.core.nouns import Check, Constraint, Critique, Judgment, Message, Sample, Status
+from heedful.core.nouns import (
+    Check,
+    Constraint,
+    Critique,
+    Judgment,
+    Message,
+    Sample,
+    Scoring,
+    Status,
+)
 from heedful.metrics import Summary, scores
 from properties import of_a_hundred
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from heedful.core.nouns import Scoring
-
-    Row = tuple[Sample, Critique]
+Row = tuple[Sample, Critique]
 
 WORDS = {
     "1": Status.MET,

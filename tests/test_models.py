@@ -1,7 +1,5 @@
 """Models: the HTTP client against a real server with faults, the scripted model, prices."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import time

@@ -1,10 +1,8 @@
 """Models through any-llm, against a real server with faults: its own OpenAI provider asks it."""
 
-from __future__ import annotations
-
 import asyncio
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -16,6 +14,7 @@ from heedful.models import (
     AnyLLMModel,
     AuthError,
     Completion,
+    Model,
     ModelNotFound,
     QuotaError,
     Sampling,
@@ -24,9 +23,6 @@ from heedful.models import (
 from heedful.models.limiter import AdaptiveLimiter
 from heedful.models.named import make
 from heedful.models.turns import with_shared_prefix
-
-if TYPE_CHECKING:
-    from heedful.models import Model
 
 needs("any_llm", extra="anyllm")
 

@@ -1,7 +1,5 @@
 """A model in this process: a real one of a few thousand numbers, through transformers."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import shutil

@@ -1,13 +1,12 @@
 """Multi-IF from its files to its numbers; all conversations here are our own."""
 
-from __future__ import annotations
-
 import csv
 import json
 import math
 from datetime import date
+from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -16,9 +15,6 @@ from heedful.core.errors import InputError
 from heedful.core.nouns import Check, Constraint, Critique, Judgment, Sample, Status
 from heedful.data import formats
 from heedful.metrics import Summary
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 IDS = ["punctuation:no_comma", "length_constraints:number_words", "keywords:existence"]
 KWARGS = [

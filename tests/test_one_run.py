@@ -1,7 +1,5 @@
 """One run has one writer and one input: neither is taken on trust."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

@@ -1,7 +1,5 @@
 """Where outputs go: never over their own input, through links, and into pipes and devices."""
 
-from __future__ import annotations
-
 import importlib
 import inspect
 import json
@@ -9,22 +7,17 @@ import os
 import stat
 import sys
 import threading
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 import commands
 from heedful import evaluate
-from heedful.cli.commands import COMMANDS, Command
+from heedful.cli.commands import COMMANDS, Command, Group
 from heedful.core.errors import UsageError
 from heedful.core.outputs import atomically, replacing
 from jsonl import write_rows
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from heedful.cli.commands import Group
 
 # Whole commands, with servers, files and processes.
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("empty_folder")]

@@ -1,7 +1,5 @@
 """The package as it is built and installed: the same bytes each time, tested bounds."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re

@@ -1,7 +1,5 @@
 """Constraints in everyday words: most become checks, no verdict is wrong, riddles are refused."""
 
-from __future__ import annotations
-
 import pytest
 
 from heedful.core.errors import UndecidedError

@@ -1,7 +1,5 @@
 """Plugins: the example package, installed, tried piece by piece; and packages that do harm."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Systems that lack what POSIX has: everything is imported, and a run runs."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

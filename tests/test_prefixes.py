@@ -1,7 +1,5 @@
 """What a prefix cache would hold of a run's prompts."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

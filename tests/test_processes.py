@@ -1,7 +1,5 @@
 """Workers on parts of the rows: the results of a local run, whatever dies on the way."""
 
-from __future__ import annotations
-
 import os
 import random
 import signal
@@ -11,13 +9,13 @@ import threading
 import time
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 import fault_server
 from fault_server import Answer, completion, refusal
-from heedful import Constraint, Sample, StopRunError, evaluate, respond
+from heedful import Constraint, Evaluation, Sample, StopRunError, evaluate, respond
 from heedful.core.errors import UsageError
 from heedful.data.formats import open_source
 from heedful.engine.shards import rows_of_a_part
@@ -25,9 +23,6 @@ from heedful.judges import prompts
 from heedful.judges.model import Checklist
 from heedful.models import OpenAIModel, Price
 from numbered_rows import children, judge, lives, rows, serving, usage
-
-if TYPE_CHECKING:
-    from heedful import Evaluation
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are found by /proc")
 

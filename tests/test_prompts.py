@@ -1,11 +1,11 @@
 """Parsers of judges' replies: what is said counts, nothing is guessed."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from random import Random
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -16,10 +16,6 @@ from heedful.data import formats
 from heedful.judges import prompts
 from heedful.judges.prompts import advancedif, cfbench, if_critic, plain, structured
 from heedful.judges.prompts.contradiction import contradicts
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from random import Random
 
 SCORINGS: tuple[Scoring, ...] = ("strict", "faithful")
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"

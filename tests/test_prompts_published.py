@@ -1,7 +1,5 @@
 """Prompt files without fences: published prompts are sent character for character."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

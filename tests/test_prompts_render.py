@@ -1,9 +1,8 @@
 """What a judge is shown: everything it needs, laid out so that nothing can be mistaken."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -13,14 +12,8 @@ from heedful.core.errors import RowError, UsageError
 from heedful.core.nouns import Constraint, Judgment, Message, Sample, Status
 from heedful.data import formats
 from heedful.judges import prompts
-from heedful.judges.prompts import block_layout
+from heedful.judges.prompts import JudgePrompt, block_layout
 from heedful.judges.prompts.fence import Fence, Fenced, unfence
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from heedful.judges.prompts import JudgePrompt
 
 PROMPTS = [prompts.make(name) for name in prompts.NAMES] + [
     prompts.make(name, explain=False) for name in ("plain", "structured")

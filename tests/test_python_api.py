@@ -1,7 +1,5 @@
 """The Python API takes what files may hold, in any container, and drops nothing in silence."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

@@ -5,15 +5,14 @@ its reply. What it was shown holds forged verdicts, the opposite of its own. Wha
 a reply, no verdict may be turned around; undecided is allowed.
 """
 
-from __future__ import annotations
-
 import asyncio
 import html
 import itertools
 import json
 import re
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -31,9 +30,6 @@ from heedful.judges.prompts import ranking
 from heedful.judges.prompts.quotation import Shown
 from heedful.models import Completion, ScriptedModel
 from heedful.models.base import Sampling
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 EXPERTS = ("plain", "structured", "if_critic", "advancedif")
 ASKED = ("It rhymes.", "It has four lines.", "不超过50字")

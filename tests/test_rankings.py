@@ -1,11 +1,11 @@
 """Judges as rankers: IF-RewardBench, LLMBar, RewardBench 2, and rows of one's own."""
 
-from __future__ import annotations
-
 import json
 import math
+from collections.abc import Sequence
+from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -13,14 +13,9 @@ from hypothesis import strategies as st
 
 from heedful import judge_accuracy
 from heedful.analysis.meta.tables import document
+from heedful.core.nouns import Scoring
 from heedful.metrics.ranking import Choice, Edges, choices, elo, ranking
 from jsonl import write_rows
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from heedful.core.nouns import Scoring
 
 MET, UNMET = "[[人工智能助手的回复满足了该要求]]", "[[人工智能助手的回复没有满足该要求]]"
 

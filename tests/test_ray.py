@@ -1,7 +1,5 @@
 """Ray: the results of a local run, whatever dies on the way."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -12,8 +10,9 @@ import sys
 import threading
 import time
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -23,10 +22,6 @@ from heedful.judges import prompts
 from heedful.judges.model import Checklist
 from heedful.models import ScriptedModel
 from numbered_rows import judge, rows, serving
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 
 extras.needs("ray", extra="ray")
 pytestmark = [pytest.mark.ray, pytest.mark.filterwarnings("ignore")]  # Ray's own

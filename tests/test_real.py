@@ -4,29 +4,23 @@ The model wasn't trained to judge. So nothing here is about the quality of its v
 writes, every constraint is accounted for, and what wasn't decided is undecided. Run with -m real.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import math
 import subprocess
 import sys
 import urllib.request
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from heedful import Constraint, Message, Sample
 from heedful.judges import prompts
-from heedful.models import LocalModel, OpenAIModel, Sampling
+from heedful.models import Completion, LocalModel, Model, OpenAIModel, Sampling
 from llama_server import CONTEXT, NAME, serving_smollm2, unpack, weights
 from model_server import ALONE
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-
-    from heedful.models import Completion, Model
 
 pytestmark = pytest.mark.real
 pytest.importorskip("xllamacpp", reason="xllamacpp is not installed")

@@ -4,8 +4,6 @@ Whether its verdicts are right is measured by ``benchmarks/real_critic.py``; her
 be read. Untrained it decides nothing (``test_real.py``).
 """
 
-from __future__ import annotations
-
 import json
 import random
 import subprocess

@@ -1,12 +1,12 @@
 """RealCritic end to end with scripted critics: asked once, graded, resumed, extended, reported."""
 
-from __future__ import annotations
-
 import json
 import re
 import xml.etree.ElementTree as ET
+from collections.abc import Sequence
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,14 +15,9 @@ from heedful.bench.realcritic.metrics import numbers
 from heedful.bench.realcritic.run import RealCriticPlan, Results, run_realcritic
 from heedful.bench.realcritic.tables import write_report
 from heedful.core.errors import ModelError, RunError, UsageError
+from heedful.core.nouns import Message
 from heedful.models import Completion, Sampling, ScriptedModel
 from jsonl import read_rows, write_rows
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from heedful.core.nouns import Message
 
 pytest.importorskip("math_verify", reason="the extra 'reasoning' is not installed")
 

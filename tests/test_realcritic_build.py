@@ -1,10 +1,10 @@
 """Building RealCritic's data from a pool of models: the paper's rules, on scripted models."""
 
-from __future__ import annotations
-
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -21,14 +21,9 @@ from heedful.bench.realcritic.build import (
 )
 from heedful.bench.realcritic.critic import GradedAnswer, SolutionVerdict
 from heedful.core.errors import InputError, UsageError
+from heedful.core.nouns import Message
 from heedful.models import Completion, ScriptedModel
 from jsonl import write_rows
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from heedful.core.nouns import Message
 
 pytest.importorskip("math_verify", reason="the extra 'reasoning' is not installed")
 

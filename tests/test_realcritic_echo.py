@@ -1,10 +1,10 @@
 """A critic that repeats the given answer neither gains nor loses, however the data is labelled."""
 
-from __future__ import annotations
-
 import json
 import random
-from typing import TYPE_CHECKING, Any, get_args
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, get_args
 
 import pytest
 
@@ -18,15 +18,9 @@ from heedful.bench.realcritic.metrics import (
     numbers,
 )
 from heedful.bench.realcritic.run import RealCriticPlan, run_realcritic
-from heedful.core.nouns import Scoring
+from heedful.core.nouns import Message, Scoring
 from heedful.models import ScriptedModel
 from jsonl import write_rows
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from heedful.core.nouns import Message
 
 pytest.importorskip("math_verify", reason="the extra 'reasoning' is not installed")
 

@@ -1,8 +1,6 @@
 """RealCritic's numbers, against sums done by hand and the paper's own table."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import pytest
 from hypothesis import given
@@ -10,9 +8,6 @@ from hypothesis import strategies as st
 
 from heedful.bench.realcritic.metrics import Case, harmonic_mean, round_numbers, transitions
 from heedful.bench.realcritic.tables import league
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 MAYBE = st.sampled_from([True, False, None])
 

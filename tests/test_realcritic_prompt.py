@@ -1,8 +1,6 @@
 """What RealCritic asks, and how critiques are read."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -13,9 +11,6 @@ from heedful.bench.realcritic.prompts import Prompts, read_check, read_review
 from heedful.core.errors import UsageError
 from heedful.core.problems import Problem, Solution
 from heedful.judges.prompts.fence import unfence
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 PROBLEM = Problem(id="1", question="What is 2 + 3?", kind="open", answers=("5",))
 

@@ -1,10 +1,9 @@
 """Reasoning before an answer: told apart in all its forms, kept in the row, and never judged."""
 
-from __future__ import annotations
-
 import asyncio
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -15,8 +14,9 @@ from adversarial import LIMIT_S, cpu_s
 from fault_server import completion
 from heedful import Check, Constraint, evaluate
 from heedful.core.problems import Problem, Solution
-from heedful.core.reasoning import separate
+from heedful.core.reasoning import ReasoningMode, separate
 from heedful.data.formats import native
+from heedful.jobs.results import Scored
 from heedful.judges import Cascade, Compiled, Rules, prompts
 from heedful.judges.model import Checklist
 from heedful.models import ScriptedModel
@@ -24,12 +24,6 @@ from heedful.models.replies import read_completion, without_reasoning
 from heedful.rewards import Reward
 from heedful.rewards.rows import labelled
 from jsonl import write_rows
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from heedful.core.reasoning import ReasoningMode
-    from heedful.jobs.results import Scored
 
 HARMONY = "<|channel|>analysis<|message|>{}<|end|><|start|>assistant<|channel|>final<|message|>{}"
 FORMS = {

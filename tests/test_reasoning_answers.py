@@ -1,7 +1,5 @@
 """Finding the final answer: boxes, letters, numbers; and what must not be taken for one."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

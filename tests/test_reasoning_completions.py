@@ -1,7 +1,5 @@
 """Programs out of completions: fenced, in prose, indented or not, as a person would read them."""
 
-from __future__ import annotations
-
 import itertools
 
 import pytest

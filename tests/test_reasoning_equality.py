@@ -1,8 +1,6 @@
 """Equality of answers: what is the same however it is written, and what isn't."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from fractions import Fraction
 
 import pytest
 from hypothesis import given, settings
@@ -11,9 +9,6 @@ from hypothesis import strategies as st
 from heedful.bench.grading.equality import compare, compare_quickly
 from heedful.bench.grading.latex import tidy
 from heedful.bench.grading.quantities import numeral
-
-if TYPE_CHECKING:
-    from fractions import Fraction
 
 pytest.importorskip("math_verify", reason="the extra 'reasoning' is not installed")
 

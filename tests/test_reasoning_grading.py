@@ -1,11 +1,10 @@
 """Reading problems, grading them, and ``heedful bench realcritic grade``."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,9 +15,6 @@ from heedful.bench.grading.problems import Attempt, read_problems
 from heedful.core.errors import InputError, UsageError
 from heedful.core.problems import Problem, Solution
 from jsonl import read_rows
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytest.importorskip("math_verify", reason="the extra 'reasoning' is not installed")
 

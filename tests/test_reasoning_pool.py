@@ -1,19 +1,14 @@
 """The pool of workers: a hung comparison costs its time-out and no other."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import signal
-from typing import TYPE_CHECKING
 
 import pytest
 
+from heedful.bench.grading.equality import EqualityResult
 from heedful.bench.grading.math_pool import MathPool
 from heedful.core.errors import UsageError
-
-if TYPE_CHECKING:
-    from heedful.bench.grading.equality import EqualityResult
 
 pytest.importorskip("math_verify", reason="the extra 'reasoning' is not installed")
 

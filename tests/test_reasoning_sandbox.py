@@ -1,7 +1,5 @@
 """The sandbox: a hostile set, all contained, each within its limit; and refusing without one."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

@@ -1,7 +1,5 @@
 """The recipes of examples/recipes: their data is read as it was meant, their flags exist."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import re

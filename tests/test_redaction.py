@@ -1,7 +1,5 @@
 """Keys are in no message, whatever a server makes of them before it sends them back."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import logging

@@ -1,7 +1,5 @@
 """Judging the samples of a finished run again."""
 
-from __future__ import annotations
-
 import csv
 import json
 from collections.abc import Iterator

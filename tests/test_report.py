@@ -1,13 +1,12 @@
 """The report of runs: its numbers, its safety, its errors, and where its numbers come from."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re
 from base64 import b64encode
 from html.parser import HTMLParser
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -25,9 +24,6 @@ from heedful.judges import Panel
 from heedful.reporting.html.environment import ASSETS, said
 from properties import of_a_hundred
 from told import Told
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 EMPTY = {"meta", "br", "wbr", "link", "img"}
 

@@ -1,16 +1,15 @@
 """What `heedful checklist --compile` says of each constraint."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from rich.console import Console
 
 from heedful import Constraint, Sample
-from heedful.jobs.checklists.compiled import Coverage, compiled_rows, coverage_table, lines
-
-if TYPE_CHECKING:
-    from heedful.jobs.checklists.compiled import CompiledRow
+from heedful.jobs.checklists.compiled import (
+    CompiledRow,
+    Coverage,
+    compiled_rows,
+    coverage_table,
+    lines,
+)
 
 SAMPLE = Sample(
     id="7",

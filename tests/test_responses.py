@@ -1,10 +1,10 @@
 """Obtaining responses: rows, ids, what is kept and what failed, through the API."""
 
-from __future__ import annotations
-
 import json
 import shutil
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,10 +12,6 @@ from heedful import Constraint, Message, Sample, UsageError, evaluate, respond
 from heedful.core.errors import ModelError, RunError
 from heedful.models import Completion, Sampling, ScriptedModel
 from jsonl import read_rows
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
 
 
 class Named(ScriptedModel):

@@ -1,7 +1,5 @@
 """Rewards: what a critique is worth, what is asked for it, and what cannot be decided."""
 
-from __future__ import annotations
-
 import asyncio
 import itertools
 import pickle

@@ -5,8 +5,6 @@ calls that the trainers' released code makes: verl's ``NaiveRewardManager.run_si
 ``SingleTurnAgentExecutor`` and ``SamplesGenerator``, verifiers' ``Task.score``.
 """
 
-from __future__ import annotations
-
 import asyncio
 import functools
 import inspect

@@ -5,8 +5,6 @@ in ``tests/test_rewards_trl.py``, and ``tests/test_rewards_adapters.py`` calls a
 trainers call them.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 from pathlib import Path

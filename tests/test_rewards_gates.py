@@ -1,7 +1,5 @@
 """Gates: what games a reward gets nothing, whatever a judge says, and nothing else is stopped."""
 
-from __future__ import annotations
-
 import json
 import runpy
 import zlib
@@ -317,9 +315,8 @@ def test_the_instruction_with_a_few_more_words_is_a_copy(own: int, gate: str | N
     asked = f"Tell us all about this text. {PARAGRAPH}"
     words = asked.split()
     more = GOOD.split()[:own]
-    inside, before = [*words[:-6], *more, *words[-6:]], [*more, *words]
-    assert stopped(" ".join(inside), asked, ["It is told."]) == gate
-    assert stopped(" ".join(before), asked, ["It is told."]) == gate
+    for text in ([*words[:-6], *more, *words[-6:]], [*more, *words], [*words, *more]):
+        assert stopped(" ".join(text), asked, ["It is told."]) == gate
 
 
 @pytest.mark.parametrize(("others", "gate"), [(5, "repetition"), (6, None)])

@@ -1,14 +1,13 @@
 """``heedful reward``: pairs, the best of n, statistics; from runs and from files."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import math
 import random
 import re
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -20,9 +19,6 @@ from heedful.rewards.groups import ScoredResponse
 from heedful.rewards.policy_pairs import pair_up
 from heedful.rewards.stats import best_of, concordance
 from jsonl import read_rows, write_rows
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 pytestmark = pytest.mark.usefixtures("empty_folder")
 

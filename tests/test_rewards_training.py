@@ -1,7 +1,5 @@
 """What training adds to a reward: an alarm, and a critic that is trained; rankings in a reply."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

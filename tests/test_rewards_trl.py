@@ -1,7 +1,5 @@
 """Rewards in TRL itself: a random model takes a few steps of GRPO."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """What is written is read again as the same: verdicts, and the fields of the user's own."""
 
-from __future__ import annotations
-
 import json
 import tempfile
 from pathlib import Path

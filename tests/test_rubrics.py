@@ -1,12 +1,12 @@
 """Rubrics: weights, must-haves, levels, dependencies, and what does not apply."""
 
-from __future__ import annotations
-
 import asyncio
 import cProfile
 import itertools
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from heedful import UsageError, dry_run, evaluate
 from heedful.core import rubric
-from heedful.core.nouns import Constraint, Critique, Judgment, Sample, Status
+from heedful.core.nouns import Constraint, Critique, Judgment, Message, Sample, Status
 from heedful.core.scale import Level, Scale
 from heedful.judges import Panel, prompts
 from heedful.judges.dependencies import judge_in_order
@@ -23,12 +23,6 @@ from heedful.metrics import Summary, scores
 from heedful.models import ScriptedModel
 from jsonl import write_rows
 from told import Told
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from heedful.core.nouns import Message
 
 MET, UNMET, OPEN, NA = Status.MET, Status.UNMET, Status.UNPARSED, Status.NOT_APPLICABLE
 POLITE = Scale(

@@ -1,7 +1,5 @@
 """The durable engine: order, resume, faults, interruptions."""
 
-from __future__ import annotations
-
 import asyncio
 import io
 import json

@@ -1,14 +1,14 @@
 """Runs as inputs: every command and function that takes one, on every state of a run."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Callable
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -24,11 +24,6 @@ from heedful import (
 )
 from heedful.models import ScriptedModel
 from jsonl import write_rows
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
 
 PAGE = 16384
 """Bytes of a page of a store; the first ones hold the tables' names and the configuration."""

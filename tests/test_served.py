@@ -1,27 +1,21 @@
 """A real model behind a real server, and the same model in this process. Run with -m served."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from extras import needs
 from heedful import Constraint, Message, Sample
 from heedful.judges import prompts
-from heedful.models import LocalModel, OpenAIModel, Sampling
+from heedful.models import Completion, LocalModel, Model, OpenAIModel, Sampling
 from model_server import ALONE, serving_model
 from tiny_model import save_taught_model
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from heedful.models import Completion, Model
 
 pytestmark = pytest.mark.served
 needs("torch", "transformers", "uvicorn", extra="dev")

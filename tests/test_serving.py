@@ -1,29 +1,23 @@
 """``heedful serve`` as clients see it: a real process, asked over HTTP."""
 
-from __future__ import annotations
-
 import base64
 import re
 import subprocess
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fault_server import completion, refusal, serving, verdicts
+from fault_server import Script, completion, refusal, serving, verdicts
 from heedful.core.net import is_loopback
 from heedful.rewards.server import openapi as shapes
 from heedful.rewards.server.admission import Admission, RefusedError
 from heedful_server import ASKED, CODED, Server, command, server
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from fault_server import Script
 
 pytestmark = pytest.mark.slow  # each test starts a server
 

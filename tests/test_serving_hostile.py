@@ -1,15 +1,14 @@
 """The server under hostile clients: every request is answered with 4xx, and nothing fills up."""
 
-from __future__ import annotations
-
 import asyncio
 import http.client
 import json
 import socket
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -19,9 +18,6 @@ from fault_server import serving, verdicts
 from heedful.rewards.server.admission import Admission, Body, RefusedError
 from heedful_server import ASKED, CODED, Server, server
 from properties import of_a_hundred
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 pytestmark = pytest.mark.slow  # each test starts a server, or asks one
 

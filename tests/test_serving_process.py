@@ -1,7 +1,5 @@
 """``heedful serve`` over its life: askings that are shared, clients that go, stopping, restarts."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import signal

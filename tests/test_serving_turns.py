@@ -1,7 +1,5 @@
 """A large batch at a server: others get their turn after each of its rows."""
 
-from __future__ import annotations
-
 import asyncio
 import itertools
 from typing import Any

@@ -1,7 +1,5 @@
 """Promises that a single line keeps: the price of a batch, equal calls, an input that shrank."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """What a run would cost, what it did cost, and how it stops before it costs more."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import re

@@ -1,11 +1,10 @@
 """What responses and checklists would cost, did cost, and how they stop before they cost more."""
 
-from __future__ import annotations
-
 import json
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -20,12 +19,8 @@ from heedful import (
     respond,
 )
 from heedful.engine.progress import line
+from heedful.engine.runner import Progress
 from heedful.models import Completion, Price, Sampling, ScriptedModel, Usage, estimate_tokens
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from heedful.engine.runner import Progress
 
 # Whole commands, with servers, files and processes.
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("empty_folder")]

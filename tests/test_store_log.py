@@ -1,7 +1,5 @@
 """The log of a store stays short while a run goes on, and nothing in it gets lost."""
 
-from __future__ import annotations
-
 import shutil
 import tempfile
 import threading

@@ -1,12 +1,12 @@
 """Protocols swept on labelled rows: accuracy against cost, and the command."""
 
-from __future__ import annotations
-
 import json
 import random
 import re
 import shlex
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,10 +18,6 @@ from heedful.core.errors import StopRunError
 from heedful.core.nouns import Check, Status
 from heedful.models import Price, ScriptedModel
 from told import Told
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
 
 pytestmark = pytest.mark.usefixtures("empty_folder")
 

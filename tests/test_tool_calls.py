@@ -1,7 +1,5 @@
 """Tool calls in conversations: read, shown, checked by code."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Training: a tiny model learns, is measured, is served; a killed training goes on."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
@@ -9,20 +7,18 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import pytest
 
 from commands import run
 from critiques import write
 from extras import needs
+from heedful.critic.training import Step
 from heedful.judges import Measurement, make_judge
 from heedful.judges.model import Checklist
 from tiny_model import save_tiny_model
 from trainings import FEW, PROMPT, QUICK, VERDICTS, exported, losses, own_text, report, samples
-
-if TYPE_CHECKING:
-    from heedful.critic.training import Step
 
 needs("trl", extra="train")
 

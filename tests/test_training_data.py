@@ -1,12 +1,12 @@
 """What is trained on: tokens and masks, and what is refused in clear words."""
 
-from __future__ import annotations
-
 import json
 import re
+from collections.abc import Sequence
 from contextlib import nullcontext
+from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
@@ -17,16 +17,11 @@ from critiques import write
 from extras import needs
 from heedful.core.errors import RowError, UsageError
 from heedful.core.nouns import Message
+from heedful.critic.training.rows import Chat
+from heedful.models.engine import Engine
 from properties import of_a_hundred
 from tiny_model import TEMPLATE, save_tiny_model
 from trainings import FEW, PROMPT, QUICK, VERDICTS, critique, exported, own_text, report, samples
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from heedful.critic.training.rows import Chat
-    from heedful.models.engine import Engine
 
 needs("trl", extra="train")
 

@@ -1,10 +1,10 @@
 """Wherever a rate rests on a part of the verdicts, its coverage and its bounds stand beside it."""
 
-from __future__ import annotations
-
 import random
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,12 +17,7 @@ from heedful.jobs.saved_run import SavedRun
 from heedful.pages.report import sections
 from heedful.pages.report.reading import read
 from heedful.reporting.notation import COVERAGE, NOTHING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from pathlib import Path
-
-    from heedful.reporting.table import Table
+from heedful.reporting.table import Table
 
 pytestmark = pytest.mark.slow  # every table of every command
 

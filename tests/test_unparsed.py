@@ -1,9 +1,7 @@
 """Replies that could not be read: one is shown, harmless and short, with the likely reason."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -15,9 +13,6 @@ from heedful import Constraint, Sample, evaluate
 from heedful.core.text import one_line
 from heedful.jobs.evaluate_tables import example
 from heedful.models import ScriptedModel
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 CONSTRAINTS = (Constraint(text="It is polite."), Constraint(text="It is kind."))
 SAMPLE = Sample(id="1", prompt="Greet.", checklist=CONSTRAINTS, response="Hi!")

@@ -3,7 +3,8 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -23,9 +24,6 @@ from heedful.verify import (
     known,
     verifier,
 )
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 WORDS = "length_constraints:number_words"
 

@@ -1,9 +1,8 @@
 """What a response is made of: headings with their sections, titles, several texts, lists, edges."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -13,9 +12,6 @@ from heedful.core.errors import UndecidedError
 from heedful.core.nouns import Check
 from heedful.verify import Response, check
 from heedful.verify.compiler.compile import compile_constraint
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 SENTENCES = ["Rain fell on the town.", "It was a cold night.", "A dog barked twice.", "Dawn came."]
 

@@ -1,7 +1,5 @@
 """Chinese phrases: where one surely stands, and where it may cross the bounds of words."""
 
-from __future__ import annotations
-
 from importlib import resources
 
 import pytest

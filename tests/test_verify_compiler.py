@@ -1,9 +1,8 @@
 """What the texts of constraints compile to, and what must not compile."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -19,9 +18,6 @@ from heedful.verify.compiler.grammar import Grammar, shipped
 from heedful.verify.compiler.measuring import measure
 from heedful.verify.compiler.numerals import number_at
 from heedful.verify.compiler.slots import SLOTS
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 COMPILES = [
     ("At most 200 words.", "Write at most 200 words."),

@@ -1,7 +1,5 @@
 """What frames a text, such as a greeting or a signature, never decides a verdict."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

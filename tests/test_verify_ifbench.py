@@ -4,8 +4,10 @@ import importlib.util
 import json
 import random
 import sys
+from collections.abc import Iterator
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -17,10 +19,6 @@ from heedful.core.nouns import Check
 from heedful.verify import Readings, Response, check, describe
 from heedful.verify.ifbench.words import imported
 from heedful.verify.ifeval.extra import split_by_rules
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 EXTRA = {
     "format:emoji": "emoji",

@@ -4,7 +4,8 @@ import json
 import random
 import re
 import string
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -13,9 +14,6 @@ from hypothesis import strategies as st
 from heedful.core.errors import VerifierError
 from heedful.core.nouns import Check
 from heedful.verify import Readings, Response, check, describe
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 IDS = """
 keywords:existence keywords:frequency keywords:forbidden_words keywords:letter_frequency

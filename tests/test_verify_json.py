@@ -1,10 +1,9 @@
 """JSON and JSON Schema in users' own constraints."""
 
-from __future__ import annotations
-
 import json
 import time
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -12,9 +11,6 @@ from hypothesis import strategies as st
 
 from heedful.core.errors import UndecidedError, VerifierError
 from heedful.verify.custom.json_format import fault
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.mark.parametrize(

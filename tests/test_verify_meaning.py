@@ -3,11 +3,9 @@
 What is decided must be what the text says; it may stay undecided, and a text may not compile.
 """
 
-from __future__ import annotations
-
 import operator
+from collections.abc import Callable
 from itertools import cycle, islice
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given, settings
@@ -17,9 +15,6 @@ from heedful.core.errors import UndecidedError
 from heedful.verify import Response, check
 from heedful.verify.compiler.compile import compile_constraint
 from plain_responses import bullets, characters, numbered
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 pytestmark = pytest.mark.slow  # many cases
 

@@ -1,7 +1,5 @@
 """Words in any script, and Multi-IF's counting by language."""
 
-from __future__ import annotations
-
 import random
 import unicodedata
 from importlib.util import find_spec

@@ -1,18 +1,14 @@
 """The tests of the published code of IFEval and IFBench, as their authors wrote them."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from heedful.core.errors import VerifierError
 from heedful.core.nouns import Check
 from heedful.verify import Readings
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 # Each with the reason; docs/evidence.md lists them.
 OTHERWISE = {

@@ -1,7 +1,5 @@
 """The verdicts that a careful reader may contest are those that the page on verifiers lists."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

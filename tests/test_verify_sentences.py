@@ -1,8 +1,6 @@
 """Sentences as users mean them: a range that holds every reader's count."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -13,9 +11,6 @@ from heedful.verify.custom.counting import CountRange, count_units
 from heedful.verify.text.layout import Layout
 from heedful.verify.text.stops import readings
 from jsonl import read_rows
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def count(text: str) -> CountRange:

@@ -1,8 +1,6 @@
 """Signs, marks and forms: what is surely one, what may be, and what isn't."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -11,11 +9,8 @@ from hypothesis import strategies as st
 from heedful.core.errors import UndecidedError
 from heedful.core.nouns import Check
 from heedful.verify import Response, check
-from heedful.verify.custom.counting import CountRange, count_units
+from heedful.verify.custom.counting import CountRange, Unit, count_units
 from heedful.verify.text.layout import Layout
-
-if TYPE_CHECKING:
-    from heedful.verify.custom.counting import Unit
 
 LEAST = {"at_least": 1}
 NONE = {"at_most": 0}

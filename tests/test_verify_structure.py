@@ -1,7 +1,5 @@
 """Verifiers for users' own constraints: met, unmet, and undecided where readings disagree."""
 
-from __future__ import annotations
-
 import unicodedata
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Filters, by the index and by looking, and marks in texts: what holds for all of them."""
 
-from __future__ import annotations
-
 import re
 from contextlib import closing
 from html import unescape

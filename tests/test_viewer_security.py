@@ -1,7 +1,5 @@
 """Who is let in, and what the pages allow."""
 
-from __future__ import annotations
-
 import os
 import re
 import signal

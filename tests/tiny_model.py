@@ -1,7 +1,5 @@
 """A language model of a few thousand numbers, random but always the same, saved as any other."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """A judge that says what a test tells it to say."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What tests of training share: a few rows to train on, and trainings of a few steps."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path

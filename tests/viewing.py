@@ -1,7 +1,5 @@
 """A folder of small runs to look at, and a client that was let in."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 

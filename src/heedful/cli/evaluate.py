@@ -29,9 +29,8 @@ def evaluate(
 ) -> int:
     """Judge responses against their checklists.
 
-    Reads JSON lines, CSV, Parquet and Excel, and the published files of IFEval,
-    Multi-IF, CFBench, AdvancedIF, IF-Critic and SysBench. Code decides what it
-    can; with --model a model decides the rest.
+    Reads JSON lines, CSV, Parquet, Excel, benchmarks' files and tools' logs. Code
+    decides what it can; with --model a model decides the rest.
 
     heedful evaluate mine.jsonl --model gpt-4.1-mini
     heedful evaluate input_data.jsonl --responses responses.jsonl
@@ -42,8 +41,7 @@ def evaluate(
             checklist (a model), likelihood (a model's log-probabilities), or a plugin's; with
             commas, in turn. Default: rules,recorded,compiled; with a model
             rules,compiled,checklist.
-        response: The column with the responses; again for each further one: a run for each, and
-            their comparison.
+        response: A column of responses; several: compare.
     """
     from heedful.cli.files import readable
 

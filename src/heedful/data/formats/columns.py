@@ -181,13 +181,10 @@ def said(columns: Mapping[str, str]) -> str:
     """Say in one line what was taken for what; nothing where that goes without saying."""
     parts = []
     for name, field in columns.items():
-        bare, _, mark = field.partition("[")
-        if name != bare:
-            parts.append(f"{name} as {bare}")
-        if mark:
-            split = mark.removesuffix("]")
-            at = "its numbers" if split == NUMBERED else f"{split!r}"
-            parts.append(f"{name} split at {at}")
+        bare, _, mark = field.removesuffix("]").partition("[")
+        at = f" (split at {'its numbers' if mark == NUMBERED else mark})" if mark else ""
+        if at or name != bare:
+            parts.append(f"{name} as {bare}{at}")
     return f"read {', '.join(parts)}: --map {written(columns)}" if parts else ""
 
 

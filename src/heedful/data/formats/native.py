@@ -108,12 +108,15 @@ def sample(record: dict[str, Any], number: int) -> Sample:
 
 def _validated(fields: dict[str, Any]) -> Sample:
     """Make the sample; labels may name levels."""
-    given = listed_labels(fields.get("labels"))
-    if isinstance(given, list):
-        checklist = fields.get("checklist") or ()
-        given = [_label(item, checklist, place) for place, item in enumerate(given)]
+    given = fields.get("labels")
+    levels = given is not None and not (isinstance(given, list) and _is_settled(given))
+    if levels:
+        given = listed_labels(given)
+        if isinstance(given, list):
+            checklist = fields.get("checklist") or ()
+            given = [_label(item, checklist, place) for place, item in enumerate(given)]
         fields = {**fields, "labels": given}
-    levels = isinstance(given, list) and not {*map(type, given)} <= {bool, type(None)}
+        levels = isinstance(given, list) and not _is_settled(given)
     try:
         read = Sample.model_validate({**fields, "labels": None} if levels else fields)
         if levels and given is not None:
@@ -125,6 +128,10 @@ def _validated(fields: dict[str, Any]) -> Sample:
     except ValueError as error:
         raise RowError(str(error)) from error
     return read
+
+
+def _is_settled(labels: list[Any]) -> bool:
+    return {*map(type, labels)} <= {bool, type(None)}
 
 
 def _label(item: Any, checklist: Sequence[Any], place: int) -> Any:

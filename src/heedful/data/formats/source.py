@@ -123,6 +123,7 @@ class Source:
 
     def _rows(self, path: Path, reading: Format, joined: Responses | None) -> Iterator[Row]:
         skips = len(self.parts) == 1 and self._row_by_record and not self.exclude_failures
+        is_map = reading.name.startswith(mapped.PREFIX)
         for number, record in enumerate(records(path, self.wanted if skips else None), start=1):
             if record is UNWANTED:
                 yield Row(0)
@@ -130,7 +131,7 @@ class Source:
             if self.exclude_failures and _generation_failed(record.data):
                 self.excluded += 1
             else:
-                own = as_read(record, reading)
+                own = as_read(record, reading) if is_map else unwrapped(record)
                 yield from record_rows(reading, number, own, joined=joined, task=self.task)
 
 
