@@ -134,7 +134,10 @@ def test_a_run_that_decided_nothing_looks_failed(tmp_path: Path) -> None:
     assert "nothing failed" in text
     assert "no verdict" in text
     (address,) = keys_of(browser).values()
-    assert "no check" in plain(browser.get(address).text)
+    page = plain(browser.get(address).text)
+    assert "no check" in page
+    assert "nothing failed judged by code" in page
+    assert "No run of that name." in plain(browser.get("/run/none").text)
 
 
 def test_the_page_of_a_run_has_its_rates_and_how_it_was_made(browser: TestClient) -> None:
