@@ -69,8 +69,8 @@ _CELLS = 3
 _MANY = 2
 """Parts of a cell that may be one sentence; more are a list."""
 
-_BULLET = re.compile(r"\s*(?:[-*•·–‣◦]\s+|\[[ xX]?\]\s+|\(?\d{1,2}[.)、]\s*(?=\S))")
-_BETWEEN = {";": re.compile(r"\s*[;；]\s*"), "|": re.compile(r"\s+\|\s+")}
+_BULLET = re.compile(r"[-*•·–‣◦]\s+|\[[ xX]?\]\s+|\(?\d{1,2}[.)、]\s*(?=\S)")
+_BETWEEN = {";": re.compile(r"[;；]"), "|": re.compile(r"(?<=\s)\|(?=\s)")}
 _NUMBER = re.compile(r"(?:(?<=\s)|^)\(?(\d{1,2})[.)、](?!\d)\s*")
 
 _SCRIPTS = [re.compile(f"[{script}]") for script in (scripts.KANA, scripts.HAN, scripts.HANGUL)]
@@ -171,7 +171,7 @@ def listed(cell: str, mark: str = "") -> list[str]:
         return lines
     if mark == NUMBERED:
         return _numbered(cell.strip())
-    parts = [part for part in _BETWEEN[mark].split(cell.strip()) if part]
+    parts = [part for part in map(str.strip, _BETWEEN[mark].split(cell)) if part]
     numbered = [bool(_BULLET.match(part)) for part in parts]
     one = len(set(map(_scripts, parts))) > 1 or any(map(_GOES_ON.match, parts))
     return [cell.strip()] if one or len(set(numbered)) > 1 else parts
