@@ -22,6 +22,8 @@ IMPORTS = """
 import heedful
 missing = []
 for module in pkgutil.walk_packages(heedful.__path__, "heedful."):
+    if module.name.startswith("heedful.integrations."):
+        continue  # what other frameworks need is theirs
     try:
         importlib.import_module(module.name) if module.name != "heedful.__main__" else None
     except ModuleNotFoundError as error:  # an extra that is not installed is another matter

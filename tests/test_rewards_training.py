@@ -1,6 +1,7 @@
 """What training adds to a reward: an alarm, and a critic that is trained; rankings in a reply."""
 
 import asyncio
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -139,11 +140,13 @@ def test_the_adapter_of_trl_logs_the_gap(*, blocking: bool) -> None:
     logged: dict[str, float] = {}
     rows = [[{"text": "No commas.", "check": COMMA}], [{"text": "It is kind."}]]
     # To the trainer's judge both are met; code knows that the first isn't, and nothing of the rest.
-    answer = function(
-        ["Greet me."] * 2, ["Hi, you.", "Hi you."], checklist=rows, log_metric=logged.__setitem__
-    )
-    if not blocking:
-        answer = asyncio.run(answer)
+    texts = ["Greet me."] * 2, ["Hi, you.", "Hi you."]
+
+    async def trained() -> Any:
+        answer = function(*texts, checklist=rows, log_metric=logged.__setitem__)
+        return answer if blocking else await answer
+
+    answer = asyncio.run(trained())
     lenient.close()
     divergence.reference.close()
     assert answer == [0, 1]

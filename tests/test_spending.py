@@ -92,7 +92,6 @@ def test_an_estimate_counts_what_a_run_then_asks_and_leaves_no_trace(tmp_path: P
     assert result["judges"][0]["judge"] == "scripted/plain/1"
 
 
-@pytest.mark.filterwarnings("ignore:.*can't be read")  # as a bought reply that says nothing
 def test_an_estimate_of_a_run_that_is_there_counts_what_is_left(tmp_path: Path) -> None:
     def third(call: int) -> Exception | None:
         return StopRunError("out of money") if call == 2 else None
@@ -264,7 +263,6 @@ def test_a_limit_needs_prices_and_counts(tmp_path: Path) -> None:
         assert len(model.calls) == calls
 
 
-@pytest.mark.filterwarnings("ignore:.*can't be read")  # as a bought reply that says nothing
 def test_what_was_bought_counts_be_it_in_use_or_not(tmp_path: Path) -> None:
     rows = samples(3)
     options: dict[str, Any] = {"run": tmp_path, "prices": PRICES}

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING, Any
 
-from heedful.core.errors import HeedfulWarning, ModelError, RowError, UsageError
+from heedful.core.errors import ModelError, RowError, UsageError
+from heedful.core.log import logger
 from heedful.core.noun import trusted, updated
 from heedful.core.nouns import Critique, Judgment, Status
 from heedful.engine.call_cache import attempt, attempts
@@ -53,7 +53,7 @@ class FormWatch:
         self._unread += all(judgment.status is _UNPARSED for judgment in read)
         self._no_json += not answer(text).lstrip().startswith("{")
         if 2 * self._unread > FIRST_REPLIES:
-            warnings.warn(self._advice(), HeedfulWarning, stacklevel=2)
+            logger.warning(self._advice())
 
     def _advice(self) -> str:
         name, held = self._prompt.name, self._prompt.response_format is not None
