@@ -326,6 +326,7 @@ def test_runs_are_listed_and_sorted_by_any_rate(
     assert "'constraints met'" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_run_that_decided_nothing_or_was_stopped_says_why(folder: Path) -> None:
     kind = ROW | {"checklist": ["It is kind."]}
     evaluate([kind], run=folder / "nothing")

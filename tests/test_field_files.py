@@ -354,7 +354,11 @@ FILES: dict[str, Any] = {
 
 # What Inspect leaves open is closed when it is collected, and says so.
 @pytest.mark.filterwarnings("default")
-@pytest.mark.parametrize("kind", FILES)
+@pytest.mark.parametrize(
+    "kind",
+    # Inspect takes seconds to import.
+    [pytest.param(kind, marks=[pytest.mark.slow] * kind.startswith("Inspect")) for kind in FILES],
+)
 def test_a_file_as_the_field_writes_it(kind: str, tmp_path: Path) -> None:
     path = FILES[kind](tmp_path)
     (row,) = evaluate(path)

@@ -431,6 +431,7 @@ def waited(browser: TestClient, address: str) -> str:
     pytest.fail("the comparison never ended")
 
 
+@pytest.mark.slow
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(q=st.text(max_size=12), sort=st.text(max_size=12))
 def test_the_list_takes_any_search_and_any_order(q: str, sort: str, browser: TestClient) -> None:
