@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from heedful.engine.schema import Entry
 
 
-ABOUT_ROWS = ("store", "input", "reasoning")
+ABOUT_ROWS = ("store", "input", "format", "reasoning")
 """Of a run's configuration: what is compared row by row instead."""
 
 DIGEST_BYTES = 16
