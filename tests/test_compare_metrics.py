@@ -351,7 +351,7 @@ def test_what_is_written_is_on_the_side_of_a_border_that_the_number_is_on(
 ) -> None:
     for p in (share, 0.05 + near / 10):
         shown = p_value(p).removeprefix("< ")
-        assert (float(shown) < 0.05) == (p < 0.05) or abs(p - 0.05) < 1e-8
+        assert (float(shown) < 0.05) == (p < 0.05) or abs(p - 0.05) < 5e-7
     for rate in (share, 1 - abs(near)):
         for digits in (1, 2):
             assert (float(percent(rate, digits)) == 100) == (rate > 1 - 0.5 * 10 ** -(digits + 5))

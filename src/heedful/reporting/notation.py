@@ -46,8 +46,8 @@ def percent(value: float | None, digits: int = 2) -> str:
 
 
 def _enough(write: Callable[[int], str], holds: Callable[[str], bool], digits: int) -> str:
-    """Write a number with as many digits, up to five more, as it takes to tell the truth."""
-    tried = [write(digits + more) for more in range(6)]
+    """Write a number with as many digits, up to three more, as it takes to tell the truth."""
+    tried = [write(digits + more) for more in range(4)]
     return next(filter(holds, tried), tried[0])
 
 
