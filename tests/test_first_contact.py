@@ -221,6 +221,7 @@ def test_evaluations_are_compared(tmp_path: Path) -> None:
 
 
 def test_a_saved_run_is_a_table(tmp_path: Path) -> None:
+    pytest.importorskip("pandas")
     evaluation = evaluate([ROW, OTHER], run=tmp_path / "run")
     with SavedRun(tmp_path / "run") as run:
         assert list(run.to_pandas()["status"]) == ["unmet", "met"]

@@ -1,9 +1,10 @@
 """Sentences as users mean them: a range that holds every reader's count."""
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from adversarial import excess, repeated
@@ -52,6 +53,7 @@ LANGUAGES = sorted(PLAIN)
 def test_plain_sentences_are_counted_exactly(data: st.DataObject) -> None:
     language = data.draw(st.sampled_from(LANGUAGES))
     sentences = data.draw(st.lists(st.sampled_from(PLAIN[language]), min_size=1, max_size=6))
+    assume(max(Counter(sentences).values()) < 4)  # a word seen four times with a stop may be short
     spaces = st.sampled_from([" ", "\n", "\n\n"])
     text = sentences[0]
     for sentence in sentences[1:]:
