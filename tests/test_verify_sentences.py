@@ -1,10 +1,9 @@
 """Sentences as users mean them: a range that holds every reader's count."""
 
-from collections import Counter
 from pathlib import Path
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from adversarial import excess, repeated
@@ -34,7 +33,7 @@ PLAIN = {
         "Das kostet 3,50 Euro insgesamt.", "Herr Prof. Schulze kommt heute.",
     ],
     "French": ["Il pleut aujourd'hui.", "Tu viens demain ?", "Quelle tempête !"],
-    "Spanish": ["Llueve mucho hoy.", "¿Vienes mañana?", "¡Qué tormenta!"],
+    "Spanish": ["Está lloviendo mucho.", "¿Vienes mañana?", "¡Qué tormenta!"],
     "Russian": ["Сегодня идёт дождь.", "Ты придёшь завтра?", "Какая буря!"],
     "Chinese": ["今天下雨了。", "你来吗？", "真大的雨！", "价格是3.5元。"],
     "Japanese": ["今日は雨です。", "来ますか？", "すごい雨！"],
@@ -53,7 +52,6 @@ LANGUAGES = sorted(PLAIN)
 def test_plain_sentences_are_counted_exactly(data: st.DataObject) -> None:
     language = data.draw(st.sampled_from(LANGUAGES))
     sentences = data.draw(st.lists(st.sampled_from(PLAIN[language]), min_size=1, max_size=6))
-    assume(max(Counter(sentences).values()) < 4)  # a word seen four times with a stop may be short
     spaces = st.sampled_from([" ", "\n", "\n\n"])
     text = sentences[0]
     for sentence in sentences[1:]:

@@ -29,6 +29,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+import warnings
 from collections import defaultdict
 from dataclasses import dataclass
 from fnmatch import fnmatch
@@ -236,9 +237,10 @@ class Planting:
             with contextlib.suppress(ImportError):  # of an extra that is not installed
                 importlib.import_module(f"heedful.{file.removesuffix('.py').replace('/', '.')}")
         gc.unfreeze()
-        for each in gc.get_objects():
-            if isinstance(each, FunctionType):
-                self._functions[_place(each.__code__)].append(each)
+        with warnings.catch_warnings(action="ignore"):  # some libraries' objects warn of a look
+            functions = [each for each in gc.get_objects() if isinstance(each, FunctionType)]
+        for each in functions:
+            self._functions[_place(each.__code__)].append(each)
         gc.freeze()
         items = {item.nodeid: item for item in session.items}
         for mutant in self.chosen:
