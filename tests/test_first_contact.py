@@ -11,7 +11,19 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import commands
-from heedful import Reward, RunError, SavedRun, compare, evaluate, report, respond, verifier
+from heedful import (
+    Reward,
+    RunError,
+    SavedRun,
+    UsageError,
+    compare,
+    evaluate,
+    export,
+    judge_accuracy,
+    report,
+    respond,
+    verifier,
+)
 from heedful.cli.commands import COMMANDS, PANELS
 from heedful.jobs.evaluate_tables import document
 from heedful.reporting.metric_names import WORDS, label
@@ -334,3 +346,39 @@ def test_nothing_is_assumed_of_runs_that_only_code_judged() -> None:
 def test_an_example_in_lower_case_compiles() -> None:
     row = {"prompt": "p", "checklist": ["All in lower case."], "response": "hello there"}
     assert statuses(evaluate([row])) == ["met"]
+
+
+def test_criteria_are_other_people_s_too() -> None:
+    row = {"prompt": "Greet.", "response": "Hi, you!", "criteria": ["No commas.", "Short."]}
+    assert statuses(evaluate([row])) == ["unmet", "unsupported"]
+
+
+def test_cells_of_one_column_may_be_divided_in_several_ways() -> None:
+    cells = [
+        "No commas; under 5 words; is kind; mention Ann",
+        "No commas | under 5 words | is kind",
+        "No commas; under 5 words; is kind",
+    ]
+    evaluation = evaluate([{"Query": "Greet.", "gpt_out": "Hi", "Rubrics": cell} for cell in cells])
+    assert [len(row.verdicts) for row in evaluation] == [4, 3, 3]
+
+
+def test_functions_are_measured_as_judges() -> None:
+    row = {**ROW, "labels": [False]}
+    summary = judge_accuracy([row], judge=["compiled", lambda _, __: True])
+    assert [judge["pooled"]["cells"] for judge in summary["judges"]] != []
+    assert len(judge_accuracy([row], judge=lambda _, __: True)["judges"]) == 1
+
+
+def test_evaluations_are_exported_and_what_is_no_run_is_refused(tmp_path: Path) -> None:
+    evaluation = evaluate([ROW])
+    assert export(evaluation, output=tmp_path / "o.jsonl").judgments == 1
+    runs: Any = [evaluation, evaluation]
+    for function in (compare, report):
+        with pytest.raises(UsageError, match="a run is list"):
+            function(runs)
+
+
+def test_rates_are_compared_by_the_names_of_gates() -> None:
+    pair = compare(evaluate([ROW]), evaluate([{**ROW, "response": "Hi"}]), metrics="fully_met")
+    assert list(pair["pairs"][0]["metrics"]["cfbench"]) == ["isr"]

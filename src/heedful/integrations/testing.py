@@ -30,7 +30,7 @@ def assert_follows(
     Args:
         response: the model's response; reasoning before the answer isn't judged.
         constraints: what was asked for, each in plain words.
-        prompt: the instruction, for a model that judges.
+        prompt: the instruction, for a model that judges; by default the constraints.
         judge: as for :func:`heedful.evaluate`.
         options: as for :func:`heedful.evaluate`: ``model``, ``base_url``, ….
 
@@ -38,9 +38,9 @@ def assert_follows(
         AssertionError: a constraint is unmet or undecided; the message has a line for each.
     """
     __tracebackhide__ = True
-    row: dict[str, Any] = {"checklist": list(constraints), "response": response}
-    if prompt is not None:
-        row["prompt"] = prompt
+    # A model that judges is shown an instruction; without one, the constraints are it.
+    instruction = "\n".join(constraints) if prompt is None else prompt
+    row = {"prompt": instruction, "checklist": list(constraints), "response": response}
     following = _follower(judge, options).judge(row)
     counts = following.counts()
     if counts["met"] == len(constraints):

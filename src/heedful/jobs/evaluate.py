@@ -192,6 +192,9 @@ def directories(runs: Sequence[Run]) -> Iterator[list[str]]:
 def _directory(run: Run, place: Path) -> str:
     if isinstance(run, str | os.PathLike):
         return os.fspath(run)
+    if not isinstance(run, Evaluation | SavedRun):
+        hint = "give directories or evaluations, one by one"
+        raise UsageError(f"a run is {type(run).__name__} {run!r:.40}", hint=hint)
     if run.directory is None:
         return os.fspath(run.save(place))
     return os.fspath(run.directory)

@@ -66,8 +66,10 @@ class Document:
         return "\n".join(lines).rstrip() + "\n"
 
     def latex(self) -> str:
-        """Write its tables as LaTeX."""
-        return "\n".join(part.latex() for part in self.parts if isinstance(part, Table))
+        """Write its tables as LaTeX, each with the document's title in its caption."""
+        tables = [part for part in self.parts if isinstance(part, Table)]
+        titled = [replace(each, title=f"{self.title}: {each.title}") for each in tables]
+        return "\n".join(each.latex() for each in titled)
 
     def html(self) -> str:
         """Write it as a page of HTML that makes no request; all text in it is escaped."""

@@ -18,6 +18,7 @@ from heedful.core.version import __version__
 from heedful.jobs.evaluate import Run, directories
 from heedful.jobs.results import judged_by
 from heedful.metrics.contrasts import adjust_p
+from heedful.reporting.metric_names import KEYS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -91,7 +92,8 @@ def compare(
         seed: For the randomization tests.
 
     Returns:
-        A dict ready for JSON; docs/compare.md describes it. Its ``sentence`` says what it shows.
+        A dict ready for JSON; docs/compare.md describes it. Its attribute ``sentence`` says what it
+        shows.
 
     Raises:
         InputError: the runs have no sample in common.
@@ -297,7 +299,10 @@ def _chosen(names: Sequence[str], known: Sequence[Rate]) -> list[Rate]:
         return list(known)
     chosen: list[Rate] = []
     for name in names:
-        named = [rate for rate in known if name in (rate[1], ".".join(rate), rate[0])]
+        plain = KEYS.get(name)  # as gates name it
+        named = [
+            rate for rate in known if rate == plain or name in (rate[1], ".".join(rate), rate[0])
+        ]
         if not named:
             there = ", ".join(".".join(rate) for rate in known) or "none"
             raise UsageError(

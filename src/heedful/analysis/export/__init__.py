@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from heedful.core.errors import UsageError
+from heedful.jobs.evaluate import directories
 from heedful.jobs.results import check_folder
 from heedful.jobs.saved_run import SavedRun
 
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
     import os
 
     from opentelemetry.sdk._logs import LoggerProvider
+
+    from heedful.jobs.evaluate import Run
 
 __all__ = ["SUFFIXES", "emit_events", "export"]
 
@@ -30,13 +33,11 @@ class Exported(NamedTuple):
     unread: int
 
 
-def export(
-    *runs: str | os.PathLike[str], output: str | os.PathLike[str], salvage: bool = False
-) -> Exported:
+def export(*runs: Run, output: str | os.PathLike[str], salvage: bool = False) -> Exported:
     """Write finished runs for other tools, in constant memory.
 
     Args:
-        runs: directories of runs of :func:`heedful.evaluate`.
+        runs: directories of runs of :func:`heedful.evaluate`, or evaluations.
         output: a ``.csv``, ``.jsonl`` or ``.parquet`` file for the judgments, a row each; an
             ``.xml`` file for a JUnit report, a test case each; or an ``.eval`` file for one run as
             a log of Inspect AI.
@@ -56,17 +57,18 @@ def export(
             where=str(path),
             hint=f"name a file with one of the suffixes {', '.join(SUFFIXES)}",
         )
-    check_folder(path, runs)
     if not runs:
         raise UsageError("no run is named", hint="name the directory of a run, or several")
-    opened = [SavedRun.open(run, salvage=salvage) for run in runs]
-    if path.suffix.lower() == ".eval":
-        return _export_log(opened, path)
-    from heedful.analysis.export.tables import WRITERS, JudgmentTable
+    with directories(runs) as places:
+        check_folder(path, places)
+        opened = [SavedRun.open(run, salvage=salvage) for run in places]
+        if path.suffix.lower() == ".eval":
+            return _export_log(opened, path)
+        from heedful.analysis.export.tables import WRITERS, JudgmentTable
 
-    table = JudgmentTable(opened)
-    WRITERS[path.suffix.lower()](path, table)
-    return Exported(table.judgments, table.unread)
+        table = JudgmentTable(opened)
+        WRITERS[path.suffix.lower()](path, table)
+        return Exported(table.judgments, table.unread)
 
 
 def emit_events(

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from heedful.core.nouns import Scoring
     from heedful.engine.inputs import Data
     from heedful.judges import Judge
+    from heedful.judges.base import AnyJudge
 
     Name = str | os.PathLike[str]
 
@@ -51,7 +52,7 @@ if TYPE_CHECKING:
 def judge_accuracy(
     data: Data,
     *,
-    judge: str | Judge | Sequence[str | Judge] | None = None,
+    judge: AnyJudge | Sequence[AnyJudge] | None = None,
     runs: Sequence[Name] = (),
     scoring: Scoring = "strict",
     seed: int = 0,
@@ -98,7 +99,7 @@ def judge_accuracy(
 async def judge_accuracy_async(
     data: Data,
     *,
-    judge: str | Judge | Sequence[str | Judge] | None = None,
+    judge: AnyJudge | Sequence[AnyJudge] | None = None,
     runs: Sequence[Name] = (),
     scoring: Scoring = "strict",
     seed: int = 0,
@@ -162,16 +163,14 @@ async def _probed(
 
 
 def _judges(
-    given: str | Judge | Sequence[str | Judge] | None, scoring: Scoring, seed: int, default: str
+    given: AnyJudge | Sequence[AnyJudge] | None, scoring: Scoring, seed: int, default: str
 ) -> list[Judge]:
     """Make the judges."""
     if given is None:
         given = default or []
-    several = [given] if isinstance(given, str) or hasattr(given, "judge") else given
-    return [
-        make_judge(judge, scoring=scoring, seed=seed) if isinstance(judge, str) else judge
-        for judge in cast("Sequence[str | Judge]", several)
-    ]
+    several = given if isinstance(given, list | tuple) else [given]
+    judges = cast("Sequence[AnyJudge]", several)
+    return [make_judge(judge, scoring=scoring, seed=seed) for judge in judges]
 
 
 def _check_probes(judges: Sequence[Judge], probes: Sequence[str]) -> None:

@@ -78,4 +78,10 @@ FORMAT = Format(
     "cfbench",
     (("prompt",), ("criteria",)),
     sample,
+    # Other people's criteria are texts.
+    lambda record: (
+        "prompt" in record
+        and isinstance(record.get("criteria"), list)
+        and all(isinstance(item, list) for item in record["criteria"])
+    ),
 )

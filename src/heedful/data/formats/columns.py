@@ -79,7 +79,7 @@ _GOES_ON = re.compile(r"(?:and|or|but)\b", re.IGNORECASE)
 """Beginnings of a part that goes on with the sentence before it."""
 
 NUMBERED = "1)"
-MARKS = (*_BETWEEN, NUMBERED)
+_ORDER = (NUMBERED, "|", ";")
 """What may stand between the constraints of one cell, besides the end of a line."""
 
 
@@ -146,24 +146,39 @@ def _marked(cells: Iterable[Any]) -> str:
 
 
 def mark_of(cells: Iterable[Any]) -> str:
-    """Say what stands between the constraints of a column's cells, besides the ends of lines."""
+    """Say what stands between the constraints of a column's cells, besides the ends of lines.
+
+    Several marks may, each in cells of its own; then they are all given, one after the other.
+    """
     texts = [cell for cell in cells if isinstance(cell, str) and cell.strip()]
     texts = [text for text in texts if not _is_json(text)]
     single = [text for text in texts if "\n" not in text.strip()]
     if not single:
         return ""
-    for mark in (NUMBERED, "|", ";"):
-        parts = [len(listed(text, mark)) for text in single]
+    found = ""
+    for mark in _ORDER:
+        parts = [len(_parts(text, mark)) for text in single]
         pairs = sum(count == _MANY for count in parts)
         sure = mark == NUMBERED or (mark == "|" and not any(map(_UNSPACED.search, single)))
         enough = sure or (pairs >= _CELLS and pairs >= _SHARE * len(single))
         if max(parts) > _MANY or (pairs and enough):
-            return mark
-    return ""
+            found += mark
+    return found
 
 
-def listed(cell: str, mark: str = "") -> list[str]:
-    """Take a cell apart: by lines, or by the mark; bullets and numbers before each are left out."""
+def is_mark(text: str) -> bool:
+    """Check whether a text is what :func:`mark_of` gives: each mark at most once, in order."""
+    return bool(text) and text == "".join(mark for mark in _ORDER if mark in text)
+
+
+def listed(cell: str, marks: str = "") -> list[str]:
+    """Take a cell apart: by lines, or by a mark; bullets and numbers before each are left out."""
+    found = [mark for mark in _ORDER if mark in marks] or [""]
+    parts = (_parts(cell, mark) for mark in found)
+    return next((each for each in parts if len(each) > 1), _parts(cell, found[0]))
+
+
+def _parts(cell: str, mark: str) -> list[str]:
     lines = [line.strip() for line in cell.splitlines() if line.strip()]
     if len(lines) > 1 or not mark:
         if len(lines) > 1 and all(_BULLET.match(line) for line in lines):
@@ -232,9 +247,11 @@ def _misspelt(names: Sequence[str], found: Mapping[str, str]) -> dict[str, str]:
 
 def _ambiguous(answers: Sequence[str], found: Mapping[str, str]) -> UsageError:
     """Make the error of a table with several columns that may be the response."""
+    import shlex
+
     others = {name: field for field, name in found.items()}
     first = written({**others, answers[0]: "response"})
-    each = " ".join(f"--response {name}" for name in answers)
+    each = " ".join(f"--response {shlex.quote(name)}" for name in answers)
     which = " or ".join(map(repr, answers))
     return UsageError(
         f"the response may be {which}",

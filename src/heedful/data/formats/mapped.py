@@ -127,7 +127,7 @@ def _columns(mapping: str) -> dict[str, str]:
             raise UsageError(f"the mapping has {pair.strip()!r}", hint=hint)
         bare, mark = _bare(field), _mark(field)
         known = bare in FIELDS or (bare.startswith(_TAGS) and bare != _TAGS)
-        if not known or (mark and (bare != "checklist" or mark not in usual.MARKS)):
+        if not known or (mark and (bare != "checklist" or not usual.is_mark(mark))):
             raise UsageError(f"the mapping has no field {field!r}", hint=hint)
         if column in columns or bare in map(_bare, columns.values()):
             raise UsageError(f"the mapping has {column if column in columns else field!r} twice")
