@@ -68,8 +68,8 @@ def judge_accuracy(
 
     Args:
         input: The file with the labels: its labels, else its annotations, else its critiques.
-        judge: As for evaluate; give it again for each further judge. recorded (the default, but
-            for runs): what the file holds beside its labels.
+        judge: As for evaluate; give it again for each further judge. Default: with --model
+            checklist, else recorded (what the file holds beside its labels), but for runs.
         runs: Runs of evaluate on INPUT, whose verdicts are measured too.
         probe: Judge again, and count what flips: repeat, order, length; several with commas.
         scoring: strict: undecided verdicts are left out. faithful: they are met, as IF-RewardBench
@@ -92,7 +92,8 @@ def judge_accuracy(
     if sweep is None:
         from heedful.analysis.meta import judge_accuracy as measure_judges
 
-        names = judge or ([] if runs else ["recorded"])
+        default = ["checklist"] if judging.get("model") else [] if runs else ["recorded"]
+        names = judge or default
         judges = list(_judges(names, scoring, seed, judging))
         function = partial(measure_judges, input, scoring=scoring, judge=judges)
     elif scoring != "strict":
