@@ -382,3 +382,8 @@ def test_evaluations_are_exported_and_what_is_no_run_is_refused(tmp_path: Path) 
 def test_rates_are_compared_by_the_names_of_gates() -> None:
     pair = compare(evaluate([ROW]), evaluate([{**ROW, "response": "Hi"}]), metrics="fully_met")
     assert list(pair["pairs"][0]["metrics"]["cfbench"]) == ["isr"]
+
+
+def test_rows_that_cannot_be_read_are_told_of(caplog: pytest.LogCaptureFixture) -> None:
+    evaluate([{"prompt": "Greet.", "respnse": "Hi", "checklist": ["No commas."]}])
+    assert "did you mean 'response'?" in caplog.text

@@ -127,7 +127,10 @@ def _next_step(summary: Mapping[str, Any], *, has_model: bool) -> str:
     """Name the command for what is missing: constraints, responses, or a model to decide."""
     left, given = summary["needs_model"], summary["constraints"]
     if summary["samples"] and summary["rows"]["read"] and not given:
-        return "no sample has a constraint: heedful checklist FILE --model NAME -o OUT makes them"
+        return (
+            "no sample has a constraint: --map COLUMN=checklist names the column that has them, "
+            "heedful checklist FILE --model NAME -o OUT makes them"
+        )
     reasons = {item["reason"]: item["verdicts"] for item in summary["undecided"]}
     if given and reasons.get(NO_RESPONSE) == given:
         return (

@@ -337,6 +337,8 @@ class EvaluationJob(Job[Sample, Evaluation]):
             self.about["excluded"] = rows.excluded
         del prices
         summary = self._counts.finish(store, self._seed, self.about)
+        if summary["problems"] and not summary["rows"]["read"]:
+            logger.warning("no row can be read; the first: %s", summary["problems"][0]["problem"])
         if self._output is not None:
             write_output(store, self._output, self._data.format, self._scoring, self.judge)
         return Evaluation(store, summary, progress)
