@@ -95,6 +95,8 @@ def absorb(store: Store, directory: Path) -> None:
 def _take_in(store: Store, part: Path) -> None:
     first, known = int(part.name.split("-")[0]), store.count()
     with store.attached(part / NAME):
+        if not any(store.query("SELECT 1 FROM part.sqlite_master WHERE name = 'inputs'")):
+            return  # its worker died before it had a table
         ((rows,),) = store.query("SELECT count(*) FROM part.inputs")
     if first <= known <= first + rows:
         merge(store, part)

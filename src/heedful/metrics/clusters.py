@@ -171,6 +171,12 @@ class ClusterStore:
                     spreads[name, rate] = change if before is None else before.plus(change)
         return spreads
 
+    def have_factors(self) -> bool:
+        """Check whether any row has factors."""
+        self._flush()
+        found = self._db.execute("SELECT 1 FROM rows WHERE outcome IS NOT NULL LIMIT 1")
+        return found.fetchone() is not None
+
     def counted(self, factor: str) -> NDArray[np.void]:
         """Count the rows by a factor and their outcome, 24 bytes for each pair."""
         import numpy as np

@@ -487,6 +487,8 @@ class Summary:
         return by_name
 
     def _factor_analysis(self, parts: Sequence[Mapping[Rate, Share]]) -> dict[str, Any]:
+        if not self._clusters.have_factors():  # numpy would take 40 ms to load
+            return {}
         rates = {
             rate[1]: [known_value(shares[rate]) if rate in shares else None for shares in parts]
             for rate in (FULLY_MET, BY_PRIORITY)
