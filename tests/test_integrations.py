@@ -48,7 +48,7 @@ def test_pytest_has_the_fixture(pytester: pytest.Pytester) -> None:
             follows("One, two.", "No commas.")
         """
     )
-    result = pytester.runpytest_subprocess("-p", "heedful.integrations.testing")
+    result = pytester.runpytest_subprocess()
     result.assert_outcomes(passed=1, failed=1)
     result.stdout.fnmatch_lines(["*follows 0 of 1 constraints*", "*unmet*No commas.*1 comma*"])
 
