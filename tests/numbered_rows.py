@@ -64,8 +64,11 @@ def judge(url: str, count: int, run: Path, **options: Any) -> Evaluation:
 
 
 def children(process: int) -> list[int]:
-    listed = Path(f"/proc/{process}/task/{process}/children").read_text(encoding="utf-8")
-    return [*map(int, listed.split())]
+    listed = Path(f"/proc/{process}/task/{process}/children")
+    try:
+        return [*map(int, listed.read_text(encoding="utf-8").split())]
+    except (FileNotFoundError, ProcessLookupError):  # it has ended
+        return []
 
 
 def lives(process: int) -> bool:
