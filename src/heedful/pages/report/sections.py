@@ -11,7 +11,7 @@ import re
 import shlex
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from heedful.analysis.compare.sides import flat
 from heedful.core import taxonomy
@@ -39,6 +39,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from heedful.pages.report.reading import RunReading
+
+    class Summed(Protocol):
+        """A run as these need it."""
+
+        @property
+        def name(self) -> str:
+            """Its name."""
+
+        @property
+        def summary(self) -> Mapping[str, Any]:
+            """Its summary."""
 
     Measure = Mapping[str, Any]
     Measures = Mapping[str, Measure]
@@ -185,7 +196,7 @@ def _deciders(readings: Sequence[RunReading]) -> Iterator[SectionPart]:
         yield SectionPart(Table("Who decided", ("judge", *names), rows))
 
 
-def breakdowns(readings: Sequence[RunReading]) -> Section:
+def breakdowns(readings: Sequence[Summed]) -> Section:
     """Lay out the rates by each property of constraints and samples."""
     all_by = [reading.summary["by"] for reading in readings]
     dimensions = list(dict.fromkeys(name for by in all_by for name in by))
@@ -214,7 +225,7 @@ def breakdowns(readings: Sequence[RunReading]) -> Section:
 
 
 def _by_tag(
-    dimension: str, readings: Sequence[RunReading], groups_by_run: Sequence[Mapping[str, Any]]
+    dimension: str, readings: Sequence[Summed], groups_by_run: Sequence[Mapping[str, Any]]
 ) -> Iterator[SectionPart]:
     """Show a benchmark's rates by the values of a tag."""
     families = ranked(
@@ -338,7 +349,7 @@ def beside(measure: Measure | None) -> str:
     return "\n".join(lines)
 
 
-def _names(readings: Sequence[RunReading]) -> list[str]:
+def _names(readings: Sequence[Summed]) -> list[str]:
     return [reading.name for reading in readings]
 
 
