@@ -124,7 +124,7 @@ def test_one_failure_of_one_is_not_the_hardest(tmp_path: Path) -> None:
     ranked = [row[0].strip() for row in shown.tables["Constraints"][1:]]
     # The upper end of 4 of 20 is 41.6 %, that of 0 of 5 43.4 %; a single verdict is not ranked.
     assert ranked == ["hard", "few", "easy"]
-    assert shown.table("Constraints")["hard"] == ["words", "20.0", "8.1 to 41.6", "4", "16", "0"]
+    assert shown.table("Constraints")["hard"] == ["words", "80.0", "58.4 to 91.9", "4", "16", "0"]
 
 
 def test_examples_are_drawn_from_the_failures_and_as_many_as_asked(tmp_path: Path) -> None:
@@ -136,7 +136,8 @@ def test_examples_are_drawn_from_the_failures_and_as_many_as_asked(tmp_path: Pat
     assert len(listed) == 5
     assert all(int(key[1:]) % 2 for key in listed)
     assert "answer x1" not in page(tmp_path, only, examples=0).text
-    assert page(tmp_path, only, examples=99).text.count("answer x1") == 1
+    # Once as a whole, and at most once more among the three on the first page.
+    assert page(tmp_path, only, examples=99).text.count("answer x1") in (1, 2)
 
 
 def test_members_of_a_panel_that_disagree_are_shown(tmp_path: Path) -> None:

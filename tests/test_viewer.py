@@ -144,7 +144,9 @@ def test_the_page_of_a_run_has_its_rates_and_how_it_was_made(browser: TestClient
     text = plain(browser.get(keys_of(browser)["small"]).text)
     for words in ("60 samples", "constraints met", "Constraints met by type", "verdicts by hand"):
         assert words in text
-    assert "punctuation" not in text
+    # Rules decide one constraint of two; the samples with it unmet are one click away.
+    assert "punctuation:no_comma" in text
+    assert '?status=unmet&amp;constraint=' in browser.get(keys_of(browser)["small"]).text
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 FEWEST = 5
 """Verdicts that a constraint has at least to be called hard: of fewer, chance says more."""
 
-LISTED = 20
+LISTED = 10
 
 WORDS = "words"
 """What a constraint without a verifier is known by."""

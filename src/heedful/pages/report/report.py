@@ -190,14 +190,11 @@ def hardest(readings: Sequence[RunReading]) -> Section:
     """Rank the constraints that fewest met, by the upper end of their interval."""
     parts = []
     for reading in readings:
-        by, named = reading.summary["by"], len(readings) > 1
-        of = f", {reading.name}" if named else ""
-        for title, rows in (
-            ("Constraints", hard.hardest(reading.texts, by)),
-            ("Kinds of constraints", hard.hardest_kinds(by)),
-        ):
-            if rows:
-                parts.append(SectionPart(hard.table(f"{title}{of}", rows), folded=named))
+        by = reading.summary["by"]
+        rows = hard.hardest(reading.texts, by) or hard.hardest_kinds(by)
+        if rows:
+            of = f", {reading.name}" if len(readings) > 1 else ""
+            parts.append(SectionPart(hard.table(f"Constraints{of}", rows), folded=bool(of)))
     lead = (
         f"Of the constraints with {FEWEST} verdicts or more, those whose share has the highest "
         "lower end of its 95 % interval: one failure of one says little, ninety of a hundred say "

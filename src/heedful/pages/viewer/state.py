@@ -70,7 +70,7 @@ def _items(folder: Path, files: list[str]) -> Iterator[tuple[Kind, Path]]:
     for name in files:
         if name.endswith((".csv", ".jsonl")) and _is_audit(folder / name):
             yield "audit", folder / name
-        elif name.endswith(".json") and name != "report.json" and _is_accuracy(folder / name):
+        elif name.endswith(".json") and "run.sqlite" not in files and _is_accuracy(folder / name):
             yield "accuracy", folder / name
 
 
