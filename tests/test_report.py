@@ -94,8 +94,6 @@ def test_the_numbers_are_those_of_the_summary(tmp_path: Path) -> None:
     assert metrics["constraints met, pooled"][0] == "66.67 to 77.78"
     assert metrics["constraints met, pooled"][2:] == ["6 / 9", "1 of 9"]
     assert shown.table("Of all constraints")["a"] == ["6", "2", "1", "0", "0", "88.9"]
-    assert shown.table("Verdicts by type")["Content"] == ["4", "1", "0"]
-    assert shown.table("Verdicts by type")["Format"] == ["2", "1", "1"]
     # Of two constraints: x1 all met, x2 not, y2 not either, whatever its undecided one.
     sizes = shown.table("By number of constraints")
     assert sizes["2"][0].split("\n")[0] == "33.3"

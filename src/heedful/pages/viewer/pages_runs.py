@@ -19,7 +19,7 @@ from heedful.jobs.saved_run import SavedRun
 from heedful.pages.hardest import WORDS, hardest, hardest_kinds, of_words
 from heedful.pages.overview import line_of
 from heedful.pages.passages import excerpt, passages
-from heedful.pages.report.sections import breakdowns
+from heedful.pages.report.sections import Named, breakdowns
 from heedful.pages.viewer.building import EXAMPLES, constraint_number
 from heedful.pages.viewer.index import Filter
 from heedful.pages.viewer.pages_samples import judged_of, known_kind, table_response
@@ -203,13 +203,6 @@ class Listed:
     def failed(self) -> bool:
         """Whether it looks failed: it came to nothing, or cannot be read."""
         return bool(self.line.problem)
-
-
-class Named(NamedTuple):
-    """A run as the sections of a report take it."""
-
-    name: str
-    summary: Mapping[str, Any]
 
 
 class Hardest(NamedTuple):
