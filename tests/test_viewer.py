@@ -146,7 +146,7 @@ def test_the_page_of_a_run_has_its_rates_and_how_it_was_made(browser: TestClient
         assert words in text
     # Rules decide one constraint of two; the samples with it unmet are one click away.
     assert "punctuation:no_comma" in text
-    assert '?status=unmet&amp;constraint=' in browser.get(keys_of(browser)["small"]).text
+    assert "?status=unmet&amp;constraint=" in browser.get(keys_of(browser)["small"]).text
 
 
 @pytest.mark.parametrize(
@@ -390,7 +390,7 @@ def test_rows_judged_again_are_indexed_again(tmp_path: Path) -> None:
 def test_one_run_is_shown_by_itself_and_hidden_folders_are_not(root: Path, tmp_path: Path) -> None:
     alone, _ = open_client(root / "small", tmp_path / "indexes")
     address = keys_of(alone)["small"]
-    assert count(alone.get(f"{address}/samples").text) == "60 samples"
+    assert count(alone.get(f"{address}/samples").text).startswith("60 samples")
     for name in (".hidden", "a/b/c"):
         shutil.copytree(root / "small", tmp_path / "runs" / name)
     assert list(keys_of(client(tmp_path / "runs"))) == ["a/b/c"]
@@ -454,7 +454,7 @@ def test_filters_are_saved_for_all_runs_of_a_folder(tmp_path: Path) -> None:
     assert (saved.status_code, saved.headers["location"]) == (303, f"{place}?{query}")
     link = f'href="{place}?status=unmet&amp;sort=-unmet"'
     assert f"{link}>worst &lt;b&gt;</a>" in browser.get(place).text
-    assert 'placeholder="name of this filter"' in browser.get(f"{place}?status=met").text
+    assert 'placeholder="name of this view"' in browser.get(f"{place}?status=met").text
     assert post(name="", query=query).status_code == 400
     assert post(name="all", query="").status_code == 400
     assert post(name="x", query="status=nonsense").status_code == 400

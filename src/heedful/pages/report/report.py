@@ -452,15 +452,16 @@ def _chart(sections: Sequence[Section]) -> SectionPart | None:
 
 def _failures(readings: Sequence[RunReading]) -> Iterator[dict[str, Any]]:
     """Show the first unmet constraint of some samples, with the passage that it speaks of."""
-    rows = [row for reading in readings for row in reading.examples[:FAILURES_SHOWN]]
-    for row in rows[:FAILURES_SHOWN]:
+    turns = range(FAILURES_SHOWN)
+    rows = [(each, row) for at in turns for each in readings for row in each.examples[at : at + 1]]
+    for reading, row in rows[:FAILURES_SHOWN]:
         assert row.sample is not None  # noqa: S101 - examples were judged
         assert row.critique is not None  # noqa: S101
         for constraint, judgment in zip(row.sample.checklist, row.critique.judgments, strict=False):
             if judgment.status is Status.UNMET:
                 response = row.sample.response or ""
                 yield {
-                    "id": row.id,
+                    "id": f"{reading.name}: {row.id}" if len(readings) > 1 else row.id,
                     "text": constraint.text,
                     "passage": excerpt(response, passages(response, {1: judgment})),
                     "explanation": judgment.explanation,
