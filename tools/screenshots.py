@@ -64,17 +64,17 @@ ASKS = (
 PAGES = {
     "runs": ("All runs", "", ""),
     "run": ("A run", "large", ""),
-    "samples": ("The samples of a run", "large", "/samples?status=unmet"),
-    "repeats": ("Repeats of each prompt", "large", "/samples?group=repeats"),
+    "samples": ("Samples", "large", "/samples?status=unmet"),
+    "repeats": ("Repeats", "large", "/samples?group=repeats"),
     "sample": ("A sample", "quickstart", "/samples/3"),
     "panel": ("A sample, judged by a panel", "panel", "/samples/4"),
     "criticbench": ("CriticBench", "criticbench", ""),
     "realcritic": ("RealCritic", "realcritic", ""),
-    "accuracy": ("A judge against labels", "accuracy.json", ""),
+    "accuracy": ("Judge accuracy", "accuracy.json", ""),
     "audit": ("An audit", "audit.csv", ""),
     "compare": ("Two runs side by side", "compare", ""),
     "compare-sample": ("A sample of both", "compare", "sample"),
-    "leaderboard": ("Three runs", "leaderboard", ""),
+    "leaderboard": ("Leaderboard", "leaderboard", ""),
 }
 """By name: what it shows, the run that is opened, and what follows in its address."""
 

@@ -75,13 +75,13 @@
     return Boolean(button);
   }
 
-  /* After a label: the next constraint without one. */
+  /* The constraint that an address names, or after a label the next one without. */
   document.addEventListener("DOMContentLoaded", () => {
     const said = /^#constraint-(\d+)$/.exec(location.hash);
     if (!said || !forms().length) return;
-    const next = forms().slice(Number(said[1])).find(isOpen) || forms().find(isOpen);
-    const found = next ? next.closest(".constraint") : document.getElementById(`constraint-${said[1]}`);
-    if (found) found.focus();
+    const here = Number(said[1]) - 1;
+    const next = forms().slice(here).find(isOpen) || forms().find(isOpen) || forms()[here];
+    if (next) next.closest(".constraint").focus();
   });
 
   function pair() {
