@@ -163,10 +163,8 @@ def test_several_runs_stand_side_by_side_with_paired_differences(tmp_path: Path)
     result = compare(first, second)["pairs"][0]
     row = shown.table("Differences")["a − b"]
     value = result["metrics"]["cfbench"]["csr"]["difference"]["value"]
-    assert row[0] == "constraints met"
-    assert row[3] == f"{100 * value:+.1f}"
-    assert row[5] == "100.0"
-    assert row[6:9] == [str(result["outcomes"][key]) for key in ("wins", "losses", "ties")]
+    assert row[2] == f"{100 * value:+.1f}"
+    assert row[-2:] == ["12", "100.0"]
     metrics = shown.table("All metrics")
     assert [cell.split("\n")[0] for cell in metrics["responses fully met"]] == ["66.7", "50.0"]
     assert shown.table("Runs")["b"] == ["recorded", "strict", "12", "24", "0", "100.0"]

@@ -128,7 +128,7 @@ def _all_tables(
             yield _settings(pair)
     if several:
         yield from leaderboard(comparison)
-        yield from _overview(shown, brief=brief)
+        yield from overview(shown, brief=brief)
     for pair in () if brief else pairs:
         yield from _metrics(pair, several=several, terminal=terminal)
         yield _counts(pair, len(pairs))
@@ -494,7 +494,7 @@ def _ranks(best: int, worst: int) -> str:
     return str(best) if best == worst else f"{best} to {worst}"
 
 
-def _overview(pairs: Sequence[Pair], *, brief: bool) -> Iterator[Table]:
+def overview(pairs: Sequence[Pair], *, brief: bool = False) -> Iterator[Table]:
     """Show each rate of several pairs, then wins and losses."""
     families = ranked({family for pair in pairs for family in pair["metrics"]})
     for family in families[:1] if brief else families:

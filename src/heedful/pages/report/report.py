@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from heedful.analysis.compare import tables as differences
 from heedful.analysis.compare.job import Comparison, adjust, compare
-from heedful.analysis.compare.tables import BOUNDS
 from heedful.core.errors import InputError, UsageError
 from heedful.core.nouns import Status
 from heedful.core.outputs import atomically
@@ -34,20 +33,13 @@ from heedful.pages.report.sections import (
     sizes,
     verdicts,
 )
-from heedful.reporting.metric_names import heading, label, ranked
+from heedful.reporting.metric_names import heading, ranked
 from heedful.reporting.notation import (
-    COVERAGE,
-    INTERVAL,
     MEASURED,
-    NOTHING,
-    bounds,
     cells,
     counted,
-    interval,
-    p_value,
     percent,
     rate,
-    signed,
 )
 from heedful.reporting.plots import Estimate, estimates_chart
 from heedful.reporting.table import Table
@@ -60,6 +52,7 @@ if TYPE_CHECKING:
 __all__ = ["report"]
 
 FLIPS = 20
+LISTED = 20
 CUT = 300
 """Characters of a text that a table shows."""
 
@@ -83,9 +76,15 @@ def comparison(runs: Sequence[Path], named: Sequence[str]) -> Section:
         "Rates side by side say little; the difference on the samples that two runs share says "
         "more. Instructions and conversations count whole, with all their samples in both runs."
     )
-    parts = (
-        [SectionPart(_pairs(compared), _differences_chart(compared), wide=True)] if compared else []
-    )
+    parts = []
+    if compared:
+        pairs = [pair for result in compared for pair in result["pairs"]]
+        table = replace(next(differences.overview(pairs)), title="Differences")
+        sides = [{"name": name} for name in named]
+        parts = [
+            SectionPart(table, _differences_chart(compared), wide=True),
+            *map(SectionPart, differences.leaderboard({"runs": sides, "pairs": pairs})),
+        ]
     return Section("comparison", "Comparison", parts, lead, refused, folds)
 
 
@@ -108,20 +107,6 @@ def _compared(runs: Sequence[Path], named: Sequence[str]) -> tuple[list[Comparis
     return results, refused
 
 
-def _pairs(compared: Sequence[Comparison]) -> Table:
-    """Put the differences of all pairs into one table, each by its benchmark's first rate."""
-    rows = [_row(pair) for result in compared for pair in result["pairs"]]
-    rates = ("first", "second", "Δ", INTERVAL, COVERAGE, "bounds")
-    columns = ("pair", "metric", *rates, "wins", "losses", "ties", "p")
-    adjusted = ", adjusted for the number of pairs (Holm)" if len(rows) > 1 else ""
-    note = (
-        f"In per cent; Δ is first minus second, with its 95 % interval. {BOUNDS} "
-        "Wins: samples in which the first met more constraints. p: "
-        f"the paired randomization test of the difference{adjusted}."
-    )
-    return Table("Differences", columns, rows, note, words=2).filled()
-
-
 def _differences_chart(compared: Sequence[Comparison]) -> dict[str, Any]:
     """Draw the differences of the table."""
     estimates = [
@@ -130,7 +115,7 @@ def _differences_chart(compared: Sequence[Comparison]) -> dict[str, Any]:
         )
         for result in compared
         for pair in result["pairs"]
-        for _, _, measure in [_first(pair)]
+        for measure in [_first(pair)]
         if measure is not None
         for difference in [measure["difference"]]
     ]
@@ -144,12 +129,10 @@ def _differences_chart(compared: Sequence[Comparison]) -> dict[str, Any]:
     return estimates_chart(estimates, "Δ, points", bounds=(-most, most))
 
 
-def _first(pair: Mapping[str, Any]) -> tuple[str, str, Mapping[str, Any] | None]:
+def _first(pair: Mapping[str, Any]) -> Mapping[str, Any] | None:
     """Find the rate that a pair is quoted by."""
-    for family in ranked(pair["metrics"]):
-        for name, measure in pair["metrics"][family].items():
-            return family, name, measure
-    return "", "", None
+    families = ranked(pair["metrics"])
+    return next((m for family in families for m in pair["metrics"][family].values()), None)
 
 
 def _tables(result: Comparison, named: str) -> Iterator[Table]:
@@ -158,32 +141,6 @@ def _tables(result: Comparison, named: str) -> Iterator[Table]:
         title = table.title.removesuffix(f": {named}")
         title = "Metrics" if title == named else heading(title)
         yield replace(table, title=title)
-
-
-def _row(pair: Mapping[str, Any]) -> tuple[str, ...]:
-    family, name, measure = _first(pair)
-    outcomes = pair["outcomes"]
-    differs: tuple[str, ...] = (*(NOTHING,) * 5, "")
-    if measure is not None:
-        low_high = measure["difference"]["interval"]
-        differs = (
-            percent(measure["first"]["value"], 1),
-            percent(measure["second"]["value"], 1),
-            signed(measure["difference"]["value"], 1),
-            interval(low_high, signed),
-            percent(measure["coverage"], 1),
-            bounds(measure, signed),
-        )
-    return (
-        f"{pair['first']} − {pair['second']}",
-        label(family, name, pair) if family else "–",
-        *differs,
-        *(f"{outcomes[key]:,}" for key in ("wins", "losses", "ties")),
-        NOTHING if measure is None or measure["p_holm"] is None else p_value(measure["p_holm"]),
-    )
-
-
-LISTED = 20
 
 
 def hardest(readings: Sequence[RunReading]) -> Section:
