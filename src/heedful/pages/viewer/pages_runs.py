@@ -213,7 +213,7 @@ class Hardest(NamedTuple):
     examples: Sequence[int]  # places of some of them
 
 
-class Failure(NamedTuple):
+class FailedConstraint(NamedTuple):
     """A constraint that a response did not meet."""
 
     position: int  # the row's place in the run
@@ -412,7 +412,7 @@ def _words(opened: Run, number: int, places: Sequence[int]) -> str | None:
     return next((text for text in texts if constraint_number(text, None) == number), None)
 
 
-def _failures(opened: Run, hard: Sequence[Hardest]) -> Iterator[Failure]:
+def _failures(opened: Run, hard: Sequence[Hardest]) -> Iterator[FailedConstraint]:
     """Show a failure of each of the hardest constraints, of as many samples as there are."""
     seen: set[tuple[int, int]] = set()
     for each in sorted(hard, key=lambda one: one.wanted.constraint is None):
@@ -425,7 +425,7 @@ def _failures(opened: Run, hard: Sequence[Hardest]) -> Iterator[Failure]:
                 continue
             seen.add((position, judged.number))
             response = (row.sample and row.sample.response) or ""
-            yield Failure(
+            yield FailedConstraint(
                 position,
                 row.id,
                 judged.number,
