@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.browser
 
-WAIT_MS = 20_000
+WAIT_MS = 90_000
 
 
 @pytest.fixture(scope="module")
@@ -135,7 +135,7 @@ def test_a_run_is_opened_filtered_and_paged_by_keys(watched: Watched) -> None:
     page.wait_for_url("**q=rivers**")
     page.wait_for_selector(".count:has-text('20 of 60')")
     press(page, "Escape")
-    page.get_by_label("verdict").select_option("unmet")
+    page.locator("select[name=status]").select_option("unmet")
     page.wait_for_selector(".count:has-text('10 of 60')")
     assert page.url.endswith("/samples?q=rivers&status=unmet")
     page.go_back()
