@@ -55,7 +55,6 @@ FROM_FILES: Mapping[str, str] = {
     "critic audit": "critic audit {input} --filled -q -o {output}.json",
     "reward pairs": "reward pairs {input} -q -o {output}.jsonl",
     "reward best": "reward best {input} -q -o {output}.jsonl",
-    "reward stats": "reward stats {input} -q -o {output}.json",
     "bench criticbench build": f"bench criticbench build {{input}} {MODEL} -q -o {{output}}.jsonl",
     "bench realcritic grade": "bench realcritic grade {input} -q -o {output}.jsonl",
 }
@@ -73,7 +72,6 @@ FROM_RUNS: Mapping[str, str] = {
     "calibrate": "calibrate {run} --draw 2 -o {output}.jsonl",
     "reward pairs": "reward pairs {run} -q -o {output}.jsonl",
     "reward best": "reward best {run} -q -o {output}.jsonl",
-    "reward stats": "reward stats {run} -q -o {output}.json",
     "evaluate into it": "evaluate {input} --judge compiled --run {run} -q -o {output}.jsonl",
 }
 """Commands whose output is a file and whose input is a run."""
