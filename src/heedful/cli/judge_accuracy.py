@@ -25,7 +25,7 @@ from heedful.models.options import CONCURRENCY
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from heedful.analysis.meta.sweep import SweepArm
+    from heedful.analysis.align.sweep import SweepArm
     from heedful.reporting.document import Document
 
 Judges = Annotated[list[str] | None, Parameter(name=["--judge", "-j"], negative="")]
@@ -99,7 +99,7 @@ def judge_accuracy(
     elif scoring != "strict":
         raise UsageError("--sweep has strict scoring only", hint="leave --scoring out")
     else:
-        from heedful.analysis.meta.sweep import sweep as sweep_protocols
+        from heedful.analysis.align.sweep import sweep as sweep_protocols
 
         protocols = arms(sweep, judge, judging)
         function = partial(sweep_protocols, input, protocols, margin=margin / 100)
@@ -128,7 +128,7 @@ def _judges(
 
 def _document(summary: dict[str, Any]) -> Document:
     if "protocols" in summary:
-        from heedful.analysis.meta.sweep import document
+        from heedful.analysis.align.sweep import document
     else:
         from heedful.analysis.meta.tables import document
     return document(summary)
@@ -186,7 +186,7 @@ def arms(
     words: Sequence[str], judges: Sequence[str] | None, options: dict[str, Any]
 ) -> list[SweepArm]:
     """Make the protocols that the command line names."""
-    from heedful.analysis.meta.sweep import protocols
+    from heedful.analysis.align.sweep import protocols
 
     if list(words) == [RUNS]:
         return []

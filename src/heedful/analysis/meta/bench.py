@@ -15,7 +15,7 @@ from heedful.jobs.evaluate import Evaluation, default_run, evaluate, evaluate_as
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from heedful.core.nouns import Sample, Scoring
     from heedful.data.formats import Row
@@ -45,28 +45,31 @@ class Bench:
             raise UsageError("a folder for runs goes with a file, not with samples")
         self._spent = 0.0
 
-    async def judged(self, judge: Judge) -> Evaluation:
-        """Judge all rows; in a folder, resume what an earlier call began."""
+    async def judged(self, judge: Judge, samples: Sequence[Sample] | None = None) -> Evaluation:
+        """Judge all rows, or some; in a folder, resume what an earlier call began."""
         most = self.options["max_cost"]
         # A run that has nothing to buy goes through even so.
         left = None if most is None else max(most - self._spent, 1e-12)
         concurrency = self.options["concurrency"]
-        result = await evaluate_async(**self._job(judge), concurrency=concurrency, max_cost=left)
+        result = await evaluate_async(**self._job(judge, samples), concurrency=concurrency, max_cost=left)
         self._spent += (result.summary.get("cost") or {}).get("dollars") or 0.0
         return result
 
-    def planned(self, judge: Judge) -> dict[str, Any]:
-        """Say what judging all rows would take, without a call."""
-        return dry_run(evaluate, **self._job(judge))
+    def planned(self, judge: Judge, samples: Sequence[Sample] | None = None) -> dict[str, Any]:
+        """Say what judging all rows, or some, would take, without a call."""
+        return dry_run(evaluate, **self._job(judge, samples))
 
-    def _job(self, judge: Judge) -> dict[str, Any]:
+    def _job(self, judge: Judge, samples: Sequence[Sample] | None) -> dict[str, Any]:
         def options(*names: str) -> dict[str, Any]:
             return {name: self.options[name] for name in names}
 
         data = self.source.path if self.source else self.rows
+        reading = options("responses", "format", "reasoning")
+        if samples is not None:  # they have been read
+            data, reading = samples, options("reasoning")
         job: dict[str, Any] = {
             "data": data,
-            **options("responses", "format", "reasoning"),
+            **reading,
             "judge": judge,
             "scoring": self.scoring,
             "seed": self.seed,

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Mapping, Sequence
 
-    from heedful.core.nouns import Scoring
+    from heedful.core.nouns import Sample, Scoring
     from heedful.engine.inputs import Data
     from heedful.judges import Judge
     from heedful.judges.base import AnyJudge
@@ -146,9 +146,11 @@ async def judge_accuracy_async(
     return summary
 
 
-async def asked(judge: Judge, labelled: Labelled, bench: Bench) -> list[JudgeEntry]:
-    """Have a judge judge all rows, and collect its verdicts."""
-    result = await bench.judged(judge)
+async def asked(
+    judge: Judge, labelled: Labelled, bench: Bench, samples: Sequence[Sample] | None = None
+) -> list[JudgeEntry]:
+    """Have a judge judge all rows, or some, and collect its verdicts."""
+    result = await bench.judged(judge, samples)
     cost = result.summary.get("cost")
     entries = collect(judge.name, result, labelled, judge.config, cost=cost)
     entries[0].run = None if result.directory is None else str(result.directory)
