@@ -20,12 +20,16 @@ from numpy.typing import NDArray
 from heedful.analysis.align.trials import BALANCED, halve
 from heedful.analysis.meta.measures import rate_difference
 from heedful.metrics.agreement import RATES
+from heedful.metrics.clusters import CHOOSING
 from heedful.metrics.proportions import student
 
 UNMET = 0.3
 ERROR = 0.2
 SHARED = 0.5
 """The share of a judge's errors that difficult criteria cause."""
+
+FEWEST = 5
+"""Instructions that a proof needs."""
 
 Floats = NDArray[np.float64]
 
@@ -46,9 +50,7 @@ def data_set(random: np.random.Generator, labels: int, errors: Floats) -> tuple[
     wrong = np.where(shared, rank[None, :], own) < errors[:, None]
     met = label[None, :] != wrong
     cells = np.zeros((judges, len(sizes), 4))
-    for place, chosen in enumerate(
-        (label & met, ~label & met, label & ~met, ~label & ~met)
-    ):
+    for place, chosen in enumerate((label & met, ~label & met, label & ~met, ~label & ~met)):
         for judge in range(judges):
             cells[judge, :, place] = np.bincount(of, chosen[judge], len(sizes))
     return cells, errors[0] - errors
@@ -67,11 +69,13 @@ def _hardness(random: np.random.Generator) -> Floats:
 
 
 def paired(first: Floats, second: Floats) -> Counter[tuple[float, ...]]:
+    """Count instructions by the cells of two judges."""
     rows = np.concatenate([first, second], axis=1)
     return Counter(tuple(map(float, row)) for row in rows)
 
 
 def gain(counts: Counter[tuple[float, ...]]) -> float:
+    """Return how much better the first judge is."""
     if not counts:
         return 0.0
     sums = np.array([[n * value for value in key] for key, n in counts.items()]).sum(axis=0)
@@ -79,6 +83,7 @@ def gain(counts: Counter[tuple[float, ...]]) -> float:
 
 
 def mean_rate(cells: Floats) -> float:
+    """Return the balanced accuracy; what has no label counts as 0."""
     values = [float(RATES[rate](cells)) for rate in BALANCED]
     return fmean(0.0 if math.isnan(value) else value for value in values)
 
@@ -142,14 +147,14 @@ def cell(
             errors[1:] = np.clip(ERROR + random.normal(0, better, candidates), 0.01, 0.5)
         cells, gains = data_set(random, labels, errors)
         part = random.random(cells.shape[1])
-        rungs = [part < 1 / 6, (part >= 1 / 6) & (part < 0.5)]
-        prove = part >= 0.5
+        rungs = [part < 1 / 6, (part >= 1 / 6) & (part < CHOOSING)]
+        prove = np.array(part >= CHOOSING)
 
         def compared(at: int, rung: int) -> Counter[tuple[float, ...]]:
             return paired(cells[at][rungs[rung]], cells[0][rungs[rung]])  # noqa: B023
 
         (chosen, _, own), *_ = halve(range(1, candidates + 1), compared, gain, len(rungs))
-        if own <= 0 or prove.sum() < 5:
+        if own <= 0 or prove.sum() < FEWEST:
             continue  # none is better on choose: nothing is claimed
         first, second = cells[chosen][prove], cells[0][prove]
         ends = {"heedful": rate_difference(paired(first, second), BALANCED, 0)["interval"]}
@@ -162,6 +167,7 @@ def cell(
 
 
 def main() -> None:
+    """Print a table: a row for each cell and interval."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--data-sets", type=int, default=500)
     parser.add_argument("--candidates", type=int, nargs="+", default=[8, 40])

@@ -71,7 +71,7 @@ def draw(
     units = draw_units(run, None, by)
     chosen = _drawn(units, labels, seed)
     about = {"of": len(units), "labels": labels, "by": by, "seed": seed}
-    earlier = {} if labelled is None else _rows(labelled)
+    earlier = {} if labelled is None else read_labels(labelled)
     with SavedRun.open(run) as saved, atomically(path) as file:
         for row in saved.rows(scored_entry):
             if row.id in chosen and row.sample is not None:
@@ -191,7 +191,7 @@ def _sizes(kinds: Mapping[str, int], labels: int) -> dict[str, int]:
 
 def _read(labels: Name) -> tuple[dict[str, Any], dict[str, Sample]]:
     """Read drawn rows, and how they were drawn."""
-    rows = _rows(labels)
+    rows = read_labels(labels)
     said = [(sample.model_extra or {}).get(DRAW) for sample in rows.values()]
     about = said[0] if said else None
     same = isinstance(about, dict) and all(each == about for each in said)
@@ -205,7 +205,7 @@ def _read(labels: Name) -> tuple[dict[str, Any], dict[str, Sample]]:
     return dict(about or {}), rows
 
 
-def _rows(labels: Name) -> dict[str, Sample]:
+def read_labels(labels: Name) -> dict[str, Sample]:
     """Read a file of labels; a row that cannot be read is an error."""
     rows: dict[str, Sample] = {}
     lines: dict[str, int] = {}

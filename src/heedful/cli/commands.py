@@ -97,6 +97,7 @@ REWARD = _commands(
 
 PANELS = {
     "Judge": (
+        "align",
         "calibrate",
         "cascade",
         "choose",
@@ -126,6 +127,7 @@ COMMANDS: Mapping[str, Command | Group] = {
         "checklist:checklist", "Make checklists: a model lists the constraints of each instruction."
     ),
     "checklist-lint": Command("checklist:lint", "Find mistakes in checklists and rubrics."),
+    "align": Command("align:align", "Choose how a judge is asked by people's labels, with proof."),
     "judge-accuracy": Command(
         "judge_accuracy:judge_accuracy", "Measure judges against known verdicts."
     ),

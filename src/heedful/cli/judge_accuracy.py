@@ -93,8 +93,8 @@ def judge_accuracy(
         from heedful.analysis.meta import judge_accuracy as measure_judges
 
         default = ["checklist"] if judging.get("model") else [] if runs else ["recorded"]
-        names = judge or default
-        judges = list(_judges(names, scoring, seed, judging))
+        names: list[Any] = [None] if "protocol" in judging else default
+        judges = list(_judges(judge or names, scoring, seed, judging))
         function = partial(measure_judges, input, scoring=scoring, judge=judges)
     elif scoring != "strict":
         raise UsageError("--sweep has strict scoring only", hint="leave --scoring out")
@@ -114,12 +114,12 @@ def judge_accuracy(
 
 
 def _judges(
-    names: Sequence[str], scoring: Scoring, seed: int, options: dict[str, Any]
+    names: Sequence[str | None], scoring: Scoring, seed: int, options: dict[str, Any]
 ) -> Iterator[Any]:
     """Make the judges; beside one that calls a model, one without gets none."""
     from heedful.judges import make_judge
 
-    calls = [CHECKLIST in name for name in names]
+    calls = [name is None or CHECKLIST in name for name in names]
     for name, has_model in zip(names, calls, strict=True):
         none = any(calls) and not has_model
         own = options | {"model": []} if none else options

@@ -82,12 +82,9 @@ def make_judge(
     """
     if scoring not in get_args(Scoring):
         raise UsageError(f"no such scoring: {scoring!r}", hint=" or ".join(get_args(Scoring)))
-    protocol = AskingProtocol()
-    if options.get("protocol") is not None:
-        protocol = as_protocol(options["protocol"])
-        names = names or protocol.judge
-        options = cast("JudgeOptions", {**protocol.options, **options})
-    options.pop("protocol", None)
+    protocol = as_protocol(options.pop("protocol", None))
+    names = names or protocol.judge
+    options = cast("JudgeOptions", {**protocol.options, **options})
     if names is None:
         names = default_names(scoring, options)
     if not isinstance(names, str):
@@ -110,8 +107,10 @@ def make_judge(
     return judges[0] if len(judges) == 1 else Cascade(*judges)
 
 
-def as_protocol(given: str | os.PathLike[str] | AskingProtocol) -> AskingProtocol:
-    """Read a protocol, unless it is one."""
+def as_protocol(given: str | os.PathLike[str] | AskingProtocol | None) -> AskingProtocol:
+    """Read a protocol, unless it is one; without any, nothing is changed."""
+    if given is None:
+        return AskingProtocol()
     return given if isinstance(given, AskingProtocol) else AskingProtocol.read(given)
 
 

@@ -54,7 +54,9 @@ class AskingProtocol:
     def record(self) -> dict[str, Any]:
         """Write it as a file has it."""
         parts = {"judge": self.judge, "criteria": dict(self.criteria), "notes": dict(self.notes)}
-        options = {name: self.options[name] for name in KINDS if name in self.options}
+        options = {name: plain(self.options[name]) for name in KINDS if name in self.options}
+        if "model" in options and not isinstance(options["model"], list):
+            options["model"] = [options["model"]]
         return {name: each for name, each in parts.items() if each} | options
 
     def save(self, path: Path, about: Mapping[str, Any]) -> None:
@@ -83,6 +85,13 @@ class AskingProtocol:
             if type(value) not in KINDS[name] or (name == "model" and not _is_names(value)):
                 raise InputError(f"{name} is {value!r:.60}", where=str(path))
         return cls(judge, content, **texts)
+
+
+def plain(value: Any) -> Any:
+    """Return an option as JSON has it: models are named."""
+    if isinstance(value, list | tuple):
+        return [*map(plain, value)]
+    return value if value is None or isinstance(value, str | int | float) else str(value.name)
 
 
 def _is_texts(value: object) -> bool:
@@ -117,7 +126,7 @@ class Reworded:
 
     def _worded(self, constraint: Constraint) -> Constraint:
         text = self._criteria.get(constraint.text, constraint.text)
-        notes = [self._notes[kind] for kind in (constraint.type, ALL) if kind in self._notes]
+        notes = [self._notes[kind] for kind in (constraint.type or "", ALL) if kind in self._notes]
         text = "\n".join([text, *notes])
         return constraint.model_copy(update={"text": text})
 

@@ -1,6 +1,6 @@
 """Sweep: judge labelled rows under several protocols, and set accuracy against cost.
 
-``labelled file → arms (runs) → accuracy and cost on choose → frontier → chosen → measured on prove``
+``labelled file → arms (runs) → accuracy and cost on choose → chosen → proof on prove``
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from heedful.analysis.align.trials import (
     cells,
     cost_of,
     mean_rate,
-    plain,
     unit_of,
 )
 from heedful.analysis.meta.bench import Bench
@@ -29,6 +28,7 @@ from heedful.core.text import amount
 from heedful.core.version import __version__
 from heedful.engine.dry_run import end_dry_run, is_dry_run
 from heedful.judges import make_judge
+from heedful.judges.protocol import plain
 from heedful.models.options import CONNECTION
 from heedful.reporting.document import Document
 from heedful.reporting.notation import COVERAGE, INTERVAL, interval, percent, signed
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Unpack
 
-    from heedful.analysis.align.trials import Part
+    from heedful.analysis.align.trials import LabelledPart
     from heedful.analysis.meta.labels import JudgeEntry
     from heedful.analysis.meta.options import MetaOptions
     from heedful.engine.inputs import Data
@@ -127,7 +127,7 @@ class _JudgedArm(NamedTuple):
     name: str
     settings: Mapping[str, Any]
     entry: JudgeEntry
-    on: Callable[[Part], JudgeEntry]
+    on: Callable[[LabelledPart], JudgeEntry]
 
 
 def sweep(
@@ -157,13 +157,13 @@ def sweep(
     (choose,) = trials.rungs
 
     def saved(run: Name) -> _JudgedArm:
-        def on(part: Part) -> JudgeEntry:
+        def on(part: LabelledPart) -> JudgeEntry:
             return from_run(Path(run), part.labelled, finished=True)[0]
 
         return _JudgedArm(str(run), {}, on(choose), on)
 
     def judged(arm: SweepArm) -> _JudgedArm:
-        def on(part: Part) -> JudgeEntry:
+        def on(part: LabelledPart) -> JudgeEntry:
             return trials.judged(arm.judge, part)
 
         return _JudgedArm(arm.name, arm.settings, on(choose), on)
@@ -175,7 +175,7 @@ def sweep(
     return _summary([*map(judged, arms), *finished], trials, margin)
 
 
-def _planned(arm: SweepArm, bench: Bench, part: Part) -> dict[str, Any]:
+def _planned(arm: SweepArm, bench: Bench, part: LabelledPart) -> dict[str, Any]:
     planned = bench.planned(arm.judge, part.samples)
     judges = [{**judge, "judge": arm.name} for judge in planned["judges"]]
     return {**planned, "judge": arm.name, "judges": judges}
@@ -230,7 +230,7 @@ def _protocols(
         protocols.append(
             {
                 "name": arm.name,
-                "settings": plain(arm.settings),
+                "settings": {name: plain(value) for name, value in arm.settings.items()},
                 "run": arm.entry.run,
                 "accuracy_on_choose": values[arm.name],
                 "coverage": coverage(arm.entry, choose.labelled),
@@ -275,8 +275,8 @@ def _proof(summary: Mapping[str, Any]) -> str:
     proof = summary["proof"]
     own = proof["after"]["accuracy_compared"]
     said = (
-        f"On the instructions that didn't choose, {summary['chosen']} has a "
-        f"{RATE_NAMES[summary['rate']]} of {percent(own['value'], 1)} % ({interval(own['interval'])})"
+        f"On the instructions that didn't choose: {RATE_NAMES[summary['rate']]} of "
+        f"{summary['chosen']} {percent(own['value'], 1)} % ({interval(own['interval'])})"
     )
     if summary["chosen"] == summary["best"]:
         return f"{said}."

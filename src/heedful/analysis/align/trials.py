@@ -19,7 +19,7 @@ from heedful.metrics.agreement import RATES, rate_estimates
 from heedful.metrics.clusters import CHOOSING, cluster_of, place_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from heedful.analysis.meta.bench import Bench
     from heedful.core.nouns import Sample
@@ -36,7 +36,7 @@ PROVEN = ("mean_f1", "f1_unmet", "kappa", "accuracy")
 """Further rates of a proof, before and after."""
 
 
-class Part(NamedTuple):
+class LabelledPart(NamedTuple):
     """Some of the labelled rows."""
 
     samples: list[Sample]
@@ -49,8 +49,8 @@ class Trials:
 
     bench: Bench
     labelled: Labelled  # of all rows
-    rungs: list[Part]  # parts of choose, each for the candidates that the earlier ones left
-    prove: Part
+    rungs: list[LabelledPart]  # parts of choose, each for the candidates that the earlier ones left
+    prove: LabelledPart
     rates: tuple[str, ...]  # whose mean is compared
 
     @classmethod
@@ -66,7 +66,7 @@ class Trials:
         truth = {target.id: target.labels for target in labelled.targets.values()}
         known = truth if bench.options["truth"] is not None else None
         parts = [
-            Part(
+            LabelledPart(
                 [row.sample for row in each if row.sample is not None],
                 Labelled.of(each, bench.options["by"], known),
             )
@@ -88,7 +88,7 @@ class Trials:
         )
         return cls(bench, labelled, chosen_on, prove, BALANCED if both else ("accuracy",))
 
-    def judged(self, judge: Judge, part: Part) -> JudgeEntry:
+    def judged(self, judge: Judge, part: LabelledPart) -> JudgeEntry:
         """Have a judge judge a part."""
         return finish(asked(judge, part.labelled, self.bench, part.samples))[0]
 
@@ -103,7 +103,10 @@ class Trials:
         counted = [part.labelled.counts() for part in self.rungs]
         names = ("rows", "instructions", "met", "unmet")
         choose = {name: sum(each[name] for each in counted) for name in names}
-        return {"choose": choose, "prove": {name: self.prove.labelled.counts()[name] for name in names}}
+        return {
+            "choose": choose,
+            "prove": {name: self.prove.labelled.counts()[name] for name in names},
+        }
 
     def proof(self, before: JudgeEntry, after: JudgeEntry) -> dict[str, Any]:
         """Measure on prove what was chosen against what it takes the place of."""
@@ -129,7 +132,7 @@ class Trials:
         }
 
 
-def _targets(parts: Sequence[Part]) -> list[Any]:
+def _targets(parts: Sequence[LabelledPart]) -> list[Any]:
     return [target for part in parts for target in part.labelled.targets.values()]
 
 
@@ -210,16 +213,3 @@ def unit_of(entries: Sequence[JudgeEntry]) -> str:
         if None not in costs and any(costs):
             return unit
     return UNITS[-1]
-
-
-def plain(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return options as JSON has them: models are named."""
-    return {name: _plain(value) for name, value in options.items()}
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, list | tuple):
-        return [*map(_plain, value)]
-    return value if value is None or isinstance(value, str | int | float) else str(value.name)
-
-
