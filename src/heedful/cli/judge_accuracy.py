@@ -18,6 +18,7 @@ from heedful.cli.judging import JUDGING
 from heedful.cli.running import ConsoleOptions, Outcome, TableOptions, carry_out
 from heedful.cli.terminal import LogOptions
 from heedful.core.errors import UsageError
+from heedful.core.text import amount
 from heedful.engine.options import RunOptions
 from heedful.judges.options import CHECKLIST, JudgeOptions
 from heedful.models.options import CONCURRENCY
@@ -34,7 +35,7 @@ Words = Annotated[list[str] | None, Parameter(negative="", consume_multiple=True
 
 RUNS_FOLDER = Path("heedful-runs")
 
-MEASURING = FlagGroup("", (MetaOptions,), only=("by", "truth", "folder", "retry_failed"))
+MEASURING = FlagGroup("", (MetaOptions,), only=("by", "truth", "since", "folder", "retry_failed"))
 LABELS = FlagGroup(
     "Data", (TableOptions, MetaOptions), only=("map", "format", "responses", "reasoning")
 )
@@ -170,8 +171,18 @@ def _outcome(summary: dict[str, Any]) -> Outcome:
         problems=summary["problems"],
         failed=len(summary["problems"]),
         hints=undecided,
+        failures=_drifted(summary.get("since")),
         complete=not (undecided or summary["rows"]["failed"]),
     )
+
+
+def _drifted(since: Mapping[str, Any] | None) -> list[str]:
+    if since is None or since["shown"] != "loss":
+        return []
+    changed = amount(since["changed"], "verdict")
+    return [
+        f"the judge is worse than in {since['run']}: {changed} changed of {since['compared']:,}"
+    ]
 
 
 RUNS = "runs"

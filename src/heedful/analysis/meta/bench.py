@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -84,9 +85,15 @@ class Bench:
             "scoring": self.scoring,
             "seed": self.seed,
         }
-        run = None if self.folder is None else self.folder / default_run(**job).name
+        run = None if self.folder is None else self.folder / self._run_name(job)
         running = options("retry_failed", "prices", "executor", "workers", "on_progress")
         return {**job, "run": run, **running}
+
+    def _run_name(self, job: Mapping[str, Any]) -> str:
+        """Name a run; to see whether a judge has changed, it's asked again each day."""
+        name = default_run(**job).name
+        today = datetime.now(tz=UTC).date().isoformat()
+        return name if self.options["since"] is None else f"{name}-{today}"
 
     def samples(self) -> Iterable[Sample]:
         """Go through the rows that can be read."""

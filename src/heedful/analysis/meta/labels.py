@@ -277,6 +277,15 @@ class Labelled:
         self.origins["preferences" if ranked else origin] += 1
         self.targets[sample.id] = target
 
+    def without_measured(self) -> Labelled:
+        """Leave out the labels of constraints that code can measure."""
+        targets = {}
+        for target in self.targets.values():
+            pairs = zip(target.labels, target.measured, strict=True)
+            labels = "".join(UNKNOWN if measured else label for label, measured in pairs)
+            targets[target.id] = replace(target, labels=labels)
+        return replace(self, targets=targets)
+
     @property
     def recorded(self) -> bool:
         """Whether recorded critiques are among the labels."""
@@ -447,11 +456,6 @@ def _kind(constraint: Constraint) -> str | None:
 def _majority(votes: str) -> str:
     met, unmet = votes.count(MET), votes.count(UNMET)
     return UNKNOWN if met == unmet else MET if met > unmet else UNMET
-
-
-def open_bounds(counted: float, decided: float, of: float) -> list[float] | None:
-    """Compute a share's bounds: no undecided verdict counted, and all of them."""
-    return [counted / of, (counted + of - decided) / of] if of else None
 
 
 class Sums:
