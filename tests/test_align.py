@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
-from heedful import Constraint, Message, Sample, evaluate
+from commands import run as command
+from fault_server import Answer, completion, serving
+from heedful import Constraint, InputError, Message, Sample, evaluate
 from heedful.analysis.align import align
 from heedful.metrics.clusters import CHOOSING, cluster_of, place_of
 from heedful.models import Price, ScriptedModel
@@ -74,6 +76,7 @@ class Faulty:
         return true != (chance.random() < self.slips)
 
 
+@pytest.mark.slow
 def test_planted_faults_are_found_mended_and_proven(tmp_path: Path) -> None:
     faulty = Faulty(slips=0.1)
     out = tmp_path / "out"
@@ -97,7 +100,7 @@ def test_planted_faults_are_found_mended_and_proven(tmp_path: Path) -> None:
     protocol = json.loads((out / "protocol.json").read_text())
     assert protocol["criteria"][SOURCE] == CLEARER
     assert "Example of a response that meets it" in protocol["criteria"][BRIEF]
-    assert protocol["votes"] == 5
+    assert protocol["options"]["votes"] == 5
     diff = (out / "checklist.diff").read_text().splitlines()
     assert diff[diff.index(f"-{SOURCE}") + 1] == f"+{CLEARER}"
     page = (out / "align.html").read_text()
@@ -105,6 +108,7 @@ def test_planted_faults_are_found_mended_and_proven(tmp_path: Path) -> None:
     assert summary["proofs"] == 1
 
 
+@pytest.mark.slow
 def test_no_row_that_proves_is_shown_to_the_proposer_or_the_judge_before() -> None:
     faulty = Faulty()
     samples = rows(40)
@@ -128,9 +132,10 @@ def test_a_judge_that_is_right_keeps_its_protocol(tmp_path: Path) -> None:
     assert "No gain is shown" in (tmp_path / "out" / "align.md").read_text()
     protocol = json.loads((tmp_path / "out" / "protocol.json").read_text())
     assert protocol["judge"] == "checklist"
-    assert "criteria" not in protocol
+    assert protocol["criteria"] == {}
 
 
+@pytest.mark.slow
 def test_what_cannot_be_paid_for_is_not_tried() -> None:
     faulty = Faulty()
     prices = {"faulty": Price(prompt=1, completion=1)}
@@ -141,6 +146,7 @@ def test_what_cannot_be_paid_for_is_not_tried() -> None:
     assert any(each["tried_on"] == 0 for each in some["candidates"])
 
 
+@pytest.mark.slow
 def test_gepa_rewrites_the_rules(tmp_path: Path) -> None:
     pytest.importorskip("gepa")
     rule = "A source is a URL."
@@ -160,7 +166,62 @@ def test_gepa_rewrites_the_rules(tmp_path: Path) -> None:
     gains = {each["name"]: each["gain_on_choose"] for each in summary["candidates"]}
     assert gains["rules rewritten by GEPA"] > 0.2
     protocol = json.loads((out / "protocol.json").read_text())
-    assert rule in protocol["prompt"]
-    assert "{ {response}}" in protocol["prompt"]  # what a model writes has no places
+    assert rule in protocol["options"]["prompt"]
+    assert "{ {response}}" in protocol["options"]["prompt"]  # what a model writes has no places
     after = evaluate(rows(40), model=model, protocol=out / "protocol.json")
     assert after.summary["coverage"] == 1
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("[]", "the file"),
+        ('{"options": {"base_url": "http://evil"}}', "base_url"),
+        ('{"options": {"votes": "3"}}', "options.votes"),
+        ('{"criteria": {"a": 1}}', "criteria.a"),
+        ('{"vote": 3}', "vote"),
+    ],
+)
+def test_a_protocol_that_says_something_else_is_refused(
+    content: str, said: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "p.json"
+    path.write_text(content, encoding="utf-8")
+    with pytest.raises(InputError, match=said):
+        evaluate(rows(1), protocol=path)
+
+
+@pytest.mark.slow
+def test_the_command_aligns_a_labelled_run_and_evaluate_takes_its_protocol(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    faulty = Faulty()
+
+    def script(_: int, body: dict[str, Any]) -> Answer:
+        turns = [Message.model_validate(each) for each in body["messages"]]
+        return completion(faulty.reply(turns, 0))
+
+    samples = rows(60)
+    data = tmp_path / "data.jsonl"
+    bare = [each.model_copy(update={"labels": None}) for each in samples]
+    data.write_text("\n".join(each.model_dump_json() for each in bare), encoding="utf-8")
+    labels = "\n".join(each.model_dump_json(exclude_defaults=True) for each in samples)
+    with serving(script=script) as server:
+        flags = ["--judge", "checklist", "--model", "m", "--base-url", server.url]
+        assert command("evaluate", data, *flags, "--run", "mine") == 0
+        assert command("align", "mine", *flags) == 2
+        assert "heedful view" in capsys.readouterr().err
+        Path("mine.labels.jsonl").write_text(labels, encoding="utf-8")
+        assert command("align", "mine", *flags, "--dry-run") == 0
+        bought = len(server.bodies)
+        assert command("align", "mine", *flags) == 0
+        told = capsys.readouterr().out
+        assert "A gain is shown" in told
+        assert "heedful evaluate FILE --protocol heedful-align/protocol.json" in told
+        again = len(server.bodies)
+        assert command("align", "mine", *flags) == 0  # nothing is bought twice
+        assert len(server.bodies) == again > bought == 60
+        asked = ["--protocol", "heedful-align/protocol.json", "--base-url", server.url]
+        assert command("judge-accuracy", "mine.labels.jsonl", *asked, "-o", "a.json") == 0
+        (judge,) = json.loads(Path("a.json").read_text())["judges"]
+        assert judge["pooled"]["accuracy"]["value"] > 0.95

@@ -1,16 +1,16 @@
 """Protocols: how a judge is asked, kept in a file that every command takes.
 
-``{"judge": "checklist", "model": ["critic"], "votes": 3, "criteria": {"Is polite.": "Thanks the
-reader."}, "notes": {"tone": "A greeting alone isn't a tone."}}``: the judge, its options, criteria
-that are shown in other words, and notes below the criteria of a type.
+``{"judge": "checklist", "options": {"model": ["critic"], "votes": 3}, "criteria": {"Is polite.":
+"Thanks the reader."}, "notes": {"tone": "A greeting alone isn't a tone."}}``
 """
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from heedful.core.errors import InputError
 from heedful.core.outputs import write_json
@@ -22,19 +22,27 @@ if TYPE_CHECKING:
     from heedful.core.nouns import Constraint, Critique, Sample
     from heedful.judges.base import Judge
 
-KINDS: Mapping[str, tuple[type, ...]] = {
-    "model": (list,),
-    "prompt": (str,),
-    "explain": (bool,),
-    "measure": (bool,),
-    "per_call": (int, type(None)),
-    "votes": (int,),
-    "min_confidence": (int, float),
-    "temperature": (int, float),
-    "reasks": (int,),
-}
-"""Options that a protocol may set. Addresses and keys aren't among them: a file may come from
-somebody else."""
+
+class AskingOptions(BaseModel):
+    """Options that a protocol may set.
+
+    Addresses and keys aren't among them: a file may come from somebody else.
+    """
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    model: list[str] = []
+    prompt: str = ""
+    explain: bool = True
+    measure: bool = False
+    per_call: int | None = None
+    votes: int = 1
+    min_confidence: float = 0.0
+    temperature: float = 0.0
+    reasks: int = 1
+
+
+OPTIONS = tuple(AskingOptions.model_fields)
 
 ALL = "*"
 """In ``notes``, the criteria of every type."""
@@ -53,11 +61,11 @@ class AskingProtocol:
 
     def record(self) -> dict[str, Any]:
         """Write it as a file has it."""
-        parts = {"judge": self.judge, "criteria": dict(self.criteria), "notes": dict(self.notes)}
-        options = {name: plain(self.options[name]) for name in KINDS if name in self.options}
+        options = {name: plain(each) for name, each in self.options.items() if name in OPTIONS}
         if "model" in options and not isinstance(options["model"], list):
             options["model"] = [options["model"]]
-        return {name: each for name, each in parts.items() if each} | options
+        words = {"criteria": dict(self.criteria), "notes": dict(self.notes)}
+        return {"judge": self.judge, "options": options, **words}
 
     def save(self, path: Path, about: Mapping[str, Any]) -> None:
         """Write a file, with what is known of the protocol."""
@@ -67,24 +75,28 @@ class AskingProtocol:
     def read(cls, path: str | os.PathLike[str]) -> AskingProtocol:
         """Read a file."""
         try:
-            content: Any = json.loads(Path(path).read_text(encoding="utf-8-sig"))
-        except (OSError, ValueError, RecursionError) as error:
+            given = ProtocolFile.model_validate_json(Path(path).read_text(encoding="utf-8-sig"))
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            place = ".".join(map(str, first["loc"]))
+            what = f"the protocol cannot be read: {place or 'the file'}: {first['msg']}"
+            raise InputError(what, where=str(path)) from None
+        except (OSError, ValueError) as error:
             raise InputError(f"the protocol cannot be read: {error}", where=str(path)) from error
-        if not isinstance(content, dict):
-            raise InputError("the protocol isn't a JSON object", where=str(path))
-        content.pop("about", None)
-        judge = content.pop("judge", None)
-        texts = {name: content.pop(name, {}) for name in ("criteria", "notes")}
-        if not isinstance(judge, str | None) or not all(map(_is_texts, texts.values())):
-            what = "judge isn't text, or criteria and notes don't give a text for each text"
-            raise InputError(what, where=str(path))
-        for name, value in content.items():
-            if name not in KINDS:
-                hint = f"there are judge, criteria, notes, {', '.join(KINDS)}"
-                raise InputError(f"a protocol has no {name!r}", where=str(path), hint=hint)
-            if type(value) not in KINDS[name] or (name == "model" and not _is_names(value)):
-                raise InputError(f"{name} is {value!r:.60}", where=str(path))
-        return cls(judge, content, **texts)
+        options = given.options.model_dump(exclude_unset=True)
+        return cls(given.judge, options, given.criteria, given.notes)
+
+
+class ProtocolFile(BaseModel):
+    """What a file holds."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    judge: str | None = None
+    options: AskingOptions = AskingOptions()
+    criteria: dict[str, str] = {}
+    notes: dict[str, str] = {}
+    about: dict[str, Any] = {}
 
 
 def plain(value: Any) -> Any:
@@ -92,15 +104,6 @@ def plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [*map(plain, value)]
     return value if value is None or isinstance(value, str | int | float) else str(value.name)
-
-
-def _is_texts(value: object) -> bool:
-    pairs = value.items() if isinstance(value, dict) else [(None, None)]
-    return all(isinstance(key, str) and isinstance(text, str) for key, text in pairs)
-
-
-def _is_names(value: Sequence[object]) -> bool:
-    return bool(value) and all(isinstance(name, str) for name in value)
 
 
 class Reworded:

@@ -110,21 +110,22 @@ def _before_and_after(proof: Mapping[str, Any]) -> Table:
 def _words(summary: Mapping[str, Any]) -> Iterator[Table]:
     protocol, present = summary["protocol"], summary["present"]
     rows = [
-        (old, new)
-        for old, new in protocol.get("criteria", {}).items()
-        if present.get("criteria", {}).get(old) != new
+        (_kind(name) if part == "notes" else name, str(value))
+        for part in ("criteria", "notes")
+        for name, value in protocol[part].items()
+        if present[part].get(name) != value
     ]
+    before, after = ({"judge": each["judge"], **each["options"]} for each in (present, protocol))
     rows += [
-        ("every criterion" if kind == ALL else f"type {kind}", note)
-        for kind, note in protocol.get("notes", {}).items()
-    ]
-    skip = ("criteria", "notes")
-    rows += [
-        (name, f"{present.get(name, 'default')} → {value}")
-        for name, value in protocol.items()
-        if name not in skip and present.get(name) != value
+        (name, f"{before.get(name, 'default')} → {value}")
+        for name, value in after.items()
+        if before.get(name) != value
     ]
     yield Table("What changed", ("criterion or setting", "shown to the judge"), rows, words=2)
+
+
+def _kind(name: str) -> str:
+    return "every criterion" if name == ALL else f"criteria of type {name}"
 
 
 def _group(group: Mapping[str, Any]) -> str:

@@ -26,7 +26,7 @@ from heedful.jobs.results import scored_entry
 from heedful.jobs.saved_run import SavedRun
 from heedful.judges.making import as_protocol, make_judge
 from heedful.judges.options import WITH_MODEL, JudgeOptions
-from heedful.judges.protocol import ALL, KINDS, AskingProtocol
+from heedful.judges.protocol import ALL, OPTIONS, AskingProtocol
 from heedful.models.options import CallOptions
 
 if TYPE_CHECKING:
@@ -162,7 +162,7 @@ def _prepared(
     """Read the labels, and how the present judge is asked."""
     own = taken(given, JudgeOptions)
     base = as_protocol(own.pop("protocol", None))
-    asked = {**base.options, **{name: own.pop(name) for name in KINDS if name in own}}
+    asked = {**base.options, **{name: own.pop(name) for name in OPTIONS if name in own}}
     if not asked.get("model"):
         raise UsageError("the judge has no model", hint="name one: --model, or model= in Python")
     names = judge or base.judge or WITH_MODEL
@@ -373,27 +373,22 @@ def _write(folder: Path, summary: dict[str, Any], work: _Alignment, chosen: Chan
     taken = chosen.on(work.present) if chosen is not None and gained else work.present
     about = {"gain": summary["proof"] and summary["proof"]["difference"], "shown": gained}
     taken.save(folder / "protocol.json", about)
-    (folder / "checklist.diff").write_text(
-        checklist_diff(summary.get("protocol", {})), encoding="utf-8"
-    )
+    (folder / "checklist.diff").write_text(checklist_diff(taken), encoding="utf-8")
     if chosen is not None:
         summary["proofs"] = _proofs(folder / "proofs.jsonl", work.trials.prove, summary["protocol"])
     document(summary).write(folder, summary, name="align")
 
 
-def checklist_diff(protocol: Mapping[str, Any]) -> str:
+def checklist_diff(protocol: AskingProtocol) -> str:
     """Write what the judge is shown in the place of criteria as a diff, to be reviewed."""
     lines: list[str] = []
-    for old, new in protocol.get("criteria", {}).items():
-        before, after = (text.splitlines(keepends=False) for text in (old, new))
-        lines += difflib.unified_diff(before, after, "criterion", "shown to the judge", lineterm="")
-    for kind, note in protocol.get("notes", {}).items():
+    for old, new in protocol.criteria.items():
+        pair = old.splitlines(), new.splitlines()
+        lines += difflib.unified_diff(*pair, "criterion", "as the judge is shown it", lineterm="")
+    for kind, note in protocol.notes.items():
         about = "every criterion" if kind == ALL else f"criteria of type {kind}"
-        lines += [
-            f"--- {about}",
-            "+++ shown to the judge",
-            *(f"+{line}" for line in note.splitlines()),
-        ]
+        lines += [f"--- {about}", "+++ as the judge is shown it"]
+        lines += [f"+{line}" for line in note.splitlines()]
     return "".join(f"{line}\n" for line in lines)
 
 
