@@ -232,7 +232,8 @@ def test_the_command_that_is_printed_runs_the_chosen_protocol(
         (line,) = (each.strip() for each in printed.splitlines() if "heedful evaluate" in each)
         before = len(server.bodies)
         program, *words = shlex.split(line)
-        assert (program, command(*words)) == ("heedful", 0)
+        words[words.index("FILE")] = str(path)
+        assert (program, command(*words, "--base-url", server.url)) == ("heedful", 0)
         assert len(server.bodies) == before + 12  # all constraints of a row in one call
 
 

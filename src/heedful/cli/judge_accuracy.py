@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import shlex
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -84,8 +82,7 @@ def judge_accuracy(
     read = [input, options.get("responses"), *(runs or ())]
     check_document(output, [path for path in read if path is not None])
     judging = taken(options, JudgeOptions)
-    reading = {name: options[name] for name in ("format", "responses") if name in options}
-    options.setdefault("folder", RUNS_FOLDER)
+    folder = options.setdefault("folder", RUNS_FOLDER)
     options |= {"seed": seed, "runs": runs or ()}
     options["probes"] = [name.strip() for name in probe.split(",")] if probe else ()
     options["concurrency"] = judging.get("max_concurrency", CONCURRENCY)
@@ -107,7 +104,7 @@ def judge_accuracy(
 
     def outcome(summary: dict[str, Any]) -> Outcome:
         write_document(output, summary, lambda: _document(summary))
-        shown = _swept(summary, input, reading | judging) if sweep else _outcome(summary)
+        shown = _swept(summary, folder, judging) if sweep else _outcome(summary)
         return replace(shown, written=[*shown.written, output])
 
     models = judging.get("model", ())
@@ -135,11 +132,17 @@ def _document(summary: dict[str, Any]) -> Document:
     return document(summary)
 
 
-def _swept(
-    summary: dict[str, Any],
-    data: Path,
-    options: Mapping[str, Any],
-) -> Outcome:
+def _kept(folder: Path, options: Mapping[str, Any], chosen: Mapping[str, Any]) -> str:
+    """Keep the chosen protocol as a file, and say how it is used."""
+    from heedful.judges.protocol import AskingProtocol
+
+    settings = {**options, **chosen}
+    path = folder / "protocol.json"
+    AskingProtocol(settings.pop("judge", CHECKLIST), settings).save(path, {})
+    return f"heedful evaluate FILE --protocol {path}"
+
+
+def _swept(summary: dict[str, Any], folder: Path, options: Mapping[str, Any]) -> Outcome:
     chosen = next(each for each in summary["protocols"] if each["name"] == summary["chosen"])
     undecided = [
         f"{each['name']}: no verdict was decided"
@@ -153,7 +156,7 @@ def _swept(
         failed=len(summary["problems"]),
         hints=undecided,
         complete=not (undecided or summary["rows"]["failed"]),
-        next_step=_command(data, {**options, **chosen["settings"]}) if chosen["settings"] else "",
+        next_step=_kept(folder, options, chosen["settings"]) if chosen["settings"] else "",
     )
 
 
@@ -231,28 +234,3 @@ def _value(name: str, word: str) -> Any:
         return _NUMBERS[name](word)
     except ValueError as error:
         raise UsageError(f"--sweep {name}={word} isn't a number") from error
-
-
-def _command(data: Path, options: dict[str, Any]) -> str:
-    """Write the command that evaluates data by a protocol."""
-    from heedful.engine.sessions import without_secrets
-
-    judge = options.pop("judge", CHECKLIST)
-    options.pop("api_key", None)
-    words = ["heedful", "evaluate", str(data), "--judge", str(judge)]
-    for name, value in options.items():
-        words += _flag(name, value)
-    return " ".join(map(shlex.quote, without_secrets(words)))
-
-
-def _flag(name: str, value: Any) -> Iterator[str]:
-    if name == "headers":
-        for header, text in value.items():
-            yield from ("--header", f"{header}={text}")
-        return
-    written = f"--{name.replace('_', '-')}"
-    if isinstance(value, bool):
-        yield written if value else f"--no-{written[2:]}"
-    elif value is not None:
-        for each in value if isinstance(value, list) else [value]:
-            yield from (written, json.dumps(each) if isinstance(each, dict) else str(each))

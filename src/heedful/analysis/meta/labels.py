@@ -393,13 +393,18 @@ def letter(status: Status) -> str:
 
 
 def _labels(sample: Sample, annotations: Mapping[str, str]) -> tuple[str, str]:
-    """Return a row's labels and where they are from; "recorded" where they are a critique."""
-    known = sample.labels or ()
-    if any(label is not None for label in known):
-        return "".join(map(_known, known)).ljust(len(sample.checklist), UNKNOWN), "labels"
+    """Return a row's labels and where they are from; "recorded" where they are a critique.
+
+    A label decides where annotators differ; without one their majority does.
+    """
+    known = "".join(map(_known, sample.labels or ())).ljust(len(sample.checklist), UNKNOWN)
+    votes = ["".join(vote) for vote in zip(*annotations.values(), strict=True)]
+    if set(known) - {UNKNOWN}:
+        majority = map(_majority, votes) if votes else known
+        pairs = zip(known, majority, strict=True)
+        return "".join(vote if label == UNKNOWN else label for label, vote in pairs), "labels"
     if annotations:
-        votes = zip(*annotations.values(), strict=True)
-        return "".join(_majority("".join(vote)) for vote in votes), "majority of annotations"
+        return "".join(map(_majority, votes)), "majority of annotations"
     recording = sample.recording
     if recording is None or (recording.text is None and recording.verdicts is None):
         return UNKNOWN * len(sample.checklist), ""
