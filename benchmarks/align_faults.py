@@ -19,6 +19,7 @@ from heedful import Constraint, Message, Sample, align
 from heedful.models import ScriptedModel
 
 SOURCE, BRIEF, POLITE = "Names a source.", "Is brief.", "Is polite."
+MET = 0.6
 CLEARER = "Gives the URL of a source."
 EXAMPLE = "Example of a response"
 PEOPLE = "A judge decides"
@@ -30,7 +31,7 @@ def samples(rows: int, seed: int) -> list[Sample]:
     chance = random.Random(seed)
     made = []
     for number in range(rows):
-        truths = {text: chance.random() < 0.6 for text in (SOURCE, BRIEF, POLITE)}
+        truths = {text: chance.random() < MET for text in (SOURCE, BRIEF, POLITE)}
         said = " ".join(f"{text[:-1]}={int(true)}" for text, true in truths.items())
         made.append(
             Sample(

@@ -300,7 +300,7 @@ async def label(request: Request) -> Response:
 
 def labelling(opened: Run, sample: Sample | None, annotator: str | None) -> dict[str, Any]:
     """Return what a sample's page says of its labels."""
-    nothing = {"given": None, "labels": None, "disputed": [], "to_label": None}
+    nothing: dict[str, Any] = dict.fromkeys(("given", "labels", "disputed", "to_label"))
     if sample is None or not opened.saved.judged:
         return nothing
     try:
