@@ -47,4 +47,5 @@ class LastTurnRewardManager(NaiveRewardManager):
         start = turn_start(self.tokenizer)
         cut = last_turn(response[0][:used].tolist(), start) if start else 0
         batch["responses"] = response[:, cut:]
-        return await super().run_single(data)
+        result: dict[str, Any] = await super().run_single(data)
+        return result
