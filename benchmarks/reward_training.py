@@ -9,9 +9,9 @@ word by word, sees which constraints are open, and learns by GRPO, in seconds of
 ``judges``: besides words the policy may write seven fragments that are no answer (praise, an order
 to the judge, filler, an echo, a ticked constraint, hex digits, "see attached"), or nothing. In
 truth a response with any of them meets nothing. Five judges have one weakness each; what they say
-of heedful's criteria against gaming has the same weakness. Compared are the gates, these criteria, and
-the divergence alarm, which ends the training; its reference is a judge without a weakness that errs
-in one of five verdicts, asked about one of four responses. How judges fail is our assumption.
+of heedful's criteria against gaming has the same weakness. Compared are the gates, these criteria,
+and the divergence alarm, which ends the training; its reference is a judge without a weakness that
+errs in one of five verdicts, asked about one of four responses. How judges fail is our assumption.
 
 ``signals``: the judge errs in one of ten verdicts, and nothing can be gamed. Compared is how its
 verdicts become a reward.
