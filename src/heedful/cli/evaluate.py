@@ -74,14 +74,9 @@ def rejudge(
 
     Args:
         past: The directory of the run whose samples are judged; it stays as it is.
-<<<<<<< HEAD
         judge: rules (code), compiled (code, from the constraints' words), proposed (code, by checks
             that the model proposes), recorded (in the file), checklist (a model); with commas, in
-            turn.
-=======
-        judge: rules (code), compiled (code, from the constraints' words), recorded (in the file),
-            checklist (a model); with commas, in turn. Default: rules,compiled,checklist.
->>>>>>> main
+            turn. Default: rules,compiled,checklist.
     """
     from heedful.jobs.saved_run import SavedRun
 
