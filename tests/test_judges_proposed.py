@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from heedful import Constraint, Sample, Status, evaluate
+from heedful import Constraint, Sample, Status, dry_run, evaluate
 from heedful.judges import Cascade, Compiled, make_judge
 from heedful.judges.proposed import PROPOSABLE, Proposed
 from heedful.models import ScriptedModel
@@ -52,6 +52,14 @@ def test_each_distinct_text_is_paid_for_once(tmp_path: Any) -> None:
     assert len(model.calls) == 2
     evaluate([*rows, row(name="5")], judge=Cascade(Compiled(), Proposed(model)))
     assert len(model.calls) == 4  # another run has a store of its own
+
+
+def test_a_dry_run_counts_the_proposals_of_each_text() -> None:
+    model = replying(GOOD)
+    rows = [row(name="1"), row(UNMET, name="2"), row(text=TEXT.replace("3", "4"), name="3")]
+    estimate = dry_run(evaluate, rows, judge=Cascade(Compiled(), Proposed(model)))
+    assert estimate["calls"] == 4
+    assert not model.calls
 
 
 REFUSED: dict[str, list[Any]] = {
