@@ -116,9 +116,29 @@ def test_a_build_makes_a_critic_and_does_again_only_what_changed(folder: Path) -
 
 @pytest.mark.training
 @pytest.mark.filterwarnings("ignore")
-def test_no_instruction_is_in_two_parts_of_a_build(folder: Path) -> None:
+def test_no_instruction_is_in_two_parts_of_a_build_with_preferences(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A critic that decides nothing gives no pair; one that is always wrong gives one a row."""
     result = built(folder, more=DPO)
+    assert (result.steps[-1].name, result.steps[-1].made) == ("pairs", "0 pairs")
+    assert result.report["stage"] == "sft"
+
+    def wrong(known: Path, *, output: Path, **_: object) -> None:
+        lines = []
+        for line in known.read_text(encoding="utf-8").splitlines():
+            row = json.loads(line)
+            said = row["recording"]["text"]
+            old, new = "VERDICT: MET", "VERDICT: UNMET"
+            other = said.replace(old, new) if old in said else said.replace(new, old)
+            row["recording"]["others"] = [other]
+            lines.append(json.dumps(row) + "\n")
+        output.write_text("".join(lines), encoding="utf-8")
+
+    monkeypatch.setattr("heedful.critic.data.sample_critiques", wrong)
+    result = built(folder, more=DPO.replace("samples = 2", "samples = 3"))
     assert [step.name for step in result.steps][-2:] == ["pairs", "dpo"]
+    assert [step.before for step in result.steps][-3:] == [True, False, False]
     (parts,) = (folder / "build" / "steps").glob("divide-*")
     files = ("train/sft.jsonl", "dpo/preference.jsonl", "evaluation.jsonl", "test.jsonl")
     prompts = [

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypedDict
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from heedful.critic.training.session import TrainingResult
-    from heedful.engine.progress import Display
+    from heedful.reporting.table import Table
 
 Model = Annotated[str, Parameter(name=["--model", "-m"])]
 
@@ -131,33 +130,16 @@ def build(
     from heedful.critic.building.card import steps_table
     from heedful.critic.training.session import TrainingResult
 
-    with _watched(quiet=quiet) as (display, on_progress):
-
-        def on_step(name: str) -> None:
-            if not quiet:
-                display.clear()
-                sys.stderr.write(f"{name} …\n")
-
+    with _watched(quiet=quiet) as on_progress:
         result = build_critic(
-            load_config(config),
-            output,
-            push_to_hub=push_to_hub,
-            on_step=on_step,
-            on_progress=on_progress,
+            load_config(config), output, push_to_hub=push_to_hub, on_progress=on_progress
         )
-    outcome = _outcome(TrainingResult(result.folder, result.report))
-    view = outcome.view
-
-    def shown() -> Any:
-        from rich.console import Group
-
-        return Group(view(), steps_table(result.steps).terminal())
-
-    return print_outcome(replace(outcome, view=shown), quiet=quiet)
+    trained = TrainingResult(result.folder, result.report)
+    return print_outcome(_outcome(trained, steps_table(result.steps)), quiet=quiet)
 
 
 @contextmanager
-def _watched(*, quiet: bool) -> Iterator[tuple[Display, Callable[[Any], None]]]:
+def _watched(*, quiet: bool) -> Iterator[Callable[[Any], None]]:
     """Show a training's progress in one line."""
     from heedful.critic.training.session import line
     from heedful.engine.progress import Display
@@ -172,7 +154,7 @@ def _watched(*, quiet: bool) -> Iterator[tuple[Display, Callable[[Any], None]]]:
             display(step)
 
     try:
-        yield display, on_progress
+        yield on_progress
     finally:
         display.clear()
 
@@ -182,7 +164,7 @@ def _run(train: Callable[..., TrainingResult], *, quiet: bool = False, **watched
     import os
 
     main = os.environ.get("RANK", "0") == "0"  # of several processes, one prints
-    with _watched(quiet=quiet) as (_, on_progress):
+    with _watched(quiet=quiet) as on_progress:
         result = train(**watched, on_progress=on_progress)
     outcome = _outcome(result)
     if main:
@@ -190,7 +172,7 @@ def _run(train: Callable[..., TrainingResult], *, quiet: bool = False, **watched
     return 0 if outcome.complete else INCOMPLETE
 
 
-def _outcome(result: TrainingResult) -> Outcome:
+def _outcome(result: TrainingResult, *more: Table) -> Outcome:
     from rich.console import Group
 
     from heedful.critic.training.report import summary, tables
@@ -199,7 +181,7 @@ def _outcome(result: TrainingResult) -> Outcome:
     before = (
         ["This training is finished; nothing was left to do."] if result.finished_before else []
     )
-    shown = tables(result.report)[:-1]  # without the settings, which the user has
+    shown = [*tables(result.report)[:-1], *more]  # without the settings, which the user has
     return Outcome(
         view=lambda: Group(*before, summary(result.report), *(table.terminal() for table in shown)),
         written=[result.folder],
