@@ -44,7 +44,6 @@ FROM_FILES: Mapping[str, str] = {
     "respond": f"respond {{input}} {MODEL} -q -o {{output}}.jsonl",
     "choose": f"choose {{input}} {MODEL} -q -o {{output}}.jsonl",
     "checklist": f"checklist {{input}} {MODEL} -q -o {{output}}.jsonl",
-    "checklist-lint": "checklist-lint {input} -o {output}.jsonl",
     "judge-accuracy": "judge-accuracy {input} -q -o {output}.json",
     "critic select": f"critic select {{input}} {MODEL} -q -o {{output}}.jsonl",
     "critic sample": f"critic sample {{input}} {MODEL} -q -o {{output}}.jsonl",
@@ -52,10 +51,8 @@ FROM_FILES: Mapping[str, str] = {
     "critic checklists": "critic checklists {input} -q -o {output}.jsonl",
     "critic split": "critic split {input} -q -o {output}.jsonl",
     "critic pairs": "critic pairs {input} -q -o {output}.jsonl",
-    "critic audit": "critic audit {input} --filled -q -o {output}.json",
     "reward pairs": "reward pairs {input} -q -o {output}.jsonl",
     "reward best": "reward best {input} -q -o {output}.jsonl",
-    "reward stats": "reward stats {input} -q -o {output}.json",
     "bench criticbench build": f"bench criticbench build {{input}} {MODEL} -q -o {{output}}.jsonl",
     "bench realcritic grade": "bench realcritic grade {input} -q -o {output}.jsonl",
 }
@@ -73,7 +70,6 @@ FROM_RUNS: Mapping[str, str] = {
     "calibrate": "calibrate {run} --draw 2 -o {output}.jsonl",
     "reward pairs": "reward pairs {run} -q -o {output}.jsonl",
     "reward best": "reward best {run} -q -o {output}.jsonl",
-    "reward stats": "reward stats {run} -q -o {output}.json",
     "evaluate into it": "evaluate {input} --judge compiled --run {run} -q -o {output}.jsonl",
 }
 """Commands whose output is a file and whose input is a run."""

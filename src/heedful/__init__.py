@@ -10,8 +10,9 @@ from heedful.core.version import __version__
 
 TYPE_CHECKING = False  # type checkers know the name; importing typing would cost 8 ms
 if TYPE_CHECKING:
+    from heedful.analysis.align import align
     from heedful.analysis.compare import compare
-    from heedful.analysis.export import emit_events, export
+    from heedful.analysis.export import export
     from heedful.analysis.meta import judge_accuracy, judge_accuracy_async
     from heedful.core.errors import (
         HeedfulError,
@@ -65,7 +66,7 @@ _HOMES = {
     "heedful.jobs.evaluate": ("Evaluation", "evaluate", "evaluate_async"),
     "heedful.jobs.results": ("Scored",),
     "heedful.jobs.merge": ("merge",),
-    "heedful.analysis.export": ("emit_events", "export"),
+    "heedful.analysis.export": ("export",),
     "heedful.pages.report.report": ("report",),
     "heedful.engine.dry_run": ("Estimate", "dry_run"),
     "heedful.engine.inputs": ("read",),
@@ -76,6 +77,7 @@ _HOMES = {
     "heedful.jobs.respond": ("respond",),
     "heedful.rewards": ("Reward",),
     "heedful.judges": ("Cascade", "Judge", "Recorded", "Rules", "make_judge"),
+    "heedful.analysis.align": ("align",),
     "heedful.analysis.meta": ("judge_accuracy", "judge_accuracy_async"),
     "heedful.core.nouns": (
         "Check",
@@ -123,11 +125,11 @@ __all__ = [
     "UsageError",
     "VerifierError",
     "__version__",
+    "align",
     "assert_follows",
     "checklist",
     "compare",
     "dry_run",
-    "emit_events",
     "evaluate",
     "evaluate_async",
     "export",

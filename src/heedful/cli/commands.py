@@ -78,7 +78,6 @@ CRITIC = _commands(
     split="Split samples in two, for fine-tuning and for preferences, by instruction.",
     pairs="Make preference pairs of an expert's critiques and sampled ones.",
     export="Export critiques or pairs for a training tool, with a dataset card.",
-    audit="Sample critiques or checklists for a person to check, or read what was checked.",
 )
 
 CRITICBENCH = _commands(
@@ -100,11 +99,11 @@ REWARD = _commands(
     "reward",
     pairs="Make preference pairs for DPO: the best and the worst response to each instruction.",
     best="Keep the best of the responses to each instruction.",
-    stats="Describe a reward: its distribution, its signal, best of n, length, agreement.",
 )
 
 PANELS = {
     "Judge": (
+        "align",
         "calibrate",
         "cascade",
         "choose",
@@ -117,7 +116,7 @@ PANELS = {
         "runs",
         "view",
     ),
-    "Data": ("checklist", "checklist-lint", "export", "merge", "respond"),
+    "Data": ("checklist", "export", "merge", "respond"),
     "Train": ("bench", "critic", "reward", "serve"),
 }
 """The commands as the overview groups them; those that are in none come last."""
@@ -133,7 +132,7 @@ COMMANDS: Mapping[str, Command | Group] = {
     "checklist": Command(
         "checklist:checklist", "Make checklists: a model lists the constraints of each instruction."
     ),
-    "checklist-lint": Command("checklist:lint", "Find mistakes in checklists and rubrics."),
+    "align": Command("align:align", "Choose how a judge is asked by people's labels, with proof."),
     "judge-accuracy": Command(
         "judge_accuracy:judge_accuracy", "Measure judges against known verdicts."
     ),

@@ -15,7 +15,7 @@ from heedful.core.text import is_blank, unix_lines
 from heedful.core.turns import has_parts
 from heedful.judges.prompts import block_layout as layout
 from heedful.judges.prompts.contradiction import contradicts
-from heedful.judges.prompts.quotation import QUOTED
+from heedful.judges.prompts.fence import QUOTED
 from heedful.judges.prompts.template import asks_for, shipped, version, with_format
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from heedful.core.nouns import Constraint, Message, Sample
     from heedful.judges.prompts.block_layout import Language
-    from heedful.judges.prompts.quotation import Shown
+    from heedful.judges.prompts.fence import Shown
 
 
 NO_INSTRUCTION = (
@@ -83,7 +83,7 @@ class JudgePrompt(Protocol):
         never raises.
 
         A parser that has a third parameter, ``shown``, is given what the judge was shown
-        (:class:`~heedful.judges.prompts.quotation.Shown`), to tell quotations of it.
+        (:class:`~heedful.judges.prompts.fence.Shown`), to tell quotations of it.
         """
         ...
 
