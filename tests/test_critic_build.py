@@ -139,6 +139,12 @@ def test_no_instruction_is_in_two_parts_of_a_build_with_preferences(
     result = built(folder, more=DPO.replace("samples = 2", "samples = 3"))
     assert [step.name for step in result.steps][-2:] == ["pairs", "dpo"]
     assert [step.before for step in result.steps][-3:] == [True, False, False]
+    asked = json.loads((result.folder / "heedful.json").read_text("utf-8"))
+    assert (asked["prompt"], asked["prompt_file"], asked["per_call"]) == (
+        "short",
+        "heedful.prompt.txt",
+        1,
+    )
     (parts,) = (folder / "build" / "steps").glob("divide-*")
     files = ("train/sft.jsonl", "dpo/preference.jsonl", "evaluation.jsonl", "test.jsonl")
     prompts = [{row.conversation[-1].content for row in read(parts / name)} for name in files]

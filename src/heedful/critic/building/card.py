@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from heedful.core.text import markdown_cell
@@ -15,7 +16,17 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from heedful.critic.building.config import BuildConfig
-    from heedful.critic.building.steps import BuildStep
+
+
+@dataclass(frozen=True, slots=True)
+class BuildStep:
+    """What a step made, and what it took."""
+
+    name: str
+    made: str
+    seconds: float  # of all sessions
+    dollars: float | None = None  # of all calls; None where nothing was called
+    before: bool = False  # an earlier build had done it
 
 
 def card(

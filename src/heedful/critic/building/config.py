@@ -25,12 +25,12 @@ EXPORT: dict[str, Any] = {"prompt": "short", "per_call": 1, "cross": 8}
 _STRICT = ConfigDict(frozen=True, extra="forbid")
 
 
-class Critiques(BaseModel):
-    """Critiques of an expert, in the place of code's verdicts.
+class ExpertCritiques(BaseModel):
+    """ExpertCritiques of an expert, in the place of code's verdicts.
 
     Attributes:
         expert: The model that writes critiques.
-        samples: Critiques of each response.
+        samples: ExpertCritiques of each response.
         prompt: The prompt that they answer.
         verifiers: Models that verify the judgments.
         filter: Settings of heedful critic filter.
@@ -59,7 +59,7 @@ class Preferences(BaseModel):
     """What preference training learns from: critiques sampled from the fine-tuned critic.
 
     Attributes:
-        samples: Critiques of each response.
+        samples: ExpertCritiques of each response.
         share: The share of the instructions that is kept for it.
         method: How pairs are made, as in heedful critic pairs.
         settings: Settings of heedful critic train dpo.
@@ -97,7 +97,7 @@ class BuildConfig(BaseModel):
     model: str
     responses: tuple[str, ...] = ()
     responses_file: Path | None = None
-    critiques: Critiques | None = None
+    critiques: ExpertCritiques | None = None
     export: ExportSettings = ExportSettings(**EXPORT)
     sft: SftSettings = SftSettings()
     dpo: Preferences | None = None

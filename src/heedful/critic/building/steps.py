@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pydantic import BaseModel
 
 from heedful.core.outputs import make_folder, write_json
-from heedful.critic.building.card import card
+from heedful.critic.building.card import BuildStep, card
 from heedful.critic.data.known import write_critiques, write_labelled
 from heedful.engine.inputs import fingerprint
 from heedful.models.base import Sampling
@@ -30,24 +30,13 @@ from heedful.models.options import CallOptions
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from heedful.critic.building.config import BuildConfig, Critiques, Preferences
+    from heedful.critic.building.config import BuildConfig, ExpertCritiques, Preferences
     from heedful.critic.training import Step, TrainingResult
     from heedful.models.base import Model
 
 _DONE = "done.json"
 _CALLS = CallOptions.__annotations__
 _ANSWERS = ("base_url", "body", "temperature", "top_p", "max_completion_tokens")
-
-
-@dataclass(frozen=True, slots=True)
-class BuildStep:
-    """What a step made, and what it took."""
-
-    name: str
-    made: str
-    seconds: float  # of all sessions
-    dollars: float | None = None  # of all calls; None where nothing was called
-    before: bool = False  # an earlier build had done it
 
 
 @dataclass
@@ -206,7 +195,7 @@ class _Build:
         depends = [digest, None if responses is None else fingerprint(responses)]
         return self._step("verdicts", depends, make)
 
-    def _critiques(self, data: Path, digest: Any, how: Critiques) -> _Made:
+    def _critiques(self, data: Path, digest: Any, how: ExpertCritiques) -> _Made:
         from heedful.critic import data as critic
         from heedful.critic.data.options import FilterSettings
         from heedful.judges import prompts
@@ -268,6 +257,7 @@ class _Build:
         from heedful.critic import data as making
         from heedful.critic.data.pairs import Pairs
         from heedful.critic.training import train_dpo
+        from heedful.judges import Measurement
         from heedful.judges.making import limited, prompt_for
         from heedful.models.local import LocalModel
 
@@ -278,17 +268,20 @@ class _Build:
             write_critiques(parts.folder / "dpo" / "preference.jsonl", known, config.export)
             model = LocalModel(str(critic.folder))
             sampling = limited(Sampling(temperature=1.0, seed=config.seed), model, None, None)
-            expert = making.Expert(model, prompt_for(model, None), sampling)
+            measured = Measurement() if config.export.measure else None
+            expert = making.Expert(model, prompt_for(model, None), sampling, measured)
             rows, run = folder / "rows.jsonl", folder / "run"
             making.sample_critiques(known, expert=expert, samples=how.samples, run=run, output=rows)
-            Pairs(rows, method=how.method).write(pairs)
+            Pairs(rows, method=how.method, prompt_file=config.export.prompt_file).write(pairs)
             return f"{pairs.read_text('utf-8').count(chr(10)):,} pairs", None
 
         sampled = self._step("pairs", [critic.digest, parts.digest, how], sample)
         pairs = sampled.folder / "pairs.jsonl"
         if not pairs.stat().st_size:
             return None
-        train = partial(train_dpo, pairs, model=str(critic.folder), settings=how.settings)
+        asked = {"prompt_file": config.export.prompt_file, "per_call": config.export.per_call}
+        settings = how.settings.model_copy(update=asked)
+        train = partial(train_dpo, pairs, model=str(critic.folder), settings=settings)
         return self._trained("dpo", [sampled.digest, how.settings], parts, train)
 
     def _trained(
