@@ -1,14 +1,12 @@
 """Audits: drawn at random, filled by a person, read back as accuracies."""
 
 import csv
-import json
 import re
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from commands import run
 from critiques import critique, item, write
 from heedful.core.errors import InputError, UsageError
 from heedful.critic.data.audit import draw, read_back
@@ -62,11 +60,9 @@ def test_a_draw_follows_the_seed(source: Path, tmp_path: Path) -> None:
     assert (tmp_path / "a.csv").read_bytes().startswith(b"\xef\xbb\xbf")
 
 
-def test_a_filled_audit_gives_accuracies_with_intervals(
-    source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_filled_audit_gives_accuracies_with_intervals(source: Path, tmp_path: Path) -> None:
     audit = tmp_path / "audit.csv"
-    assert run("critic", "audit", source, "--samples", "6", "-o", audit) == 0
+    draw(source, audit, samples=6)
     fill(
         audit,
         lambda row: {
@@ -74,9 +70,7 @@ def test_a_filled_audit_gives_accuracies_with_intervals(
             "explanation_correct": "TRUE",
         },
     )
-    assert run("critic", "audit", audit, "--filled", "-o", tmp_path / "out.json") == 0
-    assert "judgment correct" in capsys.readouterr().out
-    result = json.loads((tmp_path / "out.json").read_text("utf-8"))
+    result = read_back(audit)
     judgments = result["questions"]["judgment_correct"]
     assert (judgments["right"], judgments["of"]) == (16, 18)
     assert judgments["interval"] == pytest.approx(wilson(16, 18))
@@ -87,7 +81,7 @@ def test_a_filled_audit_gives_accuracies_with_intervals(
 
 
 def test_a_half_filled_audit_is_refused_and_says_what_is_missing(
-    source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    source: Path, tmp_path: Path
 ) -> None:
     audit = tmp_path / "audit.csv"
     draw(source, audit, samples=2)
@@ -96,8 +90,9 @@ def test_a_half_filled_audit_is_refused_and_says_what_is_missing(
     rows = cells(audit)
     rows[1]["explanation_correct"] = ""
     fill(audit, lambda row: rows[int(row["number"]) - 1] if row["id"] == rows[0]["id"] else {})
-    assert run("critic", "audit", audit, "--filled") == 2
-    errors = capsys.readouterr().err
+    with pytest.raises(InputError) as refused:
+        read_back(audit)
+    errors = str(refused.value)
     assert "2 of 6 rows" in errors
     assert "judgment_correct is 'maybe'" in errors
     assert "explanation_correct is empty" in errors
@@ -120,7 +115,7 @@ def test_lost_and_repeated_rows_are_refused(source: Path, tmp_path: Path) -> Non
 
 def test_checklists_are_audited_by_constraint_and_as_a_whole(source: Path, tmp_path: Path) -> None:
     audit = tmp_path / "audit.jsonl"
-    assert run("critic", "audit", source, "--of", "checklists", "--samples", "4", "-o", audit) == 0
+    draw(source, audit, subject="checklists", samples=4)
     rows = read_rows(audit)
     assert len(rows) == 12
     for row in rows:
@@ -140,19 +135,16 @@ def test_a_response_is_no_formula(tmp_path: Path) -> None:
     assert cells(tmp_path / "audit.csv")[0]["response"] == '\'=HYPERLINK("http://x")'
 
 
-def test_what_cannot_be_audited_is_counted(
-    source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_cannot_be_audited_is_counted(source: Path, tmp_path: Path) -> None:
     rows = [
         *read_rows(source),
         item(None, critique("+++"), id="x").model_dump(mode="json"),
         {"id": "y"},
     ]
     write(source, rows)
-    assert run("critic", "audit", source, "--samples", "99", "-o", tmp_path / "all.csv") == 1
-    said = capsys.readouterr().out
-    assert re.search("90 rows.* 30 samples", said)
-    assert all(said.count(f": {reason}") == 1 for reason in ("no final critique", "cannot be read"))
+    drawn = draw(source, tmp_path / "all.csv", samples=99)
+    assert (drawn["rows"], drawn["population"]) == (90, 30)
+    assert drawn["reasons"] == {"no final critique": 1, "cannot be read": 1}
 
 
 def test_wrong_use_is_refused(source: Path, tmp_path: Path) -> None:
@@ -167,4 +159,3 @@ def test_wrong_use_is_refused(source: Path, tmp_path: Path) -> None:
     nothing = write(tmp_path / "none.jsonl", [item(None, critique("+++"))])
     with pytest.raises(InputError, match="no final critique"):
         draw(nothing, tmp_path / "none.csv")
-    assert run("critic", "audit", source) == 2

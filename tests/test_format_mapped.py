@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heedful import evaluate
+from heedful import evaluate, export, judge_accuracy
 from heedful.core.errors import HeedfulError, RowError
 from heedful.core.nouns import Sample
 from heedful.data.formats import named, open_source
@@ -96,3 +96,55 @@ def test_a_row_without_a_mapped_column_is_a_failed_row(tmp_path: Path) -> None:
 def test_whatever_lies_in_a_column_is_read_or_named(value: Any) -> None:
     with suppress(RowError):  # and no other error
         assert named(MAP).sample(record(value), 1).response == "A"
+
+
+def test_columns_of_one_constraint_each_make_a_checklist(tmp_path: Path) -> None:
+    file = tmp_path / "wide.csv"
+    file.write_text(
+        "prompt,response,constraint_1,Criterion 2,checked_by\n"
+        "Hi.,Hello,At most 3 words.,No commas.,nobody\n"
+        "Hi.,Hello,At most 3 words.,,nobody\n"
+    )
+    samples = [row.sample for row in open_source(file)]
+    texts = [[each.text for each in sample.checklist] for sample in samples if sample is not None]
+    assert texts == [["At most 3 words.", "No commas."], ["At most 3 words."]]
+
+
+@pytest.mark.parametrize("named", ["Query=prompt", "mine=response", "Rubrics=checklist"])
+def test_a_mapping_of_some_columns_leaves_the_others_to_their_names(
+    named: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "in.csv"
+    file.write_text("Query,mine,gpt_out,Rubrics\nHi.,Hello,Hey,No commas.\n")
+    source = open_source(file, format=f"map:{named}")
+    (sample,) = (row.sample for row in source)
+    assert sample is not None
+    assert sample.conversation[0].content == "Hi."
+    assert sample.response == ("Hello" if named.startswith("mine") else "Hey")
+    assert sample.checklist[0].text == "No commas."
+    assert "--map" in source.said
+
+
+def test_rows_of_one_criterion_each_are_told_of(tmp_path: Path) -> None:
+    rows = [f"{prompt},R,Criterion {number}.\n" for prompt in "ab" for number in range(3)]
+    file = tmp_path / "long.csv"
+    file.write_text("prompt,output,criterion\n" + "".join(rows))
+    assert "repeat the prompt" in open_source(file).said
+    file.write_text("prompt,output,criterion\n" + "".join(rows[::3]))
+    assert "repeat the prompt" not in open_source(file).said
+
+
+def test_exported_judgments_are_measured_once_labels_are_filled_in(tmp_path: Path) -> None:
+    checklist = ["At most 3 words.", "No commas.", "All lowercase."]
+    rows = [{"id": "a", "prompt": "Hi.", "response": "one, two", "checklist": checklist}]
+    run = evaluate(rows, run=tmp_path / "run")
+    export(run, output=tmp_path / "out.csv")
+    header, *lines = (tmp_path / "out.csv").read_text().splitlines()
+    assert header.endswith(",label")
+    filled = [line + label for line, label in zip(lines, ["met", "0", "no"], strict=True)]
+    (tmp_path / "labelled.csv").write_text("\n".join([header, *filled]))
+    labels = judge_accuracy(tmp_path / "labelled.csv")
+    assert labels["labels"]["from"] == {"labels": 3}
+    (recorded,) = labels["judges"]
+    # The second constraint is unmet, as labelled; code says that the third is met.
+    assert recorded["pooled"]["cells"] == {"tp": 1, "fp": 1, "fn": 0, "tn": 1}

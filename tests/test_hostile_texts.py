@@ -71,7 +71,6 @@ def test_no_command_prints_what_a_terminal_obeys(
         shown(capsys)
     run("checklist", "rows.jsonl", "--compile", "--dry-run")
     run("checklist", "rows.jsonl", "-o", "made.jsonl", "--compile")
-    run("critic", "audit", "a", "-o", "audit.csv")
     run("reward", "stats", "a")
     run("export", "a", "-o", "a.md")
     run(hostile.replace("\0", ""))

@@ -135,13 +135,6 @@ TAKE_A_RUN: dict[str, tuple[str, Callable[[Path], list[list[str]]]]] = {
             [str(run), "--draw", "3", "-o", made(run, "to_label.jsonl")],
         ],
     ),
-    "critic audit": (
-        "evaluate",
-        lambda run: [
-            [str(run), "-o", made(run, "audit.csv")],
-            [str(run), "-o", made(run, "checklists.csv"), "--of", "checklists"],
-        ],
-    ),
     "reward pairs": (
         "evaluate",
         lambda run: [
@@ -242,7 +235,7 @@ def slow(*values: str) -> Any:
     return pytest.param(*values, marks=pytest.mark.slow)
 
 
-COMPLETE = ("rejudge", "compare", "report", "export", "critic audit", *(
+COMPLETE = ("rejudge", "compare", "report", "export", *(
     f"reward {name}" for name in ("pairs", "best", "stats")
 ))  # fmt: skip
 """The commands that take finished runs only."""

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from heedful.cli import main
 from heedful.core.errors import InputError
 from heedful.critic.data.audit import draw, read_back
 from jsonl import write_rows
@@ -59,9 +58,7 @@ def cells(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def test_each_answer_is_in_the_file_at_once_and_the_command_line_reads_it(
-    browser: TestClient, audit: str, root: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_each_answer_is_in_the_file_at_once(browser: TestClient, audit: str, root: Path) -> None:
     path = root / "small" / "audit.csv"
     before = cells(path)
     assert len(before) == 12  # what code did not decide is not asked about
@@ -83,10 +80,6 @@ def test_each_answer_is_in_the_file_at_once_and_the_command_line_reads_it(
     assert result["questions"][QUESTIONS[0]]["unsure"] == 1
     assert result["questions"][QUESTIONS[1]]["right"] == 11
     assert result["whole"] == result["whole"] | {"right": 10, "of": 11, "unsure": 1}
-    with pytest.raises(SystemExit) as stopped:
-        main(["critic", "audit", str(path), "--filled"])
-    assert stopped.value.code == 0
-    assert "11 / 12" in capsys.readouterr().out
 
 
 def test_an_audit_goes_on_where_it_stopped_and_shows_the_agreement(

@@ -25,6 +25,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests"))
 
 from browsers import browser  # noqa: E402 - the path to it is set above
+from heedful.critic.data.audit import draw as draw_audit  # noqa: E402 - likewise
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,7 +43,6 @@ evaluate small.jsonl --judge rules,compiled,checklist --model medium --run runs/
 evaluate large.jsonl -m large -m medium -m small --judge checklist --run runs/panel
 evaluate examples/quickstart.jsonl --run runs/quickstart
 evaluate examples/labelled.jsonl --judge checklist --model large --run runs/labelled
-critic audit runs/quickstart --samples 5 -o runs/audit.csv
 bench criticbench build examples/sums.jsonl -m small -m large --samples 8 --run bench
 bench criticbench run bench -m small -m large --repeats 2 --check own --run runs/criticbench
 bench criticbench report runs/criticbench --size small=2 --size large=30 -o criticbench
@@ -127,6 +127,7 @@ def make_runs(folder: Path) -> None:
         for line in RUNS.strip().splitlines():
             more = ["--base-url", address] if line.startswith(ASKS) else []
             heedful(line.split() + more, folder)
+    draw_audit(folder / "runs" / "quickstart", folder / "runs" / "audit.csv", samples=5)
     # One that failed, as a wrong address makes it: nothing answers at port 9.
     dead = "evaluate small.jsonl --judge checklist --model large --base-url http://127.0.0.1:9/v1"
     heedful([*dead.split(), "--run", "runs/unreachable"], folder, codes=(2,))

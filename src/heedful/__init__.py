@@ -11,7 +11,7 @@ from heedful.core.version import __version__
 TYPE_CHECKING = False  # type checkers know the name; importing typing would cost 8 ms
 if TYPE_CHECKING:
     from heedful.analysis.compare import compare
-    from heedful.analysis.export import emit_events, export
+    from heedful.analysis.export import export
     from heedful.analysis.meta import judge_accuracy, judge_accuracy_async
     from heedful.core.errors import (
         HeedfulError,
@@ -65,7 +65,7 @@ _HOMES = {
     "heedful.jobs.evaluate": ("Evaluation", "evaluate", "evaluate_async"),
     "heedful.jobs.results": ("Scored",),
     "heedful.jobs.merge": ("merge",),
-    "heedful.analysis.export": ("emit_events", "export"),
+    "heedful.analysis.export": ("export",),
     "heedful.pages.report.report": ("report",),
     "heedful.engine.dry_run": ("Estimate", "dry_run"),
     "heedful.engine.inputs": ("read",),
@@ -127,7 +127,6 @@ __all__ = [
     "checklist",
     "compare",
     "dry_run",
-    "emit_events",
     "evaluate",
     "evaluate_async",
     "export",

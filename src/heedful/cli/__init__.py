@@ -32,9 +32,6 @@ PATHS = frozenset({"--run", "--input", "-i", "--output", "-o", "--responses"})
 PARSED = {"-": "./-", HELP_ALL: "--help"}
 """Words that the parser is given for others: it takes a lone hyphen, standard input, for a flag."""
 
-TWO_WORDS = {("checklist", "lint"): "checklist-lint"}
-"""Commands of two words whose first is a command of its own."""
-
 STORE_HINT = "on a full disk make room, then give the same command; else name another --run"
 
 
@@ -133,8 +130,7 @@ def _parsed(given: Sequence[str]) -> list[str]:
 
             name = word[:-1] or (before if before in PATHS else "an argument")
             raise UsageError(f"{name} is empty", hint="name a file or directory, or leave it out")
-    words = [PARSED.get(word, word) for word in given if word != SAVE]
-    return [TWO_WORDS[words[0], words[1]], *words[2:]] if tuple(words[:2]) in TWO_WORDS else words
+    return [PARSED.get(word, word) for word in given if word != SAVE]
 
 
 def _store_errors() -> tuple[type[Exception], ...]:

@@ -1,33 +1,23 @@
-"""``heedful checklist`` and ``heedful checklist lint``."""
+"""``heedful checklist``."""
 
 from __future__ import annotations
 
-import json
 import sys
-from collections import Counter
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from heedful.cli.flags import MODEL, FlagGroup, Output, Quiet, Switch, takes, the_model
+from heedful.cli.flags import MODEL, FlagGroup, Output, Switch, takes, the_model
 from heedful.cli.running import (
     DATA,
-    INCOMPLETE,
     RUN,
-    WHOLE_DATA,
     Outcome,
     add_to_rows,
     print_outcome,
 )
 from heedful.core.errors import UsageError
-from heedful.core.text import amount, printable
+from heedful.core.text import printable
 from heedful.jobs.checklists.prompt import ChecklistOptions
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from heedful.data.formats import Row
-    from heedful.jobs.checklists.linting import LintFinding
 
 
 @takes(FlagGroup("", (ChecklistOptions,)), DATA, MODEL, RUN)
@@ -96,72 +86,3 @@ def _compile(paths: list[Path], output: Path | None, options: dict[str, Any]) ->
             complete=not unread,
         )
     )
-
-
-@takes(WHOLE_DATA)
-def lint(
-    input: Path,
-    /,
-    *,
-    output: Output = None,
-    golden: Path | None = None,
-    errors_only: Switch = False,
-    quiet: Quiet = False,
-    **reading: Any,
-) -> int:
-    """Find mistakes in checklists and rubrics.
-
-    Duplicates, contradictions, weights that make no sense and golden examples that
-    come out wrong are errors; what asks for two things, is vague, or could be
-    decided by code, and what of the instruction no constraint takes up, are hints.
-    No model is called. heedful checklist lint is the same command.
-
-    heedful checklist-lint rubrics.jsonl
-
-    Args:
-        input: The file with the checklists.
-        output: Write the findings, one JSON object a line.
-        golden: Write the golden examples as labelled rows, for heedful judge-accuracy.
-        errors_only: Leave out hints: points, code, coverage.
-        quiet: Print only the last line.
-    """
-    from heedful.core.outputs import atomically, refuse_inputs
-    from heedful.data.formats import open_source
-    from heedful.jobs.checklists import linting
-
-    source = open_source(input, **reading)
-    for path in (output, golden):
-        if path is not None:
-            refuse_inputs(path, source.files)
-    findings = [each for each in linting.lint_rows(source) if each.is_error or not errors_only]
-    if output is not None:
-        with atomically(output) as file:
-            for each in findings:
-                file.write(json.dumps(each._asdict(), ensure_ascii=False) + "\n")
-    if golden is not None:
-        _write_golden(golden, source)
-    if not quiet:
-        for each in findings:
-            place = f" {each.constraint}" if each.constraint else ""
-            line = f"{each.sample}{place}: {each.kind}: {each.message}"
-            sys.stdout.write(printable(line) + "\n")
-    sys.stdout.write(_summary(findings) + "\n")
-    return INCOMPLETE if any(each.is_error for each in findings) else 0
-
-
-def _write_golden(path: Path, source: Iterable[Row]) -> None:
-    from heedful.core.outputs import atomically
-    from heedful.jobs.checklists.linting import golden_rows
-
-    with atomically(path) as file:
-        for row in source:
-            for record in golden_rows(row.sample) if row.sample is not None else ():
-                file.write(json.dumps(record, ensure_ascii=False) + "\n")
-
-
-def _summary(findings: list[LintFinding]) -> str:
-    errors = sum(each.is_error for each in findings)
-    kinds = Counter(each.kind for each in findings)
-    said = ", ".join(f"{count:,} {kind}" for kind, count in kinds.most_common())
-    counted = f"{amount(errors, 'error')}, {amount(len(findings) - errors, 'hint')}"
-    return f"{counted}{f' ({said})' if said else ''}"

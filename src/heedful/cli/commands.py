@@ -70,7 +70,6 @@ CRITIC = _commands(
     split="Split samples in two, for fine-tuning and for preferences, by instruction.",
     pairs="Make preference pairs of an expert's critiques and sampled ones.",
     export="Export critiques or pairs for a training tool, with a dataset card.",
-    audit="Sample critiques or checklists for a person to check, or read what was checked.",
 )
 
 CRITICBENCH = _commands(
@@ -109,7 +108,7 @@ PANELS = {
         "runs",
         "view",
     ),
-    "Data": ("checklist", "checklist-lint", "export", "merge", "respond"),
+    "Data": ("checklist", "export", "merge", "respond"),
     "Train": ("bench", "critic", "reward", "serve"),
 }
 """The commands as the overview groups them; those that are in none come last."""
@@ -125,7 +124,6 @@ COMMANDS: Mapping[str, Command | Group] = {
     "checklist": Command(
         "checklist:checklist", "Make checklists: a model lists the constraints of each instruction."
     ),
-    "checklist-lint": Command("checklist:lint", "Find mistakes in checklists and rubrics."),
     "judge-accuracy": Command(
         "judge_accuracy:judge_accuracy", "Measure judges against known verdicts."
     ),

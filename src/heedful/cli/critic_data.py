@@ -34,7 +34,6 @@ from heedful.cli.running import (
 )
 from heedful.core.errors import UsageError
 from heedful.core.text import amount
-from heedful.critic.data.audit import draw, read_back
 from heedful.critic.data.export import export as write_export
 from heedful.critic.data.generator import checklist_data
 from heedful.critic.data.options import ExportSettings, FilterSettings
@@ -316,49 +315,6 @@ def checklists(
         complete=not rows["failed"],
     )
     return print_outcome(outcome, quiet=quiet)
-
-
-@takes(FlagGroup("", (draw,)))
-def audit(
-    input: Path,
-    /,
-    *,
-    output: Output = None,
-    filled: Switch = False,
-    of: Literal["critiques", "checklists"] = "critiques",
-    quiet: Quiet = False,
-    **options: Any,
-) -> int:
-    """Sample critiques or checklists for a person to check, or read what was checked.
-
-    heedful critic audit critiques.jsonl --samples 70 -o audit.csv
-    heedful critic audit audit.csv --filled
-
-    Args:
-        input: The samples; with --filled, the audit that was filled in.
-        output: The file for them, .csv or .jsonl; with --filled, the accuracies as JSON.
-        filled: Read INPUT back.
-        of: What is checked: critiques, or checklists.
-        samples: Samples to choose.
-        seed: Seed of the random choice.
-        format: The format of the samples; detected from the file by default.
-        quiet: Print no numbers.
-    """
-    from heedful.core.outputs import write_json
-    from heedful.jobs.results import check_folder
-
-    if filled:
-        if output is not None:
-            check_folder(output, [input])
-        result = read_back(input)
-        if output is not None:
-            write_json(output, result)
-        return show("audit", result, output, broken=0, quiet=quiet)
-    if output is None:
-        hint = "name one with -o audit.csv; --filled reads an audit back"
-        raise UsageError("there is no file to write to", hint=hint)
-    drawn = draw(input, output, subject=of, **options)
-    return show("draw", drawn, output, broken=drawn["unusable"], quiet=quiet)
 
 
 @takes(FlagGroup("", (ExportSettings, write_export)))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from heedful.cli import terminal
-from heedful.cli.flags import Output, Quiet, RequiredOutput, Switch
+from heedful.cli.flags import Quiet, RequiredOutput, Switch
 from heedful.cli.judging import is_complete, too_little
 from heedful.cli.running import INCOMPLETE, Outcome, print_outcome
 from heedful.core.errors import UsageError
@@ -167,8 +167,8 @@ def view(
     """View runs in a browser.
 
     Samples by text, verdict, type, tag and judge; each with its explanations and
-    the judge's words; runs under way; audits; two runs side by side. It listens on
-    this machine only, and writes only audits, labels and saved filters.
+    the judge's words; runs under way; two runs side by side. It listens on
+    this machine only, and writes only labels and saved filters.
 
     heedful view runs --open
 
@@ -281,8 +281,7 @@ def merge(
 
 def export(
     *runs: Annotated[Path, Parameter(name="RUN")],
-    output: Output = None,
-    otel: Switch = False,
+    output: RequiredOutput,
     salvage: Switch = False,
 ) -> int:
     """Write finished runs for other tools.
@@ -299,20 +298,11 @@ def export(
         output: A .csv, .jsonl or .parquet file for the judgments, a row each; a .xml file for a
             JUnit report; a .eval file for one run as a log of Inspect AI; a .md or .tex file for
             the summary.
-        otel: Send the verdicts as OpenTelemetry's gen_ai.evaluation.result events, to the collector
-            that OTEL_EXPORTER_OTLP_ENDPOINT names.
         salvage: Leave out rows that are damaged, instead of refusing their run.
     """
-    if (output is None) is not otel:
-        raise UsageError(
-            "runs are exported to a file or as events",
-            hint="name a file with --output, or give --otel",
-        )
-    from heedful.analysis.export import SUFFIXES, emit_events
+    from heedful.analysis.export import SUFFIXES
     from heedful.analysis.export import export as write
 
-    if output is None:
-        return _said(emit_events(*runs, salvage=salvage), "OpenTelemetry")
     if output.suffix.lower() in {".md", ".tex"}:
         return _summaries(runs, output)
     if output.suffix.lower() not in SUFFIXES:

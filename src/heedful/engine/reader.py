@@ -37,10 +37,12 @@ class Reader(Store):
         self._salvage = salvage
         self._marks_damaged = marks_damaged
         if not self.path.is_file():
+            inside = any(directory.glob(f"*/{NAME}"))
+            named = "name the directory that --run named, the one with run.sqlite"
             raise RunError(
                 "holds no run" if directory.is_dir() else "there is no such run",
                 where=str(directory),
-                hint="name the directory that --run named, the one with run.sqlite",
+                hint=f"its folders are runs: {directory}/*" if inside else named,
             )
         try:
             super().__init__(directory)

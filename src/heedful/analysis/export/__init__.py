@@ -13,11 +13,9 @@ from heedful.jobs.saved_run import SavedRun
 if TYPE_CHECKING:
     import os
 
-    from opentelemetry.sdk._logs import LoggerProvider
-
     from heedful.jobs.evaluate import Run
 
-__all__ = ["SUFFIXES", "emit_events", "export"]
+__all__ = ["SUFFIXES", "export"]
 
 SUFFIXES = (".csv", ".jsonl", ".parquet", ".xml", ".eval")
 """Formats that :func:`export` writes, by the suffix of the file."""
@@ -69,33 +67,6 @@ def export(*runs: Run, output: str | os.PathLike[str], salvage: bool = False) ->
         table = JudgmentTable(opened)
         WRITERS[path.suffix.lower()](path, table)
         return Exported(table.judgments, table.unread)
-
-
-def emit_events(
-    *runs: str | os.PathLike[str], provider: LoggerProvider | None = None, salvage: bool = False
-) -> Exported:
-    """Emit the verdicts of finished runs as OpenTelemetry's events, in constant memory.
-
-    Args:
-        runs: directories of runs of :func:`heedful.evaluate`.
-        provider: where the events go; by default to the collector that the environment names
-            (``OTEL_EXPORTER_OTLP_ENDPOINT``).
-        salvage: leave out rows that are damaged, instead of refusing their run.
-
-    Returns:
-        How much was emitted.
-
-    Raises:
-        RunError: a run is not there, not finished, or damaged.
-        UsageError: no run is named, or the events can't be sent.
-    """
-    from heedful.analysis.export.otel import EventLog
-
-    if not runs:
-        raise UsageError("no run is named", hint="name the directory of a run, or several")
-    log = EventLog([SavedRun.open(run, salvage=salvage) for run in runs])
-    log.emit(provider)
-    return Exported(log.judgments, log.unread)
 
 
 def _export_log(runs: list[SavedRun], path: Path) -> Exported:

@@ -340,7 +340,7 @@ def _kind_of(path: Path, row: Mapping[str, Any]) -> tuple[Subject, Kind]:
                 raise InputError(what, where=str(path), hint="keep the columns of the audit")
             return subject, kind
     raise InputError(
-        "not an audit that heedful critic audit wrote",
+        "not an audit that heedful wrote",
         where=str(path),
         hint="keep its columns, and save it as CSV with commas, in UTF-8",
     )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from heedful.core.text import amount
 from heedful.reporting.document import Document
-from heedful.reporting.notation import INTERVAL, interval, percent
+from heedful.reporting.notation import percent
 from heedful.reporting.table import Table
 
 if TYPE_CHECKING:
@@ -73,41 +73,9 @@ def _export(result: Summary) -> Document:
     return Document("Export", lines)
 
 
-def _draw(audit: Summary) -> Document:
-    samples = f"{audit['samples']:,} of {amount(audit['population'], 'sample')}"
-    lines = [f"{amount(audit['rows'], 'row')} to fill in: {samples}"]
-    lines += [
-        f"{amount(count, 'row')} cannot be audited: {reason}"
-        for reason, count in audit["reasons"].items()
-    ]
-    return Document("Audit", lines)
-
-
-def _audit(result: Summary) -> Document:
-    measures = {name.replace("_", " "): measure for name, measure in result["questions"].items()}
-    for verdict, measure in result.get("by_verdict", {}).items():
-        measures[f"judgments that say {verdict}"] = measure
-    measures["samples right throughout"] = result["whole"]
-    rows = [
-        (
-            name,
-            percent(measure["accuracy"]),
-            interval(measure["interval"]),
-            f"{measure['right']:,} / {measure['of']:,}",
-            f"{measure['unsure']:,}",
-        )
-        for name, measure in measures.items()
-    ]
-    samples = amount(result["samples"], "sample")
-    columns = (samples, "right %", INTERVAL, "counts", "unsure")
-    return Document("Audit", parts=[Table("", columns, rows)])
-
-
 VIEWS: dict[str, Callable[[Summary], Document]] = {
     "split": _split,
     "pairs": _pairs,
     "export": _export,
-    "draw": _draw,
-    "audit": _audit,
 }
 """By the name of the command's result."""

@@ -7,6 +7,7 @@ as with ``--map``, so that a run goes on with it and the user can type another.
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from heedful.core import scripts
@@ -78,6 +79,9 @@ _UNSPACED = re.compile(f"[{scripts.UNSPACED}]")
 _GOES_ON = re.compile(r"(?:and|or|but)\b", re.IGNORECASE)
 """Beginnings of a part that goes on with the sentence before it."""
 
+_EACH_ITS_OWN = re.compile(r"(?:check|constraint|criterion|requirement|rubric)_?\d{1,2}")
+"""Names of columns that hold one constraint each, as in ``constraint_1``."""
+
 NUMBERED = "1)"
 _ORDER = (NUMBERED, "|", ";")
 """What may stand between the constraints of one cell, besides the end of a line."""
@@ -122,6 +126,9 @@ def taken(
     columns = {name: field for field, name in by_place}
     if "checklist" in found:
         columns[found["checklist"]] += _marked(record.get(found["checklist"]) for record in records)
+    else:
+        own = [name for name in names if _EACH_ITS_OWN.fullmatch(plain_name(name))]
+        columns |= {name: "checklist" for name in own if _holds("checklist", records, name)}
     return columns
 
 
@@ -201,6 +208,22 @@ def said(columns: Mapping[str, str]) -> str:
         if at or name != bare:
             parts.append(f"{name} as {bare}{at}")
     return f"read {', '.join(parts)}: --map {written(columns)}" if parts else ""
+
+
+def repeats(records: Sequence[Mapping[str, Any]], columns: Mapping[str, str]) -> str:
+    """Say so where each row is one criterion of the response in the row before it."""
+    name_of = {field.partition("[")[0]: name for name, field in columns.items()}
+    if not {"prompt", "response", "checklist"} <= name_of.keys():
+        return ""
+    prompt, response, one = (name_of[each] for each in ("prompt", "response", "checklist"))
+    shared = [(record.get(prompt), record.get(response)) for record in records]
+    again = sum(this == last for last, this in pairwise(shared))
+    if 2 * again < len(records) or again == 0:
+        return ""
+    return (
+        "many rows repeat the prompt and the response before them, and each counts as a response; "
+        f"one row a response, with {one} as a list, counts responses fully met"
+    )
 
 
 def written(columns: Mapping[str, str]) -> str:

@@ -62,6 +62,7 @@ _TYPES = ("type", "axis", "category")
 _MISSING = object()
 _MAIN = ("prompt", "conversation", "response", "checklist")
 _OWN = frozenset({*native.CONVERSATION_KEYS, *native.CHECKLIST_KEYS, "response"})
+_CHECKLIST = frozenset({"checklist", *native.CHECKLIST_KEYS})
 _OF_RESULTS = frozenset({"judgments", "recording", "problem"})
 
 
@@ -85,19 +86,41 @@ def guessed(
     called = [name for name, field in columns.items() if field in _MAIN and name not in _OWN]
     if fits is not None and not (called or any(map(_mark, columns.values()))):
         return None
-    return replace(make(PREFIX + usual.mapping(columns)), said=usual.said(columns))
+    said = "; ".join(filter(None, (usual.said(columns), usual.repeats(records, columns))))
+    return replace(make(PREFIX + usual.mapping(columns)), said=said)
 
 
 def refined(wanted: Format, records: Sequence[Mapping[str, Any]]) -> Format:
-    """Return a mapping that takes apart the cells of a checklist's column that are lists."""
+    """Complete a mapping: main fields it doesn't name, and marks of cells that are lists."""
     columns = _columns(wanted.name.removeprefix(PREFIX))
+    added = _unnamed(columns, records)
+    columns |= added
     column = next((name for name, field in columns.items() if field == "checklist"), None)
     mark = column and usual.mark_of(_value(record, column) for record in records)
-    if not (column and mark):
+    if column and mark and [*columns.values()].count("checklist") == 1:
+        added[column] = columns[column] = f"checklist[{mark}]"
+    if not added:
         return wanted
-    columns[column] += f"[{mark}]"
-    said = usual.said({column: columns[column]})
-    return replace(make(PREFIX + usual.mapping(columns)), said=said)
+    return replace(make(PREFIX + usual.mapping(columns)), said=usual.said(columns))
+
+
+def _unnamed(columns: Mapping[str, str], records: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """Find the main fields that a mapping leaves out, by the usual names of their columns."""
+    rest = [
+        {name: value for name, value in record.items() if name not in columns} for record in records
+    ]
+    named = {*map(_bare, columns.values())} | {name for record in rest for name in record} & _OWN
+    try:
+        found = usual.taken(rest)
+    except UsageError:  # which column is the response is for the user to say
+        return {}
+    groups = ({"prompt", "conversation", *native.CONVERSATION_KEYS}, {"response"}, _CHECKLIST)
+    return {
+        name: field
+        for name, field in found.items()
+        for group in groups
+        if _bare(field) in group and not group & named
+    }
 
 
 def names(wanted: Format, record: Mapping[str, Any]) -> bool:
@@ -129,7 +152,8 @@ def _columns(mapping: str) -> dict[str, str]:
         known = bare in FIELDS or (bare.startswith(_TAGS) and bare != _TAGS)
         if not known or (mark and (bare != "checklist" or not usual.is_mark(mark))):
             raise UsageError(f"the mapping has no field {field!r}", hint=hint)
-        if column in columns or bare in map(_bare, columns.values()):
+        again = bare != "checklist" and bare in map(_bare, columns.values())
+        if column in columns or again:
             raise UsageError(f"the mapping has {column if column in columns else field!r} twice")
         columns[column] = field
     return columns
@@ -152,6 +176,7 @@ def _sample(columns: Mapping[str, str], record: dict[str, Any], number: int) -> 
     heads = {column.partition(".")[0] for column in columns}
     fields = {name: value for name, value in record.items() if name not in {*heads, *FIELDS}}
     tags: dict[str, Any] = {}
+    several = sum(_bare(field) == "checklist" for field in columns.values()) > 1
     for column, field in columns.items():
         value = _value(record, column)
         if value is _MISSING:
@@ -160,7 +185,9 @@ def _sample(columns: Mapping[str, str], record: dict[str, Any], number: int) -> 
         elif field.startswith(_TAGS):
             tags[field.removeprefix(_TAGS)] = value
         elif _bare(field) == "checklist":
-            fields["checklist"] = _checklist(value, _mark(field))
+            read = _checklist(value, _mark(field))
+            before = fields.get("checklist") if several else None
+            fields["checklist"] = [*before, *read] if before and isinstance(read, list) else read
         elif field == "response" and isinstance(value, list) and len(value) == 1:
             fields[field] = value[0] if isinstance(value[0], str) else value
         else:

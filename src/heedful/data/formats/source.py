@@ -31,7 +31,7 @@ _PLUGINS = "heedful.formats"
 BENCHMARKS = (
     *("structflow", "if_rewardbench", "llmbar", "rewardbench2", "healthbench", "researchrubrics"),
     *("profbench", "ruverbench", "complexbench", "infobench", "multichallenge", "followbench"),
-    *("paperbench", "wildbench"),
+    *("paperbench", "wildbench", "exported"),
     *("sysbench", "cfbench", "multiif", "ifeval", "advancedif", "if_critic", "trace"),
 )
 """Modules of this folder with a ``FORMAT``, the most specific first: the order of detection."""
