@@ -28,7 +28,7 @@ from pydantic import ValidationError
 from heedful.core import taxonomy
 from heedful.core.errors import RowError
 from heedful.core.noun import meant
-from heedful.core.nouns import Constraint, Critique, Judgment, Message, Sample
+from heedful.core.nouns import Constraint, Critique, Message, Sample
 from heedful.core.reasoning import beside
 from heedful.core.scale import labels_by_level
 from heedful.core.text import amount
