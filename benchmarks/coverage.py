@@ -30,7 +30,6 @@ from heedful.metrics.agreement import (
     alpha_estimate,
     coincidences,
     krippendorff_alpha,
-    mean_estimate,
     rate_estimates,
     weighted_kappa_estimate,
 )
@@ -38,7 +37,6 @@ from heedful.metrics.calibration import calibration
 from heedful.metrics.contrasts import LEVEL, contrast, swapped_totals
 from heedful.metrics.prediction_powered import Stratum, powered_mean, small_sample
 from heedful.metrics.proportions import Spread, mean_interval, rate_interval
-from heedful.metrics.statistics import clustered_spearman
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -164,21 +162,6 @@ def ssr(random: Random, n: int, rate: float, correlation: float) -> Outcome:
         steps = [(rate * strength + k) / (strength + k) for k in range(5)]
         truth = float(np.cumprod(steps).sum() / 5)
     return Outcome(truth, pooled([(share, 1.0) for share in leading.tolist()]))
-
-
-def rewards(random: Random, n: int, rate: float, correlation: float) -> Outcome:
-    """Simulate the mean reward: the share met of five constraints, of four samples a cluster."""
-    hits = random.binomial(5, beta(random, n, rate, correlation)[:, None], (n, 4)).sum(axis=1) / 5
-    return Outcome(rate, mean_estimate(Counter((hit, 4.0) for hit in hits.tolist()))["interval"])
-
-
-def rho(random: Random, n: int, truth: float, correlation: float) -> Outcome:
-    """Simulate a rank correlation, four pairs a cluster."""
-    r = 2 * np.sin(truth * np.pi / 6)
-    shared = np.sqrt(correlation) * random.normal(size=(n, 1, 2))
-    x, y = np.moveaxis(shared + np.sqrt(1 - correlation) * random.normal(size=(n, 4, 2)), -1, 0)
-    pairs = np.stack([x, r * x + np.sqrt(1 - r * r) * y], axis=-1).tolist()
-    return Outcome(truth, clustered_spearman(pairs)["interval"])
 
 
 JUDGES = (
@@ -375,10 +358,7 @@ def kinds() -> Iterator[Kind]:
     yield Kind("mean over 3 tasks", plain, partial(single, interval=over_tasks))
     yield Kind("mean over tasks of 2, n / 4 and n", plain, unequal_tasks)
     yield Kind("leading turns of five (SSR)", grid, ssr)
-    yield Kind("mean reward", grid, rewards)
     yield Kind("signed score, -4 to 1 (HealthBench)", grid, signed)
-    correlations = [(truth, c) for truth in (0.0, 0.5, 0.9) for c in (0.0, 0.5)]
-    yield Kind("rank correlation with a reward", correlations, rho, 2)
     judges = list(product(JUDGES, (0.0, 0.3)))
     for name in RATES:
         yield Kind(f"meta: {name}", judges, partial(of_agreement, name=name), 2)

@@ -1,12 +1,11 @@
-"""Gates and guards against reward hacking: a set written to game a reward, and honest responses.
+"""Gates: what they stop of a set written to game a reward, and of real responses.
 
     python benchmarks/reward_guards.py
     python benchmarks/reward_guards.py --data DIR [--show GATE]
 
 The first prints, by trick, the mean reward (all or nothing) that ``examples/gamed.jsonl`` gets
-without gates, with them, and with the guards of code as well. With ``DIR``, the benchmarks' real
-files, it also counts the responses of models that each gate stops, and the ends that the guards
-take for cut off. ``--show`` prints what a gate stops, to be read.
+without gates and with them. With ``DIR``, the benchmarks' real files, it also counts the responses
+of models that each gate stops. ``--show`` prints what a gate stops, to be read.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from heedful import Sample
 from heedful.data import formats
 from heedful.rewards import Reward
-from heedful.rewards.gates import GATES, violation, violations
+from heedful.rewards.gates import GATES, violation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,7 +40,6 @@ PROMPTED = {
 SETTINGS: dict[str, dict[str, Any]] = {
     "plain": {"gates": "none"},
     "gates": {},
-    "and guards": {"guards": "code"},
 }
 
 
@@ -104,9 +102,9 @@ def _of_conversations(data: Path) -> Iterator[tuple[str, Sample]]:
 
 
 def alarms(data: Path, show: str | None) -> None:
-    """Print how many responses of models each gate and the guards stop."""
+    """Print how many responses of models each gate stops."""
     totals: Counter[str] = Counter()
-    stopped: dict[str, Counter[str]] = {name: Counter() for name in (*GATES, "(cut-off ends)")}
+    stopped: dict[str, Counter[str]] = {name: Counter() for name in GATES}
     for model, row in responses(data):
         totals[model] += 1
         for name in GATES:
@@ -115,7 +113,6 @@ def alarms(data: Path, show: str | None) -> None:
                 stopped[name][model] += 1
                 if name == show:
                     print(f"{model}: {found.reason}: {(row.response or '')[:150]!r}")
-        stopped["(cut-off ends)"][model] += violations(row)[1] is not None
     print(f"\n{totals.total():,} responses\n")
     print("| gate | stopped | % | of them |\n| --- | --- | --- | --- |")
     for name, counts in stopped.items():

@@ -3,7 +3,7 @@
     python examples/attacks.py -o attacks.jsonl                       # three instructions of ours
     python examples/attacks.py checklists.jsonl -n 20 -o attacks.jsonl  # yours, with good responses
     heedful evaluate attacks.jsonl --judge checklist --model critic --run runs/attacks
-    heedful reward stats runs/attacks --aggregate all_or_nothing      # behind the gates
+    python benchmarks/reward_attacks.py                               # behind the gates
 
 A judge that lets an attack pass would reward a policy for it. Each row has the tags ``attack`` and
 ``kind``; the rows of kind ``good`` are the samples' own responses, which should pass.

@@ -3,7 +3,6 @@
 import math
 import random
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,14 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heedful import evaluate, judge_accuracy
+from heedful import judge_accuracy
 from heedful.core.nouns import Constraint, Critique, Judgment, Message, Recording, Sample, Status
 from heedful.metrics import Summary
 from heedful.metrics.clusters import cluster_of
 from heedful.metrics.proportions import Spread, rate_interval, student, wilson
 from heedful.metrics.rates import Share, macro_measure
-from heedful.rewards import Terms
-from heedful.rewards.stats import statistics
 
 STATES = {"m": Status.MET, "u": Status.UNMET, "?": Status.UNPARSED}
 
@@ -111,7 +108,7 @@ def width(interval: Any) -> float:
     return float(high - low)
 
 
-def test_meta_and_rewards_take_the_same_samples_together(tmp_path: Path) -> None:
+def test_evaluate_and_meta_take_the_same_samples_together() -> None:
     """Turns of one conversation are one cluster for all of them, although their texts differ."""
 
     def turns(together: bool) -> list[Sample]:  # noqa: FBT001
@@ -129,15 +126,12 @@ def test_meta_and_rewards_take_the_same_samples_together(tmp_path: Path) -> None
 
     widths: list[list[float]] = []
     for together in (True, False):
-        folder = tmp_path / str(together)
         rows = turns(together)
-        evaluate(rows, judge="recorded", run=folder)
         measured = judge_accuracy(rows, judge="recorded")
         widths.append(
             [
                 width(isr(rows)),
                 width(measured["judges"][0]["pooled"]["accuracy"]["interval"]),
-                width(statistics(folder, Terms())["interval"]),
             ]
         )
     for joint, alone in zip(*widths, strict=True):

@@ -23,7 +23,6 @@ from heedful.metrics.agreement import (
     alpha_estimate,
     coincidences,
     mcnemar,
-    mean_estimate,
     rate_estimates,
     ratio_estimate,
     weighted_kappa_estimate,
@@ -38,7 +37,7 @@ from heedful.metrics.prediction_powered import (
 )
 from heedful.metrics.proportions import Spread, mean_interval, rate_interval, stratified_interval
 from heedful.metrics.ranking import Choice, Edges, best_of, choices, ranking
-from heedful.metrics.statistics import clustered_spearman, spearman
+from heedful.metrics.statistics import spearman
 from test_metrics_ranges import BENCHMARKS
 
 KNOWN = Path(__file__).parent / "pinned" / "metrics.json"
@@ -191,11 +190,9 @@ NUMBERS: dict[str, Callable[[], Any]] = {
     "best of": lambda: best_of([(0.5, 0.5), (0, 1), (1, 1), (0, 0), (1, 1), (0.5, 0.5), (1, 1)]),
     "choices": lambda: [choices(chosen(), "strict"), choices(chosen(), "faithful")],
     "ratio": lambda: ratio_estimate(pairs()),
-    "mean": lambda: mean_estimate(pairs()),
     "powered": lambda: powered_mean([stratum()]),
     "powered, few": lambda: small_sample([stratum()], powered_mean([stratum()])),
     "labels needed": lambda: [labels_needed(stratum(), width, 340) for width in (0.1, 0.07, 0.01)],
-    "correlation": lambda: clustered_spearman(correlated()),
     "correlation of pairs": lambda: spearman(*zip(*chain.from_iterable(correlated()), strict=True)),
     "contrast": lambda: contrast({"": sided(), "b": sided()}, seed=0),
     "calibration": lambda: calibration(confident()),

@@ -53,7 +53,6 @@ FROM_FILES: Mapping[str, str] = {
     "critic pairs": "critic pairs {input} -q -o {output}.jsonl",
     "reward pairs": "reward pairs {input} -q -o {output}.jsonl",
     "reward best": "reward best {input} -q -o {output}.jsonl",
-    "reward stats": "reward stats {input} -q -o {output}.json",
     "bench criticbench build": f"bench criticbench build {{input}} {MODEL} -q -o {{output}}.jsonl",
     "bench realcritic grade": "bench realcritic grade {input} -q -o {output}.jsonl",
 }
@@ -71,7 +70,6 @@ FROM_RUNS: Mapping[str, str] = {
     "calibrate": "calibrate {run} --draw 2 -o {output}.jsonl",
     "reward pairs": "reward pairs {run} -q -o {output}.jsonl",
     "reward best": "reward best {run} -q -o {output}.jsonl",
-    "reward stats": "reward stats {run} -q -o {output}.json",
     "evaluate into it": "evaluate {input} --judge compiled --run {run} -q -o {output}.jsonl",
 }
 """Commands whose output is a file and whose input is a run."""

@@ -25,6 +25,7 @@ from heedful.models import ScriptedModel
 from heedful.rewards import (
     Reward,
     for_openrlhf,
+    for_rows,
     for_trl,
     for_verifiers,
     for_verl,
@@ -90,6 +91,7 @@ def test_trl_gets_flat_lists_and_none_for_what_is_undecided(model: ScriptedModel
     assert result == [None, 1.0]
     assert logged["critic/undecided"] == 0.5
     assert logged["critic/coverage"] == 0.75
+    assert logged["critic/gated"] == 0
     assert logged["critic_verdicts"] == ["unmet unparsed", "met"]
     assert not model.calls
 
@@ -111,14 +113,45 @@ def test_a_gate_that_stops_all_is_seen_in_the_log(caplog: pytest.LogCaptureFixtu
     with Reward() as reward, caplog.at_level("WARNING", "heedful"):
         function = for_trl(reward, name="critic", blocking=True)
         for _ in range(2):
-            told: dict[str, Any] = {"log_extra": logged.__setitem__, **columns}
-            assert function(["Greet."] * 8, ["..."] * 8, **told) == [0] * 8
-    assert logged["critic/gated"] == 1
-    assert "near_empty" in logged["critic_verdicts"][0]
+            given: dict[str, Any] = {"log_extra": logged.__setitem__, **columns}
+            assert function(["Greet."] * 8, ["..."] * 8, **given) == [0] * 8
+    shares = [logged[f"critic/{name}"] for name in ("gated", "gated_empty", "gated_echo")]
+    assert shares == [1, 1, 0]
+    assert "the gate empty" in logged["critic_verdicts"][0]
     warned = [record.getMessage() for record in caplog.records]
-    assert [said for said in warned if "gate" in said] == [
-        "the gate near_empty stopped 8 of 8 responses, whose reward is 0: it has only punctuation"
-    ]
+    first, second = (said for said in warned if "gate" in said)
+    assert first == (
+        "the gate empty stopped 8 of 8 responses, whose reward is 0: it has only punctuation"
+    )
+    assert second.startswith("gates stopped all of the first 8 responses (empty 8)")
+
+
+def test_what_rewards_cost_is_logged(model: ScriptedModel) -> None:
+    logged: dict[str, float] = {}
+    with Reward(Checklist(model, Plain()), undecided=0.0) as reward:
+        function = for_trl(reward, name="critic", blocking=True)
+        columns = {"checklist": [CHECKLIST] * 3, "log_metric": logged.__setitem__}
+        function(["Greet."] * 3, ["Hi, you.", "Hi, you.", "..."], **columns)
+        calls = reward.summary()["cost"]
+    assert logged["critic/calls"] == pytest.approx(calls["calls"] / 3) == pytest.approx(1 / 3)
+    tokens = calls["prompt_tokens"] + calls["completion_tokens"]
+    assert logged["critic/tokens"] == pytest.approx(tokens / 3)
+    assert logged["critic/seconds"] > 0
+    assert "critic/dollars" not in logged  # the scripted model has no price
+
+
+@pytest.mark.parametrize("stopped", [3, 4])
+def test_a_run_that_gates_stop_everywhere_says_so_in_its_first_step(
+    stopped: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Trainers that score each response by itself are told as well."""
+    with Reward(undecided=0.0) as reward, caplog.at_level("WARNING", "heedful"):
+        score = for_rows(reward)
+        for response in ["..."] * stopped + ["Hi you."] * 4:
+            asyncio.run(score({"prompt": "Greet.", "checklist": CHECKLIST}, response))
+    said = [record.getMessage() for record in caplog.records if "all of" in record.getMessage()]
+    assert len(said) == (stopped == 4)
+    assert all("empty 4" in message for message in said)
 
 
 @pytest.mark.parametrize(
@@ -300,6 +333,10 @@ def test_a_wrapper_that_judges_other_rows_than_the_sum_is_refused() -> None:
             called(trl_rewards([first_only, constant]), "Hi", "Hi")
 
 
+def told(result: dict[str, float]) -> dict[str, float]:
+    return {name: result[name] for name in ("score", "undecided", "gated", "coverage")}
+
+
 # --- verl ---------------------------------------------------------------------------------------
 
 
@@ -315,7 +352,8 @@ def test_verl_awaits_a_real_coroutine_function_and_reads_its_score(reward: Rewar
             reward_router_address="127.0.0.1:1",
         )
     )
-    assert result == {"score": 0.5, "undecided": 0, "gated": 0, "coverage": 1}
+    assert told(result) == {"score": 0.5, "undecided": 0, "gated": 0, "coverage": 1}
+    assert (result["calls"], result["gated_echo"]) == (1, 0)
 
 
 def test_verl_takes_the_rows_of_if_critic(reward: Reward, model: ScriptedModel) -> None:
@@ -377,7 +415,7 @@ def test_verl_looks_the_prompts_of_if_critics_authors_up_in_their_file(
 ) -> None:
     row = if_critic_rows(tmp_path, "向女王问好。", kind=kind)[0]
     result = scored(for_verl(reward, data=tmp_path / f"train.{kind}"), row)
-    assert result == {"score": 1, "undecided": 0, "gated": 0, "coverage": 1}
+    assert told(result) == {"score": 1, "undecided": 0, "gated": 0, "coverage": 1}
     assert "向女王问好。" in model.calls[0].messages[-1].content
 
 
@@ -386,9 +424,10 @@ def test_verl_gets_the_fallback_for_rows_whose_prompt_nobody_knows(
 ) -> None:
     rows = if_critic_rows(tmp_path, "问好。", "道别。", kind="json")
     undecided = {"score": 0.25, "undecided": 1, "gated": 0, "coverage": 0}
-    assert scored(for_verl(reward), rows[0]) == undecided
+    assert told(scored(for_verl(reward), rows[0])) == undecided
     # Two prompts with the same ground truth: either would be a guess.
-    assert scored(for_verl(reward, data=[tmp_path / "train.json"]), rows[0]) == undecided
+    unknown = scored(for_verl(reward, data=[tmp_path / "train.json"]), rows[0])
+    assert told(unknown) == undecided
     assert not model.calls
     assert "no instruction" in caplog.text
 
@@ -405,6 +444,13 @@ def test_verl_data_without_prompts_is_refused_at_once(reward: Reward, tmp_path: 
 BLANK = ["", " \n", "\u200b\ufeff", "\u3164"]
 
 
+class Trace(SimpleNamespace):
+    """As ``verifiers.v1.Trace``, as far as a reward goes."""
+
+    def record_metrics(self, values: dict[str, float]) -> None:
+        self.metrics = values
+
+
 def every_adapter(reward: Reward, prompt: str, response: str) -> dict[str, float | None]:
     """Score a response to a prompt in each of the adapters that pass them on as they are."""
     task = TaskData(prompt=prompt, checklist=CHECKLIST[1:])
@@ -413,7 +459,7 @@ def every_adapter(reward: Reward, prompt: str, response: str) -> dict[str, float
     return {
         "trl": trl(reward, prompts=[prompt], completions=[response], checklist=[CHECKLIST[1:]])[0],
         "verl": asyncio.run(for_verl(reward)("if", response, truth, extra_info=about))["score"],
-        "verifiers": asyncio.run(for_verifiers(reward)(task, SimpleNamespace(last_reply=response))),
+        "verifiers": asyncio.run(for_verifiers(reward)(task, Trace(last_reply=response))),
     }
 
 
@@ -443,7 +489,7 @@ def test_adapters_pass_on_that_a_response_was_cut_off(reward: Reward) -> None:
     cut_off = {"finish_reason": "length"}
     assert asyncio.run(for_verl(reward)("if", "Hi there", truth, extra_info=cut_off))["score"] == 0
     assert asyncio.run(for_verl(reward)("if", "Hi there", truth, extra_info={}))["score"] == 1
-    trace = SimpleNamespace(last_reply="Hi there", is_truncated=True)
+    trace = Trace(last_reply="Hi there", is_truncated=True)
     assert asyncio.run(for_verifiers(reward)(task, trace)) == 0
 
 
@@ -459,11 +505,8 @@ def test_openrlhf_gets_tensors_and_the_reply_is_cut_out_of_the_query(
     result = for_openrlhf(reward)([prompt + "Hi you.<|end|></s>"], [prompt], [TRUTH])
     assert float(torch.tensor([result["rewards"]])) == 1
     assert float(result["scores"].flatten()[0]) == 1
-    assert {name: float(value) for name, value in result["extra_logs"].items()} == {
-        "undecided": 0,
-        "gated": 0,
-        "coverage": 1,
-    }
+    logs = {name: float(value) for name, value in result["extra_logs"].items()}
+    assert told({"score": 1, **logs}) == {"score": 1, "undecided": 0, "gated": 0, "coverage": 1}
     shown = model.calls[0].messages[-1].content
     assert "Hi you.\n" in shown
     assert "Hi you.<|end|>" not in shown
@@ -509,12 +552,13 @@ def test_verifiers_awaits_a_number_for_a_task_and_a_trace(
 ) -> None:
     task = TaskData(idx=3, prompt="Greet.", system_prompt="Be brief.", checklist=CHECKLIST)
     score = for_verifiers(reward)
-    result = asyncio.run(score(task=task, trace=SimpleNamespace(last_reply="Hi, you.")))
-    assert result == 0.5
+    trace = Trace(last_reply="Hi, you.")
+    assert asyncio.run(score(task=task, trace=trace)) == 0.5
+    assert (trace.metrics["heedful_coverage"], trace.metrics["heedful_calls"]) == (1, 1)
     assert "Be brief." in model.calls[0].messages[-1].content
 
 
-@pytest.mark.parametrize("adapter", [for_verl, for_openrlhf, for_verifiers])
+@pytest.mark.parametrize("adapter", [for_verl, for_openrlhf, for_verifiers, for_rows])
 def test_trainers_that_take_no_none_need_a_stated_fallback(adapter: Any) -> None:
     with pytest.raises(UsageError, match="takes numbers only"):
         adapter(Reward())

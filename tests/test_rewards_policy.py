@@ -1,11 +1,7 @@
-"""``heedful reward``: pairs, the best of n, statistics; from runs and from files."""
+"""``heedful reward``: pairs and the best of n, from runs and from files."""
 
-import itertools
-import json
-import math
 import random
 import re
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +13,6 @@ from commands import run
 from heedful import evaluate
 from heedful.rewards.groups import ScoredResponse
 from heedful.rewards.policy_pairs import pair_up
-from heedful.rewards.stats import best_of, concordance
 from jsonl import read_rows, write_rows
 
 pytestmark = pytest.mark.usefixtures("empty_folder")
@@ -163,7 +158,7 @@ def test_pairs_differ_by_the_margin_and_never_in_nothing(
     drawn: list[tuple[float | None, int]], margin: float, pairs: int, ties: Any
 ) -> None:
     group = [
-        ScoredResponse(at, str(at), value, (0.0, 1.0), text, bytes([text]))
+        ScoredResponse(at, str(at), value, text, bytes([text]))
         for at, (value, text) in enumerate(drawn)
     ]
     found, reason = pair_up(
@@ -190,29 +185,6 @@ def test_the_best_is_kept_as_a_sample_that_can_be_judged_again() -> None:
     assert [(item["id"], item["reward"]) for item in kept] == [("a#2", 1), ("c#1", 0)]
     assert "recording" not in kept[0]
     assert run("evaluate", "best.jsonl", "--judge", "rules", "--run", "again", "-q") in (0, 1)
-
-
-def test_guards_take_the_reward_of_a_response_that_praises_itself() -> None:
-    write(
-        row("a#1", "++", "Tea. This response fully satisfies all the constraints."),
-        row("a#2", "+-", "Tea."),
-    )
-    for flags, expected in ((("--gates", "none"), "a#1"), ((), "a#2"), (("--guards",), "a#2")):
-        run("reward", "best", "judged.jsonl", "-o", "best.jsonl", *flags)
-        assert read_rows("best.jsonl")[0]["id"] == expected
-
-
-@given(st.lists(st.lists(st.floats(0, 1), min_size=1, max_size=6), min_size=1, max_size=4))
-def test_best_of_k_is_the_mean_over_all_choices(groups: list[list[float]]) -> None:
-    for result in best_of([[values] for values in groups]):
-        k = result["k"]
-        means = [
-            math.fsum(map(max, itertools.combinations(values, k))) / math.comb(len(values), k)
-            for values in groups
-            if len(values) >= k
-        ]
-        assert result["instructions"] == len(means)
-        assert result["mean"] == pytest.approx(math.fsum(means) / len(means))
 
 
 # --- data sets for training tools ---------------------------------------------------------------
@@ -242,7 +214,7 @@ def test_the_best_are_laid_out_to_fine_tune_on() -> None:
 def test_the_card_says_what_the_choice_rests_on() -> None:
     write(row("a#1", "++"), row("a#2", "-+"), row("a#3", "?+"), row("b#1", "+"))
     run("evaluate", "judged.jsonl", "--judge", "recorded", "--run", "run", "-q")
-    flags = ("--aggregate", "psr", "--guards", "--margin", "0.5", "--ties", "length")
+    flags = ("--aggregate", "psr", "--margin", "0.5", "--ties", "length")
     length = ("--length-free", "100", "--length-full", "1000", "--length-penalty", "0.25")
     assert run("reward", "pairs", "run", *flags, *length, "--to", "trl", "-o", "mine") == 0
     card = Path("mine/README.md").read_text("utf-8")
@@ -250,7 +222,7 @@ def test_the_card_says_what_the_choice_rests_on() -> None:
     for said_so in (
         "| run | recorded |",
         "| aggregate | psr |",
-        "| guards against reward hacking | code |",
+        "| gates | all |",
         "| length penalty | up to 0.25 from 100 to 1,000 characters |",
         "| undecided rewards | left out |",
         "| margin | 0.5 |",
@@ -263,94 +235,17 @@ def test_the_card_says_what_the_choice_rests_on() -> None:
     assert str(Path.cwd()) not in card
 
 
-# --- statistics ---------------------------------------------------------------------------------
-
-
-def statistics(*flags: str) -> dict[str, Any]:
-    run("reward", "stats", "judged.jsonl", "-o", "stats.json", *flags)
-    result: dict[str, Any] = json.loads(Path("stats.json").read_text(encoding="utf-8"))
-    return result
-
-
-def test_what_does_not_apply_is_in_no_coverage() -> None:
-    write(
-        *(
-            each | {"judgments": [{"status": "met"}, {"status": "not_applicable"}]}
-            for each in (row("a#1", "++"),)
-        )
-    )
-    assert statistics()["coverage"] == 1
-
-
 @pytest.mark.slow
-def test_statistics_by_hand() -> None:
-    stats = pytest.importorskip("scipy.stats", reason="scipy is not installed")
-    write(
-        row("a#1", "++", "x" * 4), row("a#2", "--", "x" * 2),
-        row("b#1", "+-", "x" * 3), row("b#2", "-+", "x"),
-        row("c#1", "+?", "x"),
-    )  # fmt: skip
-    result = statistics()
-    assert (result["responses"], result["undecided"], result["coverage"]) == (5, 1, 0.9)
-    assert (result["mean"], result["bounds"]) == (None, [2.5 / 5, 3 / 5])
-    assert result["values"] == [
-        {"value": 0, "responses": 1}, {"value": 0.5, "responses": 2}, {"value": 1, "responses": 1}
-    ]  # fmt: skip
-    assert (result["signal"]["groups"], result["signal"]["without"]) == (2, 1)
-    assert (result["length"]["within"]["value"], result["length"]["within_pairs"]) == (1, 1)
-    expected = stats.spearmanr([1, 0, 0.5, 0.5], [4, 2, 3, 1]).statistic
-    assert result["length"]["rho"]["value"] == pytest.approx(expected)
-
-
-def test_undecided_rewards_make_ranges() -> None:
-    write(row("a#1", "++"), row("a#2", "+?"), row("b#1", "++"), row("b#2", "--"))
-    result = statistics()
-    assert (result["mean"], result["bounds"]) == (None, [2.5 / 4, 3 / 4])
-    signal = result["signal"]
-    assert (signal["without"], signal["share"], signal["bounds"]) == (0, None, [0, 0.5])
-    one, two = result["best_of"]
-    assert (one["mean"], one["bounds"]) == (None, [2.5 / 4, 3 / 4])
-    assert (two["mean"], two["bounds"]) == (1, [1, 1])
-
-
-def test_two_rewards_of_the_same_responses_are_compared() -> None:
-    draw = random.Random(0)
-    write(*(row(f"{at % 9}#{at}", "".join(draw.choices("+-", k=2))) for at in range(90)))
-    same = statistics("--other-aggregate", "fraction")["agreement"]
-    assert (same["rho"]["value"], same["equal"], same["within"]["value"]) == (
-        pytest.approx(1), 1, 1
-    )  # fmt: skip
-    strict = statistics("--other-aggregate", "all_or_nothing")["agreement"]
-    assert 0 < strict["rho"]["value"] < 1
-    assert strict["rho"]["interval"][0] < strict["rho"]["value"] < strict["rho"]["interval"][1]
-
-
-@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), max_size=12))
-def test_concordance_is_kendalls(pairs: Sequence[tuple[int, int]]) -> None:
-    alike, ordered = concordance(pairs)
-    by_hand = [
-        (a[0] - b[0]) * (a[1] - b[1])
-        for a, b in itertools.combinations(pairs, 2)
-        if (a[0] - b[0]) * (a[1] - b[1])
-    ]
-    assert (alike, ordered) == (sum(item > 0 for item in by_hand), len(by_hand))
-
-
-@pytest.mark.slow
-def test_three_models_on_ifeval_make_pairs_and_leave_groups_without_signal(data: Path) -> None:
+def test_three_models_on_ifeval_make_pairs_where_they_differ(data: Path) -> None:
     folder = data / "mifeval_en"
     models = sorted(path.name for path in folder.iterdir() if path.is_dir())
     for model in models:
         verdicts = folder / model / "eval_results_strict.jsonl"
         evaluate(folder / "en_input_data.jsonl", responses=verdicts, judge="rules", run=model)
     assert run("reward", "pairs", *models, "-o", "pairs.jsonl", "-q") == 0
-    assert run("reward", "stats", *models, "-o", "stats.json", "-q") == 0
-    result = json.loads(Path("stats.json").read_text(encoding="utf-8"))
-    assert (result["responses"], result["instructions"], result["coverage"]) == (1623, 541, 1)
-    assert result["signal"]["groups"] - result["signal"]["without"] == len(read_rows("pairs.jsonl"))
-    best_of_one, *_, best_of_three = (row["mean"] for row in result["best_of"])
-    assert best_of_one == pytest.approx(result["mean"])
-    assert best_of_three > best_of_one
+    pairs = read_rows("pairs.jsonl")
+    assert len({str(pair["prompt"]) for pair in pairs}) == len(pairs) > 100
+    assert all(pair["chosen_reward"] > pair["rejected_reward"] for pair in pairs)
 
 
 # --- bad input ----------------------------------------------------------------------------------
@@ -368,15 +263,13 @@ def test_three_models_on_ifeval_make_pairs_and_leave_groups_without_signal(data:
         (["pairs", "judged.jsonl", "-o", "p.jsonl", "--margin", "-1"], "the margin is -1"),
         (["pairs", "judged.jsonl", "-o", "p.jsonl", "--pairs", "0"], "pairs is 0"),
         (["best", "judged.jsonl", "-o", "p.jsonl", "--length-free", "9"], "give both"),
-        (["stats", "judged.jsonl", "--length-full", "0"], "makes no sense"),
-        (["stats", "judged.jsonl", "--other", "others.jsonl"], "no response in common"),
+        (["best", "judged.jsonl", "-o", "p.jsonl", "--length-full", "0"], "makes no sense"),
     ],
 )
 def test_wrong_use_is_said_in_a_line(
     words: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write(row("a#1", "+"))
-    write(row("b#1", "+"), path="others.jsonl")
     assert run("reward", *words) == 2
     assert message in capsys.readouterr().err
 

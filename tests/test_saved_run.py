@@ -143,7 +143,6 @@ TAKE_A_RUN: dict[str, tuple[str, Callable[[Path], list[list[str]]]]] = {
         ],
     ),
     "reward best": ("evaluate", lambda run: [[str(run), "-o", made(run, "best.jsonl")]]),
-    "reward stats": ("evaluate", lambda run: [[str(run)], [str(run), "--other", str(run)]]),
     "bench criticbench report": (
         "criticbench",
         lambda run: [[str(run), "-o", made(run, "criticbench")]],
@@ -236,7 +235,7 @@ def slow(*values: str) -> Any:
 
 
 COMPLETE = ("rejudge", "compare", "report", "export", *(
-    f"reward {name}" for name in ("pairs", "best", "stats")
+    f"reward {name}" for name in ("pairs", "best")
 ))  # fmt: skip
 """The commands that take finished runs only."""
 

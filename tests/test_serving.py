@@ -211,7 +211,7 @@ def test_the_token_is_asked_for_and_never_written_down(monkeypatch: pytest.Monke
         (["--deadline=0"], "the limit deadline is 0"),
         (["--model=critic"], "--model"),
         (["--judge=checklist"], "--model"),
-        (["--ask-guards"], "judge"),
+        (["--guards"], "judge"),
     ],
 )
 def test_what_makes_no_sense_is_refused_at_the_start(flags: list[str], said: str) -> None:

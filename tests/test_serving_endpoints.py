@@ -116,7 +116,7 @@ def test_rows_are_judged_and_counted() -> None:
         mine, gated, broken = found["results"]
         assert (mine["id"], mine["bounds"], mine["decided"]) == ("mine", [0.5, 1], False)
         assert (mine["verdicts"], mine["undecided"]) == (["met", "failed"], "down")
-        assert (gated["decided"], gated["gate"]["gate"]) == (True, "near_empty")
+        assert (gated["decided"], gated["gate"]["gate"]) == (True, "empty")
         assert (broken["id"], broken["error"]["where"]) == ("row-3", "samples[2]")
         _, one, _ = await ask("/v1/critique", ASKED)
         assert (one["coverage"], [each["status"] for each in one["judgments"]]) == (
@@ -144,11 +144,10 @@ def test_openrlhf_gets_numbers_and_shares() -> None:
         sent = {"query": ["Greet.Hi", "Greet..", "Greet.Hi"], "prompts": ["Greet."] * 3}
         _, found, _ = await ask("/openrlhf", sent | {"labels": [label, label, "{"]})
         assert found["rewards"] == found["scores"] == [1, 0, 0.25]
-        assert found["extra_logs"] == {
-            "undecided": [0, 0, 1],
-            "gated": [0, 1, 0],
-            "coverage": [1, 1, 0],
-        }
+        logs = found["extra_logs"]
+        assert [logs[name] for name in ("undecided", "gated_empty", "coverage")] == [
+            *([0, 0, 1], [0, 1, 0], [1, 1, 0]),
+        ]
 
     async def refused(ask: Ask, _service: JudgingService) -> None:
         assert (await ask("/openrlhf", {"query": [], "prompts": [], "labels": []}))[0] == 409

@@ -134,11 +134,11 @@ def test_openrlhf_gets_numbers_and_can_be_given_the_token_in_the_url() -> None:
         result = fetched(
             made, [f"{prompt}Hi you<|end|>", f"{prompt}Hi"], [prompt, prompt], [CHECKLIST, "{"]
         )
-    assert result == {
-        "rewards": [1, 0.25],
-        "scores": [1, 0.25],
-        "extra_logs": {"undecided": [0, 1], "gated": [0, 0], "coverage": [1, 0]},
-    }
+    assert result["rewards"] == result["scores"] == [1, 0.25]
+    logs = result["extra_logs"]
+    assert [logs[name] for name in ("undecided", "gated", "coverage", "calls")] == [
+        *([0, 1], [0, 0], [1, 0], [1, 0]),
+    ]
     shown = model.bodies[0]["messages"][-1]["content"]
     assert "Hi you" in shown
     assert "Hi you<|end|>" not in shown

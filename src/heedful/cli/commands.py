@@ -91,7 +91,6 @@ REWARD = _commands(
     "reward",
     pairs="Make preference pairs for DPO: the best and the worst response to each instruction.",
     best="Keep the best of the responses to each instruction.",
-    stats="Describe a reward: its distribution, its signal, best of n, length, agreement.",
 )
 
 PANELS = {

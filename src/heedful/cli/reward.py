@@ -1,4 +1,4 @@
-"""``heedful reward pairs | best | stats`` and ``heedful serve``."""
+"""``heedful reward pairs | best`` and ``heedful serve``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from cyclopts import Parameter
 
 from heedful.cli.flags import (
     FlagGroup,
-    Output,
     Quiet,
     Reasoning,
     RequiredOutput,
@@ -42,7 +41,6 @@ JUDGE_FIRST = "judge the responses first: heedful evaluate INPUT --run RUN, then
 HINTS = {
     "pairs": "no instruction has two judged responses with different rewards",
     "best": f"no response has a reward; {JUDGE_FIRST}",
-    "stats": f"no response has a reward; {JUDGE_FIRST}",
 }
 """Hints where nothing came of a command, by the view."""
 
@@ -62,12 +60,8 @@ class RewardOptions(TypedDict, total=False):
             psr, CFBench's by priority; weighted by the field weight of the constraints; gate: the
             fraction met of what has no check, but 0 where code found anything unmet. Default:
             fraction.
-        gates: The plain signs of gaming for which a response gets 0: all, none, or names, with
-            commas: empty, near_empty, cut_off, too_long, repetition, echo, self_grading,
-            addresses_judge, refusal, language, too_short. Default: all.
-        guards: 0 for a response that grades itself or whose text breaks off, as code sees it; the
-            gate cut_off goes by the model's finish reason.
-        judge_empty: Judge empty and near-empty responses: turns these two gates off.
+        gates: What code gives 0 for: all, none, or names, with commas: empty, cut_off, repetition,
+            echo, refusal, language. Default: all.
         undecided: The reward where verdicts are missing that it depends on; by default the response
             is left out.
         length_free: Characters that cost nothing; with --length-full a penalty for longer ones.
@@ -77,8 +71,6 @@ class RewardOptions(TypedDict, total=False):
 
     aggregate: Aggregates
     gates: str
-    guards: bool
-    judge_empty: bool
     undecided: float
     length_free: int
     length_full: int
@@ -88,17 +80,15 @@ class RewardOptions(TypedDict, total=False):
 REWARD = FlagGroup("The reward", (RewardOptions,))
 
 
-def terms_of(options: dict[str, Any], aggregate: str | None = None) -> Terms:
-    """Make the terms of a reward, with another aggregate where one is named."""
+def terms_of(options: dict[str, Any]) -> Terms:
+    """Make the terms of a reward."""
     from heedful.rewards.terms import terms
 
     return terms(
-        aggregate or options.get("aggregate", "fraction"),
-        "code" if "guards" in options else "off",
+        options.get("aggregate", "fraction"),
         _length(options),
         options.get("undecided"),
-        judge_empty=options.get("judge_empty", False),
-        gates=gate_names(options.get("gates", "all")),
+        gate_names(options.get("gates", "all")),
     )
 
 
@@ -159,7 +149,7 @@ def best(
 ) -> int:
     """Keep the best of the responses to each instruction.
 
-    heedful reward best runs/k8 -o best.jsonl --aggregate all_or_nothing --guards
+    heedful reward best runs/k8 -o best.jsonl --aggregate all_or_nothing
     heedful reward best runs/k8 --to trl -o dataset
 
     Args:
@@ -176,48 +166,11 @@ def best(
     return _finish(summary, "best", output, done=summary["written"] > 0, quiet=quiet)
 
 
-@takes(REWARD)
-def stats(
-    judged: list[Path],
-    /,
-    *,
-    other: Annotated[list[Path] | None, Parameter(negative="")] = None,
-    other_aggregate: Aggregates | None = None,
-    output: Output = None,
-    quiet: Quiet = False,
-    **options: Any,
-) -> int:
-    """Describe a reward: its distribution, its signal, best of n, length, agreement.
-
-    heedful reward stats runs/k8 --other-aggregate all_or_nothing
-
-    Args:
-        judged: Directories of runs of heedful evaluate, or files with judgments.
-        other: A second run or file on the same responses, whose reward is compared.
-        other_aggregate: The second reward's aggregate; alone it compares two aggregates.
-        output: Write the numbers here, as JSON.
-        quiet: Print no numbers.
-    """
-    from heedful.core.outputs import write_json
-    from heedful.jobs.results import check_folder
-    from heedful.rewards.stats import statistics
-
-    if output is not None:
-        check_folder(output, [*judged, *(other or ())])
-    second = None
-    if other is not None or other_aggregate is not None:
-        second = (other or judged, terms_of(options, other_aggregate))
-    summary = statistics(judged, terms_of(options), other=second)
-    if output is not None:
-        write_json(output, summary)
-    return _finish(summary, "stats", output, done=summary["mean"] is not None, quiet=quiet)
-
-
 def _finish(
     summary: dict[str, Any], view: str, output: Path | None, *, done: bool, quiet: bool
 ) -> int:
     """Print a summary and name the rows that could not be used; return the exit code."""
-    from heedful.rewards.stats import VIEWS
+    from heedful.rewards.policy_pairs import VIEWS
 
     return print_outcome(
         Outcome(
@@ -284,7 +237,7 @@ LIMITS = {"max_batch": "batch", "max_body": "body", "max_bodies": "bodies"}
 def serve(
     *,
     judge: Annotated[str, Parameter(name=["--judge", "-j"])] = CODE,
-    ask_guards: Switch = False,
+    guards: Switch = False,
     reasoning: Reasoning = "strip",
     prices: Path | None = None,
     quiet: Quiet = False,
@@ -300,7 +253,7 @@ def serve(
     Args:
         judge: rules (code; goes first in any case), compiled (code, from the constraints' words),
             checklist (a model); with commas, in turn.
-        ask_guards: The guards of --guards, and the judge is asked about what code finds nothing in.
+        guards: The judge also decides the criteria against gaming, in the same call.
         reasoning: strip: the answer after a response's reasoning is judged. keep: all of it.
         prices: A JSON file with your own prices, for the metrics.
         quiet: Log no requests.
@@ -314,7 +267,7 @@ def serve(
     reward = Reward(
         _judge(judge, taken(options, JudgeOptions)),
         terms.aggregate,
-        guards="judge" if ask_guards else terms.guards,
+        guards=guards,
         length=terms.length,
         undecided=terms.undecided,
         gates=terms.gates,
@@ -371,11 +324,12 @@ def _started(url: str, reward: Reward, limits: Limits, *, secured: bool) -> str:
     names = CODE if reward.judge is None else f"{CODE},{reward.judge.name}"
     terms = reward.terms
     aggregate = next(name for name, each in AGGREGATES.items() if each is terms.aggregate)
+    guards = "on" if reward.guards else "off"
     fallback = "null" if terms.undecided is None else f"{terms.undecided:g}"
     request = f"{limits.batch:,} and {limits.body / 2**20:g} MiB in a request"
     return (
         f"serving at {url}, {'with' if secured else 'without'} a token\n"
-        f"judge {names}; reward {aggregate}, guards {terms.guards}, undecided {fallback}\n"
+        f"judge {names}; reward {aggregate}, guards {guards}, undecided {fallback}\n"
         f"limits: {limits.capacity:,} samples at a time, {request}, {limits.deadline:g} s; "
         f"{limits.grace:g} s to stop\n"
     )

@@ -21,7 +21,6 @@ from heedful.metrics.proportions import (
     MIN_CLUSTERS,
     WEIGHT,
     Spread,
-    ValueSpan,
     Variance,
     effective,
     mean_interval,
@@ -311,26 +310,6 @@ def ratio_estimate(counts: Mapping[Pair, int], *, values: bool = False) -> Inter
     """Compute a ratio of sums over clusters with its 95 % interval, see :func:`rate_interval`."""
     spread = Spread.of(counts.items())
     return estimate(spread.rate if spread.m else None, rate_interval(spread, values=values))
-
-
-def mean_estimate(counts: Mapping[Pair, int]) -> IntervalEstimate:
-    """Compute the mean of values over clusters with its 95 % interval.
-
-    The interval is that of a rate, on a scale from the least of 0 and the clusters' means to the
-    greatest of 1 and these.
-    """
-    means = [total / units for total, units in counts if units]
-    if not means:
-        return NOTHING
-    span = ValueSpan(min(0.0, *means), max(1.0, *means))
-    scaled: Counter[Pair] = Counter()
-    for (total, units), n in counts.items():
-        scaled[span.down(total, units), units] += n
-    value = math.fsum(total * n for (total, _), n in counts.items()) / sum(
-        units * n for (_, units), n in counts.items()
-    )
-    values = span != (0, 1)
-    return estimate(value, span.up(rate_interval(Spread.of(scaled.items()), values=values)))
 
 
 def _interval(name: str, counts: Mapping[Numbers, int]) -> Interval | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from heedful.rewards.adapters import for_openrlhf, for_verifiers, for_verl
+from heedful.rewards.adapters import for_openrlhf, for_rows, for_verifiers, for_verl
 from heedful.rewards.divergence import Divergence
 from heedful.rewards.reward import Reward
 from heedful.rewards.terms import AGGREGATES, Aggregate, LengthPenalty, Rewarded, Terms
@@ -18,6 +18,7 @@ __all__ = [
     "Terms",
     "critic_rows",
     "for_openrlhf",
+    "for_rows",
     "for_trl",
     "for_trl_critic",
     "for_verifiers",

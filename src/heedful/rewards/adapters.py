@@ -72,6 +72,22 @@ def _digest(truth: Any) -> bytes:
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
+def for_rows(reward: Reward) -> Callable[..., Coroutine[Any, Any, dict[str, float]]]:
+    """Make what the recipes of other trainers await: ``score(label, response)``.
+
+    ``label`` holds the checklist, as JSON or as an object. The prompt is in it or given, as text or
+    messages, as ``prompt=``; ``finish_reason="length"`` says that the response was cut off. The
+    result holds ``score`` and :meth:`~heedful.rewards.Rewarded.measures`.
+    """
+    _refuse_undecided(reward, "the trainer")
+
+    async def score(label: Any, response: Any, **about: Any) -> dict[str, float]:
+        (scored,) = await reward.score([rows.labelled(label, response, about)])
+        return {"score": _number(scored), **scored.measures()}
+
+    return score
+
+
 _SPECIAL = re.compile(CONTROLS)
 
 _LEAST = 16
@@ -91,12 +107,12 @@ def for_verl(
     is a model refuses a row without an instruction, whose reward is then the fallback. A
     ``finish_reason`` in ``extra_info`` says whether the response was cut off.
 
-    The result holds ``score``, and ``undecided``, ``gated`` (stopped by a gate) and ``coverage``,
-    which verl logs. ``data`` is files as verl reads them (``data.train_files`` and
+    The result holds ``score`` and :meth:`~heedful.rewards.Rewarded.measures`, which verl keeps as
+    the reward's extra information. ``data`` is files as verl reads them (``data.train_files`` and
     ``data.val_files``), Parquet or JSON.
     """
     _refuse_undecided(reward, "verl")
-    prompts = read_prompts(data)
+    prompts, score = read_prompts(data), for_rows(reward)
 
     async def compute_score(
         data_source: str,  # noqa: ARG001 - verl's signature
@@ -109,13 +125,7 @@ def for_verl(
         extra = extra_info if isinstance(extra_info, Mapping) else {}
         about = look_up_prompt(prompts, ground_truth) | rows.prompt_of(extra)
         about[rows.FINISH] = extra.get(rows.FINISH)
-        (scored,) = await reward.score([rows.labelled(ground_truth, solution_str, about)])
-        return {
-            "score": _number(scored),
-            "undecided": float(not scored.decided),
-            "gated": float(scored.gate is not None),
-            "coverage": scored.coverage or 0.0,
-        }
+        return await score(ground_truth, solution_str, **about)
 
     return compute_score
 
@@ -138,14 +148,16 @@ def for_openrlhf(reward: Reward) -> Callable[..., dict[str, Any]]:
         rows_of_batch = zip(queries, prompts, labels, range(1, len(queries) + 1), strict=True)
         scored = reward.score_sync([openrlhf_sample(*row) for row in rows_of_batch])
         rewards = torch.tensor([_number(each) for each in scored])
-        logs = {
-            "undecided": torch.tensor([float(not each.decided) for each in scored]),
-            "gated": torch.tensor([float(each.gate is not None) for each in scored]),
-            "coverage": torch.tensor([each.coverage or 0.0 for each in scored]),
-        }
+        logs = {name: torch.tensor(values) for name, values in logged(scored).items()}
         return {"rewards": rewards, "scores": rewards, "extra_logs": logs}
 
     return reward_func
+
+
+def logged(scored: Sequence[Rewarded]) -> dict[str, list[float]]:
+    """Lay out what is logged of a batch, by name."""
+    measures = [each.measures() for each in scored]
+    return {name: [each[name] for each in measures] for name in (measures[0] if scored else ())}
 
 
 def for_verifiers(reward: Reward) -> Callable[..., Coroutine[Any, Any, float]]:
@@ -161,9 +173,10 @@ def for_verifiers(reward: Reward) -> Callable[..., Coroutine[Any, Any, float]]:
                 return await checklist_met(task, trace)
 
     The task's data has ``prompt`` and a field of its own, ``checklist``, ``constraints`` or
-    ``checklist_struct``; the response is the trace's last reply.
+    ``checklist_struct``; the response is the trace's last reply. What
+    :meth:`~heedful.rewards.Rewarded.measures` returns becomes metrics of the trace.
     """
-    _refuse_undecided(reward, "verifiers")
+    score = for_rows(reward)
 
     async def checklist_met(task: Any, trace: Any) -> float:
         row = task.model_dump(mode="json", exclude_none=True)
@@ -172,9 +185,10 @@ def for_verifiers(reward: Reward) -> Callable[..., Coroutine[Any, Any, float]]:
             turns = (("system", system), ("user", prompt))
             row["prompt"] = [{"role": role, "content": content} for role, content in turns]
         finish = "length" if getattr(trace, "is_truncated", False) is True else None
-        about = {rows.FINISH: finish}
-        (scored,) = await reward.score([rows.labelled(row, trace.last_reply, about)])
-        return _number(scored)
+        measures = await score(row, trace.last_reply, **{rows.FINISH: finish})
+        value = measures.pop("score")
+        trace.record_metrics({f"heedful_{name}": number for name, number in measures.items()})
+        return value
 
     return checklist_met
 

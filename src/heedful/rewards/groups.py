@@ -20,13 +20,12 @@ from heedful.data import formats
 from heedful.jobs.results import scored_entry
 from heedful.jobs.saved_run import SavedRun
 from heedful.judges import Recorded
-from heedful.metrics.clusters import cluster_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from heedful.core.nouns import Critique, Sample
-    from heedful.rewards.terms import Rewarded, Terms
+    from heedful.rewards.terms import Terms
 
 Judged: TypeAlias = "str | os.PathLike[str] | Sequence[str | os.PathLike[str]]"
 """A run's directory or a file with judgments; or several, whose responses go together."""
@@ -50,7 +49,6 @@ class ScoredResponse:
     position: int  # its place in the input, from 0
     id: str  # the row's id
     value: float | None  # its reward; ``None`` where that is not decided
-    bounds: tuple[float, float]  # the least and the most that it can be
     length: int  # characters of the response
     text: bytes  # a digest of the response
 
@@ -61,12 +59,9 @@ class ResponseGroups:
 
     # the responses to each instruction, in the order of the input
     candidates: dict[bytes, list[ScoredResponse]] = field(default_factory=dict)
-    # for each instruction what it varies together with, as in every interval
-    clusters: dict[bytes, bytes] = field(default_factory=dict)
     verdicts: int = 0  # verdicts of all responses, on what applies
     decided: int = 0  # how many of them were decided
     fallbacks: int = 0  # undecided rewards that the terms' fallback replaces
-    guarded: int = 0  # responses that violate a guard
     # responses that a gate stopped, by the gate
     gated: Counter[str] = field(default_factory=Counter)
     unread: int = 0  # rows that cannot be read, or hold no response
@@ -92,7 +87,6 @@ class ResponseGroups:
             "responses": len(candidates),
             "undecided": sum(response.value is None for response in candidates),
             "fallbacks": self.fallbacks,
-            "guarded": self.guarded,
             "gated": self.gated.total(),
             "gates": dict(self.gated.most_common()),
             "coverage": self.decided / self.verdicts if self.verdicts else None,
@@ -123,17 +117,12 @@ def collect(data: Judged, terms: Terms) -> ResponseGroups:
             groups.reject(name, reward.problem)
             continue
         text = sample.response or ""
-        instruction = _instruction(sample)
-        groups.clusters.setdefault(instruction, cluster_of(sample))
-        groups.candidates.setdefault(instruction, []).append(
-            ScoredResponse(
-                position, sample.id, reward.value, _ends(reward), len(text), _digest([text])
-            )
+        groups.candidates.setdefault(_instruction(sample), []).append(
+            ScoredResponse(position, sample.id, reward.value, len(text), _digest([text]))
         )
         groups.verdicts += sum(s is not Status.NOT_APPLICABLE for s in reward.statuses)
         groups.decided += sum(status.decided for status in reward.statuses)
         groups.fallbacks += not reward.decided and reward.value is not None
-        groups.guarded += any(guard.status == "unmet" for guard in reward.guards)
         if reward.gate is not None:
             groups.gated[reward.gate.gate] += 1
     return groups
@@ -169,13 +158,6 @@ def _instruction(sample: Sample) -> bytes:
     else:
         parts = [f"row {sample.id}"]
     return _digest([*parts, *(constraint.text for constraint in sample.checklist)])
-
-
-def _ends(reward: Rewarded) -> tuple[float, float]:
-    """Return the least and the most that a reward can be; a fallback is what it is."""
-    if reward.value is None:
-        return reward.bounds or (0.0, 1.0)
-    return reward.value, reward.value
 
 
 def _digest(texts: list[str]) -> bytes:

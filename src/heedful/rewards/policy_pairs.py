@@ -18,23 +18,26 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from heedful.core.errors import UsageError
 from heedful.core.outputs import atomically
+from heedful.core.text import amount
 from heedful.data import training_sets as dataset
 from heedful.data.formats import native
 from heedful.data.training_sets import Example, table
 from heedful.jobs.results import check_folder
 from heedful.jobs.saved_run import SavedRun
+from heedful.reporting.document import Document
+from heedful.reporting.notation import decimal, percent
 from heedful.rewards.gates import GATES
 from heedful.rewards.groups import collect, judged
-from heedful.rewards.stats import VIEWS
 from heedful.rewards.terms import AGGREGATES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from heedful.core.nouns import Sample
-    from heedful.reporting.document import Document
     from heedful.rewards.groups import Judged, ScoredResponse
     from heedful.rewards.terms import Terms
+
+    Summary = Mapping[str, Any]
 
 
 class PolicyOutput:
@@ -98,7 +101,6 @@ def _reward(terms: Terms) -> Iterator[tuple[str, Any]]:
     names = {function: name for name, function in AGGREGATES.items()}
     known = names.get(terms.aggregate)
     yield "aggregate", known or getattr(terms.aggregate, "__name__", "a function")
-    yield "guards against reward hacking", terms.guards
     off = [name for name in GATES if name not in terms.gates]
     yield "gates", f"all but {', '.join(off)}" if off else "all"
     if terms.length is None:
@@ -353,3 +355,57 @@ def _value(candidate: ScoredResponse) -> float:
 
 def _mean(numbers: Sequence[float]) -> float | None:
     return math.fsum(numbers) / len(numbers) if numbers else None
+
+
+# --- what is printed --------------------------------------------------------------------------
+
+_COUNTED = (
+    ("undecided", "reward", "undecided, which make the mean a range"),
+    ("fallbacks", "reward", "undecided, replaced by the fallback"),
+    ("unread", "row", "that cannot be used"),
+)
+
+
+def _pairs(summary: Summary) -> Document:
+    lines = [
+        *_read(summary),
+        f"{amount(summary['pairs'], 'pair')}, mean difference {decimal(summary['margin_mean'])}",
+    ]
+    if summary["pairs"]:
+        chosen, rejected = summary["chosen_length"], summary["rejected_length"]
+        lines.append(f"mean characters: chosen {chosen:,.0f}, rejected {rejected:,.0f}")
+        lines.append(f"  mean difference within a pair {summary['length_difference']:,.0f}")
+    if summary["without"]:
+        lines.append("without a pair:")
+        lines += [f"  {count:,}: {reason}" for reason, count in summary["without"].items()]
+    return Document("Pairs", lines)
+
+
+def _best(summary: Summary) -> Document:
+    lines = [
+        *_read(summary),
+        f"{summary['written']:,} written, mean reward {decimal(summary['best_mean'])}",
+        f"mean reward of all {decimal(summary['all_mean'])}",
+    ]
+    for name, without in (("undecided_groups", "a decided reward"), ("unprompted", "a prompt")):
+        if summary[name]:
+            lines.append(f"{amount(summary[name], 'instruction')} without {without}")
+    return Document("Best of n", lines)
+
+
+def _read(summary: Summary) -> Iterator[str]:
+    responses, instructions = summary["responses"], summary["instructions"]
+    yield (
+        f"{amount(responses, 'response')} to {amount(instructions, 'instruction')}, "
+        f"{percent(summary['coverage'])} % of the verdicts decided"
+    )
+    for name, noun, words in _COUNTED:
+        if summary[name]:
+            yield f"{amount(summary[name], noun)} {words}"
+    if summary["gated"]:
+        gates = ", ".join(f"{name} {count:,}" for name, count in summary["gates"].items())
+        yield f"{amount(summary['gated'], 'response')} stopped by a gate: {gates}"
+
+
+VIEWS: dict[str, Callable[[Summary], Document]] = {"pairs": _pairs, "best": _best}
+"""By the command."""

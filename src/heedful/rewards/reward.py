@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 import weakref
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -27,9 +28,8 @@ from heedful.judges import Rules, make_judge
 from heedful.judges.compose import Cascade, better
 from heedful.judges.dependencies import DEPENDENCY, judge_in_order
 from heedful.judges.prompts.base import NO_INSTRUCTION, lacks_instruction
-from heedful.rewards import gates as guarding
-from heedful.rewards.gates import GATES
-from heedful.rewards.terms import code_guards, terms
+from heedful.rewards.gates import GATES, criteria
+from heedful.rewards.terms import terms
 
 if TYPE_CHECKING:
     import os
@@ -42,11 +42,13 @@ if TYPE_CHECKING:
     from heedful.judges.options import JudgeOptions
     from heedful.models import Price
     from heedful.models.base import AnyModel
-    from heedful.rewards.gates import Guards
     from heedful.rewards.terms import Aggregate, LengthPenalty, Rewarded, Terms
 
 REASONS_LOGGED = 20
 """Reasons for undecided rewards that are logged; others are only counted."""
+
+ALL_STOPPED = 4
+"""From how many responses on it is warned of that gates stopped all so far."""
 
 
 class RewardCounts:
@@ -58,10 +60,16 @@ class RewardCounts:
         self._gated: Counter[str] = Counter()
         self._explained: set[str] = set()
         self._gates_logged: set[str] = set()
+        self._all_logged = False
         self._sum = 0.0
 
-    def add(self, reward: Rewarded) -> None:
-        """Count a reward."""
+    def add(self, rewards: Sequence[Rewarded]) -> None:
+        """Count the rewards of a batch, and log what gates stopped."""
+        for reward in rewards:
+            self._add(reward)
+        self._log_gates(rewards)
+
+    def _add(self, reward: Rewarded) -> None:
         if reward.problem is not None:
             logger.warning("no reward: %s", reward.problem)
         elif not reward.decided:
@@ -82,8 +90,8 @@ class RewardCounts:
         if reward.decided and reward.value is not None:
             self._sum += reward.value
 
-    def log_gates(self, rewards: Sequence[Rewarded]) -> None:
-        """Log which gates stopped responses of a batch, each gate once."""
+    def _log_gates(self, rewards: Sequence[Rewarded]) -> None:
+        """Log which gates stopped responses of a batch, each gate once, and that all were."""
         stopped = [reward.gate for reward in rewards if reward.gate is not None]
         for name in {gate.gate for gate in stopped} - self._gates_logged:
             self._gates_logged.add(name)
@@ -94,6 +102,15 @@ class RewardCounts:
                 len(reasons),
                 len(rewards),
                 reasons[0],
+            )
+        responses = self._counts["responses"]
+        if responses == self._gated.total() >= ALL_STOPPED and not self._all_logged:
+            self._all_logged = True
+            logger.error(
+                "gates stopped all of the first %d responses (%s): nothing can be learnt from "
+                "rewards that are all 0. Read some of them; gates= names the gates that are on",
+                responses,
+                ", ".join(f"{name} {count}" for name, count in self._gated.most_common()),
             )
 
     def result(self, terms: Terms, account: CostSummary) -> dict[str, Any]:
@@ -151,7 +168,9 @@ class Reward(Closing):
         terms: how critiques become rewards.
         judge: decides what no check decides; by default code that reads the constraint's words.
             ``None`` where checks are all (``"rules"``).
-        guard_judge: decides the guards, if it isn't the judge.
+        guards: whether a judge decides :func:`the criteria against gaming
+            <heedful.rewards.gates.criteria>` with each checklist; one unmet makes the reward 0.
+        guard_judge: decides these criteria, if it isn't the judge.
         concurrency: how many responses a judge is asked about at a time.
         reasoning: ``strip``: the answer after it is judged; ``keep``: the whole response.
     """
@@ -163,11 +182,10 @@ class Reward(Closing):
         *,
         model: AnyModel | None = None,
         gates: Collection[str] | str = "all",
-        guards: Guards = "off",
+        guards: bool = False,
         guard_judge: Judge | None = None,
         length: LengthPenalty | None = None,
         undecided: float | None = None,
-        judge_empty: bool = False,
         reasoning: ReasoningMode = "strip",
         concurrency: int = 256,
         cache: str | os.PathLike[str] | None = None,
@@ -181,15 +199,14 @@ class Reward(Closing):
             raise UsageError(f"concurrency is {concurrency}", hint="give at least 1")
         if reasoning not in get_args(ReasoningMode):
             raise UsageError(f"reasoning is {reasoning!r:.40}", hint="give strip or keep")
-        _check_judges(guards, judge, guard_judge)
-        self.terms = terms(
-            aggregate, guards, length, undecided, judge_empty=judge_empty, gates=gates
-        )
+        _check_judges(judge, model, guard_judge, guards=guards)
+        self.terms = terms(aggregate, length, undecided, gates)
         if judge is None:  # as evaluate does
             judge = "compiled" if model is None else "compiled,checklist"
         asked: JudgeOptions = {} if model is None else {"model": model}
         made = make_judge(judge, **asked)
         self.judge = None if isinstance(made, Rules) else made  # rules go first in any case
+        self.guards = guards
         self.guard_judge = guard_judge
         self.reasoning = reasoning
         self._rules = Rules()
@@ -232,8 +249,8 @@ class Reward(Closing):
         Returns:
             ``responses``; ``decided`` of them; ``undecided_rate``; ``fallback``; ``mean`` of the
             decided rewards; ``verdicts`` requested and their ``coverage``; ``skipped``
-            constraints; ``guarded``: responses with a violated guard; ``gates``: how many responses
-            each gate stopped; ``cost`` once models were called.
+            constraints; ``guarded``: responses with a criterion against gaming unmet; ``gates``:
+            how many responses each gate stopped; ``cost`` once models were called.
         """
         place = self._foreground or self._background
         usage = () if place is None else place.usage_records()
@@ -309,14 +326,12 @@ class Reward(Closing):
             # Rows do not raise; what does stops all of them, and the first says why.
             raise group_error.exceptions[0] from None
         scored = [task.result() for task in tasks]
-        for reward in scored:
-            self._counts.add(reward)
-        self._counts.log_gates(scored)
+        self._counts.add(scored)
         return scored
 
     async def _counted(self, sample: Sample, turn: asyncio.Semaphore) -> Rewarded:
         scored = await self._reward(sample, turn)
-        self._counts.add(scored)
+        self._counts.add([scored])
         return scored
 
     async def _critique(self, sample: Sample, turn: asyncio.Semaphore) -> Critique:
@@ -329,10 +344,16 @@ class Reward(Closing):
             return await self._by_judge(self.judge, sample, known, left)
 
     async def _reward(self, sample: Sample, turn: asyncio.Semaphore) -> Rewarded:
+        began = time.perf_counter()
+        reward = await self._judge(sample, turn)
+        return replace(reward, seconds=time.perf_counter() - began)
+
+    async def _judge(self, sample: Sample, turn: asyncio.Semaphore) -> Rewarded:
         """Judge one response: code first, then the judge for the rest."""
         gate = None if sample.response is None else self.terms.gate(sample)
         known = await self._judged(self._rules, sample, [*range(len(sample.checklist))])
-        guards = self._guards_by_code(sample)
+        guarded = criteria(sample) if self.guards else ()
+        guards = Critique.undecided(guarded, Status.UNSUPPORTED, "no judge decided it").judgments
         first = self.terms.reward(sample, known, guards, gate=gate)
         left = _undecided(known.judgments)
         if self.judge is None or first.problem is not None:
@@ -341,13 +362,18 @@ class Reward(Closing):
             return replace(first, skipped=len(left))
         async with turn:
             if self.guard_judge is None:
-                critique, guards = await self._with_guards(self.judge, sample, known, guards)
+                critique, guards = await self._with_guards(self.judge, sample, known, guarded)
             else:
-                guards = await self._by_guard_judge(self.guard_judge, sample, guards)
-                first = self.terms.reward(sample, known, guards)
+                apart = sample.model_copy(update={"checklist": guarded})
+                other = await self._judged(self.guard_judge, apart, [*range(len(guarded))])
+                guards = other.judgments
+                critique = known.model_copy(update={"expenses": other.expenses})
+                first = self.terms.reward(sample, critique, guards)
                 if first.decided or not left:
                     return replace(first, skipped=len(left))
                 critique = await self._by_judge(self.judge, sample, known, left)
+                both = (*other.expenses, *critique.expenses)
+                critique = critique.model_copy(update={"expenses": both})
         reward = self.terms.reward(sample, critique, guards)
         refused = any(NO_INSTRUCTION in judgment.explanation for judgment in critique.judgments)
         return replace(reward, problem=NO_INSTRUCTION) if refused and not reward.decided else reward
@@ -369,36 +395,15 @@ class Reward(Closing):
         return critique.model_copy(update={"judgments": tuple(judgments)})
 
     async def _with_guards(
-        self, judge: Judge, sample: Sample, known: Critique, guards: tuple[Judgment, ...]
+        self, judge: Judge, sample: Sample, known: Critique, guarded: tuple[Constraint, ...]
     ) -> tuple[Critique, tuple[Judgment, ...]]:
-        """Judge what is left; undecided guards are further constraints in the same call."""
+        """Judge what is left; the guards are further constraints in the same call."""
         size = len(sample.checklist)
-        if not _undecided(guards):
-            left = _undecided(known.judgments)
-            return await self._by_judge(judge, sample, known, left), guards
-        checklist = (*sample.checklist, *guarding.criteria(sample))
-        sample = sample.model_copy(update={"checklist": checklist})
-        known = known.model_copy(update={"judgments": (*known.judgments, *guards)})
+        sample = sample.model_copy(update={"checklist": (*sample.checklist, *guarded)})
+        open_ = Critique.undecided(guarded, Status.UNSUPPORTED, "").judgments
+        known = known.model_copy(update={"judgments": (*known.judgments, *open_)})
         both = await self._by_judge(judge, sample, known, _undecided(known.judgments))
         return both.model_copy(update={"judgments": both.judgments[:size]}), both.judgments[size:]
-
-    async def _by_guard_judge(
-        self, judge: Judge, sample: Sample, guards: tuple[Judgment, ...]
-    ) -> tuple[Judgment, ...]:
-        apart = sample.model_copy(update={"checklist": guarding.criteria(sample)})
-        critique = Critique(judgments=guards)
-        return (await self._by_judge(judge, apart, critique, _undecided(guards))).judgments
-
-    def _guards_by_code(self, sample: Sample) -> tuple[Judgment, ...]:
-        if self.terms.guards == "off":
-            return ()
-        if self.terms.guards == "code":
-            return code_guards(sample)
-        open_ = Critique.undecided(
-            guarding.criteria(sample), Status.UNSUPPORTED, "code found nothing", guarding.CODE
-        )
-        pairs = zip(guarding.violations(sample), open_.judgments, strict=True)
-        return tuple(violated or judgment for violated, judgment in pairs)
 
     async def _judged(self, judge: Judge, sample: Sample, requested: list[int]) -> Critique:
         """Call a judge; an error costs this row only."""
@@ -423,17 +428,19 @@ class Reward(Closing):
         return Critique.undecided(constraints, Status.FAILED, reason, judge.name)
 
 
-def _check_judges(guards: Guards, judge: object, guard_judge: object) -> None:
+def _check_judges(judge: object, model: object, guard_judge: object, *, guards: bool) -> None:
     """Refuse what isn't a judge, and guards whose judge is missing or not asked."""
     for name, given in (("judge", judge), ("guard_judge", guard_judge)):
         if not (
             given is None or isinstance(given, str) or callable(getattr(given, "judge", given))
         ):
             raise UsageError(f"the {name} is {given!r:.60}", hint="give a judge, or none")
-    if guards == "judge" and judge in (None, "rules"):
-        raise UsageError("guards='judge' needs a judge", hint="give one, or guards='code'")
-    if guard_judge is not None and guards != "judge":
-        raise UsageError("a guard_judge is given without guards='judge'", hint="give both")
+    if not isinstance(guards, bool):
+        raise UsageError(f"guards is {guards!r:.40}", hint="give True or False")
+    if guards and model is None and judge in (None, "rules", "compiled"):
+        raise UsageError("guards need a judge that is a model", hint="give judge= or model=")
+    if guard_judge is not None and not guards:
+        raise UsageError("a guard_judge is given without guards", hint="give guards=True too")
 
 
 def _checked(samples: Sequence[Sample | Mapping[str, Any]]) -> list[Sample]:

@@ -11,12 +11,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeAlias, cast, get_args
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 from heedful.core import rubric
 from heedful.core.errors import RowError, UsageError
 from heedful.core.nouns import Constraint, Critique, Judgment, Sample, Status
-from heedful.rewards.gates import CODE, GATES, Guards, Violation, violation, violations
+from heedful.rewards.gates import GATES, Violation, violation
 from heedful.rewards.gates import enabled as enabled_gates
 
 if TYPE_CHECKING:
@@ -166,6 +166,7 @@ class Rewarded:
     skipped: int = 0  # constraints that were not judged, as the reward was decided without them
     problem: str | None = None  # why nothing could be computed
     gate: Violation | None = None  # the gate that stopped the response, so that the reward is 0
+    seconds: float = 0.0  # from the beginning of its judging to the end
 
     @property
     def statuses(self) -> tuple[Status, ...]:
@@ -179,15 +180,31 @@ class Rewarded:
         requested -= self.statuses.count(Status.NOT_APPLICABLE)
         return sum(status.decided for status in self.statuses) / requested if requested else None
 
+    def measures(self) -> dict[str, float]:
+        """Return what trainers log of each response, under the same names for all.
+
+        ``undecided`` and ``gated`` are 1 or 0, and so is ``gated_NAME`` for each gate; ``coverage``
+        is 0 where no verdict was requested; ``calls``, ``tokens`` and ``seconds`` are of its
+        judging, without answers from the cache.
+        """
+        stopped = None if self.gate is None else self.gate.gate
+        expenses = self.critique.expenses
+        return {
+            "undecided": float(not self.decided),
+            "gated": float(stopped is not None),
+            **{f"gated_{name}": float(name == stopped) for name in GATES},
+            "coverage": self.coverage or 0.0,
+            "calls": float(sum(each.calls for each in expenses)),
+            "tokens": float(sum(each.prompt_tokens + each.completion_tokens for each in expenses)),
+            "seconds": self.seconds,
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class Terms:
     """How critiques become rewards; :func:`terms` makes it from names."""
 
     aggregate: Aggregate = fraction
-    # A violated guard takes the whole reward, whatever the aggregate: with all_or_nothing that is
-    # RIFL's rule, with others our choice.
-    guards: Guards = "off"
     length: LengthPenalty | None = None
     undecided: float | None = None  # replaces a reward that is not decided; None leaves it open
     gates: frozenset[str] = field(default_factory=lambda: frozenset(GATES))
@@ -221,9 +238,8 @@ class Terms:
         return Rewarded(value, decided, bounds, critique, tuple(guards), skipped, gate=gate)
 
     def judged(self, sample: Sample, critique: Critique) -> Rewarded:
-        """Compute the reward of a response that was judged elsewhere; code alone guards."""
-        guards = () if self.guards == "off" else code_guards(sample)
-        return self.reward(sample, critique, guards, gate=self.gate(sample))
+        """Compute the reward of a response that was judged elsewhere."""
+        return self.reward(sample, critique, gate=self.gate(sample))
 
     def _bounds(
         self,
@@ -261,6 +277,8 @@ class Terms:
         values = []
         for otherwise in (False, True):
             value = nothing
+            # A violated guard takes the whole reward: with all_or_nothing that is RIFL's rule, with
+            # other aggregates our choice.
             if all(_met(guard, otherwise=otherwise) for guard in guards):
                 met = [_share(*each, otherwise=otherwise) for each in applicable]
                 # Shares only where a criterion has levels: an aggregate may count on booleans.
@@ -271,28 +289,14 @@ class Terms:
 
 def terms(
     aggregate: str | Aggregate,
-    guards: Guards,
-    length: LengthPenalty | None,
-    undecided: float | None,
-    *,
-    judge_empty: bool = False,
+    length: LengthPenalty | None = None,
+    undecided: float | None = None,
     gates: Collection[str] | str = "all",
 ) -> Terms:
     """Make the terms of a reward."""
-    if guards not in get_args(Guards):
-        raise UsageError(f"no such guards: {guards!r}", hint="off, code or judge")
     if undecided is not None and not math.isfinite(undecided):
         raise UsageError(f"the fallback is {undecided}", hint="give a finite number, or none")
-    on = enabled_gates(gates)
-    if judge_empty:
-        on -= {"empty", "near_empty"}
-    return Terms(named(aggregate), guards, length, undecided, on)
-
-
-def code_guards(sample: Sample) -> tuple[Judgment, ...]:
-    """Judge the guards' criteria by code alone: what code finds nothing against passes."""
-    passed = Judgment(status=Status.MET, explanation="code found nothing", judge=CODE)
-    return tuple(violated or passed for violated in violations(sample))
+    return Terms(named(aggregate), length, undecided, enabled_gates(gates))
 
 
 def _share(constraint: Constraint, judgment: Judgment, *, otherwise: bool) -> float | bool:

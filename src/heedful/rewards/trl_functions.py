@@ -20,6 +20,7 @@ from heedful.core.nouns import Status
 from heedful.judges import prompts
 from heedful.judges.prompts.base import lacking
 from heedful.rewards import rows
+from heedful.rewards.adapters import logged
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -72,8 +73,9 @@ def for_trl(
     """Make a reward function of TRL's ``GRPOTrainer`` or ``RLOOTrainer`` (1.16).
 
     The data set has ``prompt``, and ``checklist``, ``constraints``, ``rubric`` or
-    ``checklist_struct``. The trainer logs ``NAME/undecided``, ``NAME/coverage`` and
-    ``NAME/gated``, the share that gates stopped, and shows the verdicts beside the completions.
+    ``checklist_struct``. The trainer logs the means of what
+    :meth:`~heedful.rewards.Rewarded.measures` returns, as ``NAME/gated`` and so on, with the
+    ``NAME/dollars`` of all calls so far, and shows the verdicts beside the completions.
     Called by hand, outside an event loop, it returns the rewards.
 
     An undecided reward is ``None``, and TRL leaves the row out if there is no other reward
@@ -121,7 +123,7 @@ class _Function:
         """Log a batch, report it to the sum that it belongs to, and return its rewards."""
         if self._divergence is not None:
             _watch(self._divergence, self.__name__, [scored[at] for at in drawn], again, columns)
-        _log(self.__name__, scored, columns)
+        _log(self.__name__, scored, self._reward, columns)
         running = _SUM.get()
         if running is not None:
             running.report([each.value is None for each in scored], self.__name__)
@@ -389,14 +391,14 @@ def _watch(
         control.should_training_stop = control.should_save = True
 
 
-def _log(name: str, scored: Sequence[Rewarded], columns: Mapping[str, Any]) -> None:
+def _log(name: str, scored: Sequence[Rewarded], reward: Reward, columns: Mapping[str, Any]) -> None:
     metric, extra = columns.get("log_metric"), columns.get("log_extra")
-    if metric is not None and scored:
-        metric(f"{name}/undecided", sum(not each.decided for each in scored) / len(scored))
-        metric(f"{name}/gated", sum(each.gate is not None for each in scored) / len(scored))
-        known = [each.coverage for each in scored if each.coverage is not None]
-        if known:
-            metric(f"{name}/coverage", sum(known) / len(known))
+    if metric is not None:
+        for key, values in logged(scored).items():
+            metric(f"{name}/{key}", math.fsum(values) / len(values))
+        dollars = reward.summary().get("cost", {}).get("dollars")
+        if dollars is not None:
+            metric(f"{name}/dollars", dollars)
     if extra is not None:
         extra(f"{name}_verdicts", [_said(each) for each in scored])
 

@@ -17,7 +17,7 @@ from heedful.data.formats import native
 from heedful.data.formats.fields import explain, row_id
 from heedful.data.formats.files import shown
 from heedful.rewards import Rewarded, rows
-from heedful.rewards.adapters import openrlhf_sample
+from heedful.rewards.adapters import logged, openrlhf_sample
 from heedful.rewards.server import openapi as document
 from heedful.rewards.server.admission import Body, RefusedError, error_payload
 from heedful.rewards.server.auth import BODY, refusal
@@ -193,9 +193,8 @@ class Endpoints:
                 f"{len(outcomes) - len(scored)} of {len(outcomes)} samples are not judged yet",
                 hint=AGAIN,
             )
-        rewards, undecided, gated, coverage = zip(*scored, strict=True)
-        logs = {"undecided": undecided, "gated": gated, "coverage": coverage}
-        body = {"rewards": rewards, "scores": rewards, "extra_logs": logs}
+        rewards = [each.value for each in scored]
+        body = {"rewards": rewards, "scores": rewards, "extra_logs": logged(scored)}
         return _reply(OK, body)
 
     def _row(self, kind: RowKind) -> Callable[[Any, int], Coroutine[Any, Any, Judged]]:
@@ -215,13 +214,10 @@ class Endpoints:
 
         return judged
 
-    async def _openrlhf(
-        self, row: tuple[str, str, Any], at: int
-    ) -> tuple[float | None, float, float, float]:
+    async def _openrlhf(self, row: tuple[str, str, Any], at: int) -> Rewarded:
         scored = await self._session.reward(openrlhf_sample(*row, at + 1))
         self._count(scored)
-        undecided, gated = float(not scored.decided), float(scored.gate is not None)
-        return scored.value, undecided, gated, scored.coverage or 0.0
+        return scored
 
     async def _judged(
         self,
