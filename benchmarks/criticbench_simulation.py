@@ -24,8 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from heedful.bench.criticbench.build import BuildPlan, build
 from heedful.bench.criticbench.items import read_samples
-from heedful.bench.criticbench.metrics import self_consistency
-from heedful.bench.criticbench.run import CriticsJob, Examination
+from heedful.bench.criticbench.run import CriticsJob, Examination, self_consistency
 from heedful.bench.criticbench.tables import charts, report
 from heedful.judges.prompts.fence import unfence
 from heedful.models import Completion, ScriptedModel, Usage

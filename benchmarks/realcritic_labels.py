@@ -13,7 +13,7 @@ import json
 import tempfile
 from pathlib import Path
 
-from heedful.bench.grading.grading import grade_files
+from heedful.bench.grading.graders import grade_files
 from heedful.bench.grading.problems import read_problems
 from heedful.bench.realcritic.critic import RealCriticItem
 from heedful.bench.realcritic.metrics import adjudication_of

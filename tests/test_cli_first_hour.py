@@ -3,14 +3,11 @@
 import json
 import shutil
 import subprocess
-import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from commands import run
 from fault_server import completion, serving
@@ -130,14 +127,6 @@ def test_a_file_that_sends_keys_somewhere_is_trusted_first(
         assert len(server.bodies) == asked
 
 
-@pytest.mark.slow
-@pytest.mark.usefixtures("folder")
-def test_what_the_user_saves_is_trusted() -> None:
-    words = ("evaluate", "mine.jsonl", "--model", "m", "--base-url", "http://127.0.0.1:9/v1")
-    assert run(*words, "--dry-run", "--save-config") == 0
-    assert run("evaluate", "mine.jsonl", "--dry-run") == 0
-
-
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -159,50 +148,6 @@ def test_a_file_that_makes_no_sense_is_refused_in_one_line(
     assert run("evaluate", "mine.jsonl") == 2
     (*_, line) = capsys.readouterr().err.splitlines()
     assert said in line
-
-
-@pytest.mark.slow
-@settings(
-    max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
-)
-@given(
-    value=st.text(st.characters(codec="utf-8", exclude_categories=["C"]), min_size=1).filter(
-        # A flag, several names, or a model elsewhere than on a server, which has to exist.
-        lambda text: not text.startswith(("-", "/", "./", "../", "~")) and not {*text} & {*",:"}
-    )
-)
-def test_saved_flags_read_back_as_they_were(value: str, folder: Path) -> None:
-    (folder / "heedful.toml").unlink(missing_ok=True)
-    words = ("--model", value, "--votes", "2", "--measure", "--api-key", "sk-secret", "--dry-run")
-    run("evaluate", "mine.jsonl", *words, "--save-config")
-    text = (folder / "heedful.toml").read_text("utf-8")
-    saved = tomllib.loads(text)["evaluate"]
-    assert str(saved.pop("model")) == value
-    assert saved == {"votes": 2, "measure": True}
-    assert "sk-secret" not in text
-
-
-def test_a_table_is_not_written_twice(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    words = ("evaluate", "mine.jsonl", "--judge", "compiled", "--save-config")
-    assert run(*words) == 0
-    before = (folder / "heedful.toml").read_bytes()
-    assert run(*words) == 2
-    assert "[evaluate]" in capsys.readouterr().err
-    assert (folder / "heedful.toml").read_bytes() == before
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("--model", "m", "--base-url", "https://me:secret@host/v1", "--dry-run"),
-        ("--model", "m", "--base-url", "https://host/v1?key=secret", "--dry-run"),
-        ("--judge", "no-such-judge"),
-        ("--judge", "compiled", "--votes", "3"),
-    ],
-)
-def test_flags_that_are_refused_are_not_kept(words: tuple[str, ...], folder: Path) -> None:
-    assert run("evaluate", "mine.jsonl", *words, "--save-config") == 2
-    assert not (folder / "heedful.toml").exists()
 
 
 @pytest.mark.parametrize(

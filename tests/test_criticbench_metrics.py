@@ -5,15 +5,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heedful.bench.criticbench.items import Provenance, Triplet
-from heedful.bench.criticbench.metrics import accuracies, self_consistency, vote
 from heedful.bench.criticbench.run import (
     Critiqued,
     CritiqueInput,
     SelfCheck,
     Verdict,
     Vote,
+    accuracies,
     judgment,
     render,
+    self_consistency,
+    vote,
 )
 from heedful.judges.prompts.fence import unfence
 

@@ -10,15 +10,13 @@ from hypothesis import strategies as st
 
 from heedful.bench.criticbench.items import (
     CERTAINTIES,
+    RANKINGS,
     SampledResponse,
     Samples,
-    log_ratio,
-    majority_share,
-)
-from heedful.bench.criticbench.select import (
-    RANKINGS,
     convincing,
     exemplary,
+    log_ratio,
+    majority_share,
     select,
 )
 from heedful.core.problems import Problem

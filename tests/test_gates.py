@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from commands import run as command
 from compared import run, sample
 from heedful import Check, Constraint, Message, Sample, compare, evaluate
-from heedful.analysis.compare.headline import headlines, no_worse
+from heedful.analysis.compare.tables import headlines, no_worse
 
 pytestmark = pytest.mark.slow  # whole commands, with servers, files and processes
 

@@ -27,9 +27,8 @@ from heedful.models import (
     estimate_tokens,
     read_prices,
 )
-from heedful.models.attempts import waiting
 from heedful.models.base import Unreachable
-from heedful.models.faults import Fault, FaultError, FaultKind, fault_of, retry_after
+from heedful.models.faults import Fault, FaultError, FaultKind, fault_of, retry_after, waiting
 from heedful.models.limiter import AdaptiveLimiter
 from heedful.models.openai import BODY_LIMIT
 from heedful.models.replies import read_completion

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from batch_model import Scripted, judge, rows
 from heedful import Message, dry_run, evaluate
-from heedful.engine.call_counter import BLOCK, BLOCK_TOKENS, PrefixCache
+from heedful.engine.call_cache import BLOCK, BLOCK_TOKENS, PrefixCache
 from heedful.judges import prompts
 from heedful.judges.model import Checklist
 from heedful.reporting.notation import cost_line

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from heedful.bench.criticbench.run import judgment
-from heedful.bench.realcritic.prompts import read_check, read_review
+from heedful.bench.realcritic.critic import read_check, read_review
 from heedful.core.nouns import Constraint, Judgment, Message, Recording, Sample, Status
 from heedful.critic.data import verification
 from heedful.critic.data.experts import Expert
@@ -27,7 +27,7 @@ from heedful.engine.purpose import Purpose
 from heedful.judges import Recorded, prompts
 from heedful.judges.model import Checklist
 from heedful.judges.prompts import ranking
-from heedful.judges.prompts.quotation import Shown
+from heedful.judges.prompts.fence import Shown
 from heedful.models import Completion, ScriptedModel
 from heedful.models.base import Sampling
 

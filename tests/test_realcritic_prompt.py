@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heedful.bench.grading.passages import last_boxed
-from heedful.bench.realcritic.prompts import Prompts, read_check, read_review
+from heedful.bench.realcritic.critic import Prompts, read_check, read_review
 from heedful.core.errors import UsageError
 from heedful.core.problems import Problem, Solution
 from heedful.judges.prompts.fence import unfence

@@ -16,11 +16,11 @@ from heedful.bench.grading import programs
 from heedful.bench.grading.harness import ENDED, decode, encode
 from heedful.bench.grading.sandbox import (
     Docker,
+    ResourceLimits,
     Sandbox,
     Unsafe,
     open_sandbox,
 )
-from heedful.bench.grading.supervise import ResourceLimits
 from heedful.core.errors import UsageError
 from heedful.core.problems import Problem
 from hostile import CHANGING, CONTAINED, FORGED, SECRET, STOPPED, TIDY

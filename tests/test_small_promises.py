@@ -19,7 +19,7 @@ from heedful.engine.schema import UsageRecord
 from heedful.engine.store import Store
 from heedful.judges import prompts
 from heedful.models import Completion, Price, Sampling, ScriptedModel, Usage
-from heedful.models.attempts import METER
+from heedful.models.faults import METER
 
 PRICES = {"m": Price(prompt=10.0, completion=100.0)}
 

@@ -27,10 +27,10 @@ HEAD = """# Command line
 
 <!-- Written by tools/cli_reference.py from the commands; edit their help instead. -->
 
-Every command has `--help`, with its everyday flags, and `--help-all`. `--save-config` writes a
-command's flags into [`heedful.toml`](../commands.md#flags-of-a-folder-heedfultoml). Exit codes: 0,
-done; 1, done, but rows could not be read, coverage is below `--min-coverage`, or nothing came of
-it; 2, wrong use; 130, interrupted, and the same command goes on.
+Every command has `--help`, with its everyday flags, and `--help-all`. A folder's flags are in
+[`heedful.toml`](../commands.md#flags-of-a-folder-heedfultoml). Exit codes: 0, done; 1, done, but
+rows could not be read, coverage is below `--min-coverage`, or nothing came of it; 2, wrong use;
+130, interrupted, and the same command goes on.
 """
 
 KINDS = {"Path": "PATH", "str": "TEXT", "int": "NUMBER", "float": "NUMBER"}

@@ -234,7 +234,7 @@ def reward_rows(data: bytes) -> None:
 
 def reviews(data: bytes) -> None:
     """Replies of critics and of models that write checklists."""
-    from heedful.bench.realcritic.prompts import read_check, read_review
+    from heedful.bench.realcritic.critic import read_check, read_review
     from heedful.jobs.checklists import prompt
 
     text = _text(data)

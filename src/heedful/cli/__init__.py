@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from heedful.cli.commands import COMMANDS, PANELS, Command
-from heedful.cli.config import SAVE, Config
+from heedful.cli.config import Config
 from heedful.cli.help import HELP_ALL, HelpText, meant
 
 if TYPE_CHECKING:
@@ -49,7 +49,6 @@ def main(argv: list[str] | None = None) -> None:
     from cyclopts import CycloptsError
 
     from heedful.cli.terminal import flush, open_closed_streams, say, spell_out, warn_plainly
-    from heedful.core import plugins
     from heedful.core.errors import HeedfulError, HeedfulWarning
     from heedful.engine.sessions import COMMAND, without_secrets
 
@@ -60,9 +59,7 @@ def main(argv: list[str] | None = None) -> None:
     before = COMMAND.set(without_secrets(given))
     help_text = HelpText(everything=HELP_ALL in given)
     try:
-        words = _parsed(given)
-        app = application(plugins.listing() if HELP.intersection(words[1:]) else "", help_text)
-        code = _carried_out(app, words, Config(save=SAVE in given))
+        code = _carried_out(_parsed(given), help_text)
         flush(sys.stdout)
     except CycloptsError as error:
         error.verbose = False
@@ -95,17 +92,13 @@ def main(argv: list[str] | None = None) -> None:
     sys.exit(code if isinstance(code, int) else 0)
 
 
-def _carried_out(app: App, words: list[str], config: Config) -> object:
-    """Do what the words say; flags are kept only once the command has not refused them."""
-    app.config = config
+def _carried_out(words: list[str], help_text: HelpText) -> object:
+    """Do what the words say."""
+    from heedful.core import plugins
+
+    app = application(plugins.listing() if HELP.intersection(words[1:]) else "", help_text)
     _show_docstring(app, words)
-    try:
-        code: object = app(words, exit_on_error=False, print_error=False)
-    except (SystemExit, KeyboardInterrupt):  # the parser exits with the command's code
-        config.save()
-        raise
-    config.save()
-    return code
+    return app(words, exit_on_error=False, print_error=False)
 
 
 def _show_docstring(app: App, words: Sequence[str]) -> None:
@@ -130,7 +123,7 @@ def _parsed(given: Sequence[str]) -> list[str]:
 
             name = word[:-1] or (before if before in PATHS else "an argument")
             raise UsageError(f"{name} is empty", hint="name a file or directory, or leave it out")
-    return [PARSED.get(word, word) for word in given if word != SAVE]
+    return [PARSED.get(word, word) for word in given]
 
 
 def _store_errors() -> tuple[type[Exception], ...]:
@@ -155,6 +148,7 @@ def application(epilogue: str = "", help_text: HelpText | None = None) -> App:
         help_formatter=help_text or HelpText(everything=True),
         version=__version__,
         version_flags=["--version"],
+        config=Config(),
         group_commands=Panel("Other", sort_key=len(PANELS)),
     )
     _register(app, COMMANDS, PANELS)

@@ -18,7 +18,7 @@ from heedful.core.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from heedful.analysis.compare.headline import GateResult
+    from heedful.analysis.compare.tables import GateResult
 
 
 @takes(FlagGroup("", (compare_runs,), only=("match", "baseline", "anyway", "seed")))
@@ -106,7 +106,7 @@ def _with_baseline(
 
 def _checked(summary: dict[str, Any], margin: float, *, chosen: bool) -> list[GateResult]:
     """Check each run against the baseline."""
-    from heedful.analysis.compare.headline import no_worse
+    from heedful.analysis.compare.tables import no_worse
 
     return [
         result

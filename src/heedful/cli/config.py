@@ -30,15 +30,8 @@ RISKY = frozenset({"api-key-env", "base-url", "header", "host", "output", "sandb
 """Flags that send a key or a prompt somewhere, open a port, replace a file, or run programs
 without a sandbox."""
 
-SAVE = "--save-config"
-
 SECRET = ("api-key", "token")
-"""Flags that are never read from the file, nor written into it."""
-
-OF_ONE_RUN = frozenset(
-    {"input", "run", "output", "limit", "dry-run", "retry-failed", "quiet", "responses", "header"}
-)
-"""Flags that are not written into it: they are of one run, or may hold a secret."""
+"""Flags that are never read from the file."""
 
 ASKS_A_MODEL = ("checklist", "likelihood")
 
@@ -52,22 +45,16 @@ OF_A_MODEL = ("model", "prompt", "votes")
 class Config:
     """Gives the parser the flags of ``heedful.toml``; the parser calls it for a command."""
 
-    def __init__(self, path: Path = FILE, *, save: bool = False) -> None:
+    def __init__(self, path: Path = FILE) -> None:
         """Prepare to read the file, if there is one."""
         self._path = path
-        self._save = save
-        self._table = ""
 
     def __call__(self, app: App, commands: tuple[str, ...], arguments: ArgumentCollection) -> None:
         """Add the flags that the command line does not give."""
-        if not commands:
+        if not commands or not arguments or not self._path.is_file():
             return
         flags = {name: argument for argument in arguments for name in _names(argument)}
         given = {name for name, argument in flags.items() if argument.has_tokens}
-        if self._save and arguments:
-            self._table = self._new_table(commands, flags, given)
-        if not self._path.is_file() or not arguments:
-            return
         content = read(self._path)
         self._check_tables(content, COMMANDS)
         self._check_top(app, content, flags)
@@ -95,23 +82,6 @@ class Config:
                 where=str(self._path),
                 hint="your prompts and keys may go where it says: read it, then run heedful trust",
             )
-
-    def save(self) -> None:
-        """Write the table of the command, which by now has shown that its flags make sense."""
-        if not self._table:
-            return
-        trusted = not self._path.is_file() or is_trusted(self._path, read(self._path))
-        try:
-            before = self._path.read_text(encoding="utf-8") if self._path.is_file() else ""
-            with self._path.open("a", encoding="utf-8", newline="\n") as file:
-                file.write("\n" if before and not before.endswith("\n\n") else "")
-                file.write(self._table)
-        except OSError as error:
-            what = f"cannot be written: {error.strerror}"
-            raise UsageError(what, where=str(self._path), hint="leave --save-config out") from error
-        if trusted:  # what is added, the user has given
-            remember(self._path, read(self._path))
-        say(f"{self._path}: wrote {self._table.partition(chr(10))[0]}")
 
     def _check_tables(
         self, content: Mapping[str, Any], commands: Mapping[str, Command | Group], group: str = ""
@@ -176,32 +146,6 @@ class Config:
                 )
         return settings
 
-    def _new_table(
-        self, commands: tuple[str, ...], flags: Mapping[str, Argument], given: Collection[str]
-    ) -> str:
-        """Lay out the flags of the command line as a table, which :meth:`save` writes."""
-        from heedful.engine.sessions import without_secrets
-
-        table = ".".join(commands)
-        there: Any = read(self._path) if self._path.is_file() else {}
-        for word in commands:
-            there = there.get(word, {}) if isinstance(there, dict) else {}
-        if there:
-            hint = "edit the file, or delete the table"
-            raise UsageError(
-                f"there is a table [{table}] already", where=str(self._path), hint=hint
-            )
-        lines = [f"[{table}]"]
-        for name in sorted({_key(argument.name) for argument in flags.values()} & {*given}):
-            if name in OF_ONE_RUN or name in SECRET:
-                continue
-            values = tuple(token.value for token in flags[name].tokens)
-            if without_secrets(values) != values:
-                what = f"--{name} holds a secret, which {SAVE} does not write"
-                raise UsageError(what, hint=f"leave {SAVE} out, or keep it in the environment")
-            lines.append(f"{name} = {_written(flags[name])}")
-        return "\n".join([*lines, ""])
-
 
 def _every_flag(app: App) -> Iterator[Collection[str]]:
     """Yield the flags of each command; their modules are imported for it."""
@@ -228,26 +172,6 @@ def _names(argument: Argument) -> Iterator[str]:
 
 def _key(name: str) -> str:
     return name.lstrip("-").replace("_", "-")
-
-
-def _written(argument: Argument) -> str:
-    """Write the value of a flag as TOML."""
-    values = [
-        _literal(token.value) if token.value else str(bool(token.implicit_value)).lower()
-        for token in argument.tokens
-    ]
-    return values[0] if len(values) == 1 else f"[{', '.join(values)}]"
-
-
-def _literal(text: str) -> str:
-    import json  # takes 4 ms of the start-up of every command
-
-    whole, point, part = text.removeprefix("-").partition(".")
-    digits = text.isascii() and whole.isdecimal() and (part.isdecimal() or not point)
-    leading = whole.startswith("0") and whole != "0"  # which TOML has not
-    if digits and not leading:
-        return text
-    return json.dumps(text, ensure_ascii=False)
 
 
 def trust(file: Path = FILE) -> int:

@@ -32,7 +32,7 @@ from heedful.core.text import amount
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from heedful.bench.grading.grading import GradeCounts
+    from heedful.bench.grading.graders import GradeCounts
     from heedful.bench.realcritic.run import Results
 
 
@@ -73,7 +73,7 @@ def run(
         labels: Labels for the table: corrected takes people's verdicts on given solutions of
             the published sets where code had erred or could not decide.
     """
-    from heedful.bench.realcritic.prompts import Prompts
+    from heedful.bench.realcritic.critic import Prompts
     from heedful.bench.realcritic.run import run_realcritic
 
     critics = options.pop("model", [])
@@ -231,7 +231,7 @@ def grade(
         reasoning: strip: look for answers after the reasoning. keep: in all of a solution.
         quiet: Print no table and no progress.
     """
-    from heedful.bench.grading.grading import grade_files
+    from heedful.bench.grading.graders import grade_files
     from heedful.engine.progress import Display
 
     if not files:
@@ -263,7 +263,7 @@ def _progress(graded: int, seconds: float) -> str:
 def _grades(counts: dict[str, GradeCounts], output: Path | None) -> Outcome:
     from rich.console import Group
 
-    from heedful.bench.grading.grading import grading_table
+    from heedful.bench.grading.graders import grading_table
 
     unread = sum(each.unread for each in counts.values())
     return Outcome(

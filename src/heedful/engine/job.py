@@ -376,8 +376,7 @@ class Job(ABC, Generic[Row, Result]):
 
     async def dry_run_async(self, **options: Unpack[RunOptions]) -> Estimate:
         """Count inside a running event loop; see :meth:`dry_run`."""
-        from heedful.engine.call_cache import cache_calls
-        from heedful.engine.call_counter import CACHE_TOKENS, CallCounter
+        from heedful.engine.call_cache import CACHE_TOKENS, CallCounter, cache_calls
         from heedful.models.pricing import BATCH_SHARE
 
         refuse_unusable_options(options, divisible=self.divisible)
@@ -454,7 +453,7 @@ def _changed(store: Store, settings: Mapping[str, Any] | None) -> bool:
 
 def _waiting() -> tuple[int, float]:
     """Count the calls that pause before another attempt, where any model was imported."""
-    attempts = sys.modules.get("heedful.models.attempts")
+    attempts = sys.modules.get("heedful.models.faults")
     return (0, 0.0) if attempts is None else attempts.waiting()
 
 

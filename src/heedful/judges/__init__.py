@@ -8,11 +8,10 @@ from heedful.core.lazy import exports
 
 if TYPE_CHECKING:
     from heedful.judges.base import Judge
-    from heedful.judges.code import Compiled, Measurement, Rules
+    from heedful.judges.code import Compiled, Measurement, Recorded, Rules
     from heedful.judges.compose import Cascade, Panel
     from heedful.judges.making import check_names, make_judge
     from heedful.judges.options import JudgeOptions
-    from heedful.judges.recorded import Recorded
 
 __all__ = [
     "Cascade",
@@ -36,7 +35,7 @@ __getattr__ = exports(
         "JudgeOptions": "options",
         "Measurement": "code",
         "Panel": "compose",
-        "Recorded": "recorded",
+        "Recorded": "code",
         "Rules": "code",
         "check_names": "making",
         "make_judge": "making",

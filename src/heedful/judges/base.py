@@ -43,7 +43,7 @@ class Judge(Protocol):
 
 
 AnyJudge: TypeAlias = "str | Judge | Callable[..., Any]"
-"""What users give for a judge: names, a judge, or a function (:mod:`heedful.judges.functions`)."""
+"""What users give for a judge: names, a judge, or a function (:mod:`heedful.judges.making`)."""
 
 
 class Measure(Protocol):

@@ -12,8 +12,16 @@ from heedful.core.errors import UsageError
 from heedful.core.log import logger
 from heedful.core.noun import updated
 from heedful.core.text import amount
-from heedful.models.attempts import METER, backoff, failure, pause
-from heedful.models.faults import Fault, FaultError, FaultKind, refused_parameter
+from heedful.models.faults import (
+    METER,
+    Fault,
+    FaultError,
+    FaultKind,
+    backoff,
+    failure,
+    pause,
+    refused_parameter,
+)
 from heedful.models.pricing import estimate_tokens
 from heedful.models.turns import openai_turn
 

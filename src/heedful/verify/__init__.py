@@ -17,8 +17,18 @@ package whose entry-point group ``heedful.verifiers`` names the module that hold
 from __future__ import annotations
 
 from heedful.core.errors import UndecidedError, VerifierError
-from heedful.verify.base import Finding, Relation, amount, check, compare, describe, known, verifier
-from heedful.verify.readings import Readings, StrictAndLoose
+from heedful.verify.base import (
+    Finding,
+    Readings,
+    Relation,
+    StrictAndLoose,
+    amount,
+    check,
+    compare,
+    describe,
+    known,
+    verifier,
+)
 from heedful.verify.text.prepared import Response
 from heedful.verify.text.sentences import sentence_rules
 from heedful.verify.text.words import count_words

@@ -39,7 +39,7 @@ class Comparison(dict[str, Any]):
     @property
     def sentence(self) -> str:
         """Which is better, or that no difference is shown; one for each pair with the baseline."""
-        from heedful.analysis.compare.headline import headlines
+        from heedful.analysis.compare.tables import headlines
 
         return " ".join(headlines(self)) or "Nothing was decided on both sides."
 

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from heedful.bench.criticbench.items import (
     CERTAINTIES,
     N_SAMPLES,
+    RANKINGS,
     SAMPLES,
     SAMPLING,
     TRIPLETS,
@@ -27,8 +28,8 @@ from heedful.bench.criticbench.items import (
     SampledResponse,
     Samples,
     Triplet,
+    select,
 )
-from heedful.bench.criticbench.select import RANKINGS, select
 from heedful.bench.grading.answers import final_answer
 from heedful.bench.grading.graders import Grader
 from heedful.bench.grading.math_pool import MathPool

@@ -7,8 +7,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from heedful.bench.criticbench.metrics import accuracies, self_consistency
-from heedful.bench.criticbench.run import CriticsJob, critiqued
+from heedful.bench.criticbench.run import CriticsJob, accuracies, critiqued, self_consistency
 from heedful.core.errors import UsageError
 from heedful.core.outputs import atomically, write_json
 from heedful.core.version import __version__

@@ -8,22 +8,37 @@ two sentences), ``correct`` is ``None`` with the reason, and the item is neither
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+import json
+from collections import Counter, deque
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
 
 from heedful.bench.grading.answers import final_answer, stated_answer
 from heedful.bench.grading.choices import choice_letter, choice_of_words
+from heedful.bench.grading.math_pool import MathPool
 from heedful.bench.grading.passages import last_boxed
-from heedful.bench.grading.supervise import ResourceLimits
-from heedful.core.errors import UsageError
+from heedful.bench.grading.problems import read_problems
+from heedful.bench.grading.sandbox import ResourceLimits
+from heedful.core.errors import InputError, UsageError
+from heedful.core.outputs import atomically, refuse_inputs, refuse_run_files
 from heedful.core.reasoning import separate
+from heedful.reporting.notation import percent
+from heedful.reporting.table import Table
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+    from contextlib import AbstractContextManager
+    from pathlib import Path
+    from typing import TextIO
+
     from heedful.bench.grading.equality import EqualityResult, Method
-    from heedful.bench.grading.math_pool import MathPool
+    from heedful.bench.grading.problems import Attempt
     from heedful.bench.grading.sandbox import Sandbox
     from heedful.core.problems import Problem, Solution
     from heedful.core.reasoning import ReasoningMode
+
+__all__ = ["GradeCounts", "grade_files", "grading_table"]
 
 Reading = Literal["solution", "pred"]
 """Input of grading: the solution's text, or the answer that the file says it ends on."""
@@ -156,3 +171,170 @@ class Grader:
         program = completed(problem, text)
         outcome = await asyncio.to_thread(tested, sandbox, problem, program, self._limits)
         return Grade(outcome.passed, program, None, "unit test", outcome.reason)
+
+
+AHEAD = 4
+"""Items in work for each worker; more would only wait."""
+
+FAILURES_KEPT = 20
+
+
+@dataclass
+class GradeCounts:
+    """The counts of one set."""
+
+    items: int = 0
+    correct: int = 0
+    wrong: int = 0
+    labelled: int = 0
+    agreed: int = 0
+    undecided: Counter[str] = field(default_factory=Counter)
+    unread: int = 0
+    failures: list[str] = field(default_factory=list)
+
+    @property
+    def decided(self) -> int:
+        """Items that are correct or wrong."""
+        return self.correct + self.wrong
+
+    def add(self, place: str, attempt: Attempt, grade: Grade | None) -> None:
+        """Count one row; ``grade`` is ``None`` where it could not be read."""
+        self.items += 1
+        if grade is None:
+            self.unread += 1
+            if len(self.failures) < FAILURES_KEPT:
+                self.failures.append(f"{place}:{attempt.line}: {attempt.error}")
+            return
+        if grade.correct is None:
+            self.undecided[grade.reason] += 1
+            return
+        self.correct += grade.correct
+        self.wrong += not grade.correct
+        label = attempt.solution.label if attempt.solution else None
+        if label is not None:
+            self.labelled += 1
+            self.agreed += label is grade.correct
+
+
+async def grade_files(  # noqa: PLR0913 - each is a choice that users make
+    paths: Sequence[Path],
+    output: Path | None = None,
+    *,
+    reading: Reading = "solution",
+    timeout_s: float = 5.0,
+    workers: int | None = None,
+    accept_choice_text: bool = False,
+    reasoning: ReasoningMode = "strip",
+    on_progress: Callable[[int], None] = lambda _: None,
+) -> dict[str, GradeCounts]:
+    """Grade the solutions in RealCritic's files against their gold answers."""
+    sets = named_sets(paths, output)
+    done = 0
+    counts: dict[str, GradeCounts] = {}
+    async with MathPool(workers, timeout_s=timeout_s) as pool:
+        grader = Grader(pool, accept_choice_text=accept_choice_text, reasoning=reasoning)
+        with _written(output) as file:
+            for path, name in sets.items():
+                set_counts = counts.setdefault(name, GradeCounts())
+                rows = read_problems(path, "realcritic")
+                async for attempt, grade in _graded(rows, grader, reading, pool.workers * AHEAD):
+                    set_counts.add(str(path), attempt, grade)
+                    if file is not None:
+                        file.write(json.dumps(_line(name, attempt, grade), ensure_ascii=False))
+                        file.write("\n")
+                    done += 1
+                    on_progress(done)
+                if set_counts.items == set_counts.unread:
+                    raise InputError(
+                        f"no row can be graded; the first: {set_counts.failures[0]}",
+                        hint="RealCritic's rows have question, gt, reasoning and pred",
+                    )
+    return counts
+
+
+def named_sets(paths: Sequence[Path], output: Path | None = None) -> dict[Path, str]:
+    """Name the sets."""
+    sets: dict[Path, str] = {}
+    for path in paths:
+        name = path.parent.name if path.stem == "test" and path.parent.name else path.stem
+        if name in sets.values():
+            raise UsageError(f"two files are called {name}", where=str(path), hint="rename one")
+        if output is not None:
+            refuse_inputs(output, [path])
+            refuse_run_files(output)
+        sets[path] = name
+    return sets
+
+
+def _written(output: Path | None) -> AbstractContextManager[TextIO | None]:
+    return nullcontext() if output is None else atomically(output)
+
+
+async def _graded(
+    rows: Iterable[Attempt], grader: Grader, reading: Reading, ahead: int
+) -> AsyncIterator[tuple[Attempt, Grade | None]]:
+    """Grade rows, some ahead of others, and give them in order."""
+    waiting: deque[tuple[Attempt, asyncio.Task[Grade] | None]] = deque()
+
+    async def first() -> tuple[Attempt, Grade | None]:
+        attempt, task = waiting.popleft()
+        return attempt, None if task is None else await task
+
+    try:
+        for attempt in rows:
+            task = None
+            if attempt.problem is not None and attempt.solution is not None:
+                work = grader.grade(attempt.problem, attempt.solution, reading)
+                task = asyncio.ensure_future(work)
+            waiting.append((attempt, task))
+            if len(waiting) > ahead:
+                yield await first()
+        while waiting:
+            yield await first()
+    finally:
+        for _, task in waiting:
+            if task is not None:
+                task.cancel()
+
+
+def _line(name: str, attempt: Attempt, grade: Grade | None) -> dict[str, Any]:
+    """Write one item's grade as the output has it."""
+    row: dict[str, Any] = {"set": name, "id": attempt.id, "line": attempt.line}
+    if grade is None or attempt.problem is None or attempt.solution is None:
+        return {**row, "correct": None, "reason": attempt.error}
+    row |= {
+        "correct": grade.correct,
+        "extracted": grade.extracted,
+        "gold": grade.gold,
+        "compared": grade.compared,
+        "label": attempt.solution.label,
+        "model": attempt.solution.model,
+    }
+    return {**row, "reason": grade.reason} if grade.reason else row
+
+
+def grading_table(counts: Mapping[str, GradeCounts]) -> Table:
+    """Lay out the counts by set: how many are correct, and how far the labels agree.
+
+    Every rate is of the decided items; the coverage says how many those are.
+    """
+    rows = [(name, *_cells([each])) for name, each in counts.items()]
+    if len(counts) > 1:
+        rows.append(("all", *_cells(list(counts.values()))))
+    columns = ("set", "n", "correct %", "counts", "coverage", "labels %", "counts")
+    return Table("", columns, rows)
+
+
+def _cells(counts: list[GradeCounts]) -> list[str]:
+    items, correct, decided, agreed, labelled = (
+        sum(getattr(each, count) for each in counts)
+        for count in ("items", "correct", "decided", "agreed", "labelled")
+    )
+    return [
+        f"{items:,}",
+        percent(correct / decided if decided else None),
+        f"{correct:,} / {decided:,}",
+        percent(decided / items if items else None, 1),
+        percent(agreed / labelled if labelled else None),
+        f"{agreed:,} / {labelled:,}",
+    ]

@@ -20,8 +20,7 @@ from heedful.core.errors import RowError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from heedful.bench.grading.sandbox import Sandbox
-    from heedful.bench.grading.supervise import ProgramOutcome, ResourceLimits
+    from heedful.bench.grading.sandbox import ProgramOutcome, ResourceLimits, Sandbox
     from heedful.core.problems import Problem
 
 

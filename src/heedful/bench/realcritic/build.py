@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel, ConfigDict
 
 from heedful.bench.grading.problems import named_sources, posed, read_problems
-from heedful.bench.realcritic.critic import GradedAnswer, Solver
-from heedful.bench.realcritic.prompts import Prompts
+from heedful.bench.realcritic.critic import GradedAnswer, Prompts, Solver
 from heedful.bench.realcritic.run import Grading
 from heedful.core.errors import InputError, UsageError
 from heedful.core.nouns import Expense  # noqa: TC001 - pydantic reads annotations at run time

@@ -21,7 +21,7 @@ from hashlib import blake2b
 from importlib import resources
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from heedful.bench.realcritic.prompts import read_review
+from heedful.bench.realcritic.critic import read_review
 from heedful.metrics.contrasts import contrast
 from heedful.metrics.rates import Share, macro_measure, measure
 

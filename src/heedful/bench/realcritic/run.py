@@ -13,19 +13,18 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, get_args
 
-from heedful.bench.grading.graders import Grader
-from heedful.bench.grading.grading import named_sets
+from heedful.bench.grading.graders import Grader, named_sets
 from heedful.bench.grading.math_pool import MathPool
 from heedful.bench.grading.problems import read_problems
 from heedful.bench.realcritic.critic import (
     CRITIQUE_TOKENS,
     Critic,
     Mode,
+    Prompts,
     RealCriticItem,
     RealCriticOutcome,
     Solver,
 )
-from heedful.bench.realcritic.prompts import Prompts
 from heedful.core.errors import UsageError
 from heedful.core.outputs import atomically, write_json
 from heedful.core.version import __version__

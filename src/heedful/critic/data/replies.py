@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, TypeVar
 from heedful.core.errors import ModelError, UsageError
 from heedful.engine.call_cache import attempt, attempts
 from heedful.judges.prompts import block_layout as layout
-from heedful.judges.prompts.fence import Fence
+from heedful.judges.prompts.fence import NOTHING, Fence, Shown
 from heedful.judges.prompts.plain import tagged
-from heedful.judges.prompts.quotation import NOTHING, Shown
 from heedful.judges.prompts.template import asks_for, custom, fill, shipped, version
 
 if TYPE_CHECKING:

@@ -28,7 +28,7 @@ from heedful.engine.runner import together
 from heedful.jobs.checklists.making import Instruction
 from heedful.judges.prompts import block_layout as layout
 from heedful.judges.prompts import plain
-from heedful.judges.prompts.quotation import NOTHING, Shown
+from heedful.judges.prompts.fence import NOTHING, Shown
 from heedful.models.base import Sampling
 from heedful.verify.compiler.compile import compile_constraint
 from heedful.verify.ifeval.multiif import count_sentences

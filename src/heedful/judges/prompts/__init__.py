@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 
     from heedful.core.nouns import Constraint, Critique, Judgment, Recording, Reply, Sample, Scoring
     from heedful.judges.prompts.base import JudgePrompt
-    from heedful.judges.prompts.fence import unfence
-    from heedful.judges.prompts.quotation import Shown
+    from heedful.judges.prompts.fence import Shown, unfence
 
 __all__ = [
     "NAMES",
@@ -58,7 +57,7 @@ _RECORDED = ("native", "sysbench", "if_rewardbench", "profbench")
 _PLUGINS = "heedful.prompts"
 _BUILT_IN = (*NAMES, *_RECORDED)
 
-__getattr__ = exports(__name__, {"JudgePrompt": "base", "Shown": "quotation", "unfence": "fence"})
+__getattr__ = exports(__name__, {"JudgePrompt": "base", "Shown": "fence", "unfence": "fence"})
 
 
 def make(
@@ -177,7 +176,7 @@ def read_recording(
     recording: Recording, sample: Sample, scoring: Scoring = "strict"
 ) -> list[Judgment]:
     """Read a recording on a sample; faithful scoring doesn't look for quotations."""
-    from heedful.judges.prompts.quotation import Shown
+    from heedful.judges.prompts.fence import Shown
 
     shown = None if scoring == "faithful" else Shown.of(sample)
     return read(recording, sample.checklist, scoring, shown)
@@ -196,7 +195,7 @@ def read(
     """
     from heedful.judges.prompts import recorded
     from heedful.judges.prompts.base import undecided
-    from heedful.judges.prompts.quotation import NOTHING
+    from heedful.judges.prompts.fence import NOTHING
 
     name, text, faithful = recording.prompt, recording.text, scoring == "faithful"
     if recording.verdicts is not None and name not in (*NAMES, *recorded.TEXTS):

@@ -26,7 +26,7 @@ from heedful.judges.prompts.base import (
     refuse_undecided,
     undecided,
 )
-from heedful.judges.prompts.quotation import NOTHING, QUOTED, Shown
+from heedful.judges.prompts.fence import NOTHING, QUOTED, Shown
 from heedful.judges.prompts.structured import TwiceError, find
 
 if TYPE_CHECKING:

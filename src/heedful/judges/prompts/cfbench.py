@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from heedful.core.nouns import Constraint, Judgment, Status
 from heedful.core.text import amount, unix_lines
 from heedful.judges.prompts.base import BuiltIn, readings, refuse_undecided, undecided
-from heedful.judges.prompts.quotation import NOTHING, QUOTED, Shown, letters
+from heedful.judges.prompts.fence import NOTHING, QUOTED, Shown, letters
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -26,7 +26,7 @@ from heedful.judges.prompts.base import (
     undecided,
     unquote,
 )
-from heedful.judges.prompts.quotation import NOTHING, QUOTED, Shown
+from heedful.judges.prompts.fence import NOTHING, QUOTED, Shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

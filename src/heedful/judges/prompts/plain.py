@@ -31,7 +31,7 @@ from heedful.judges.prompts.base import (
     undecided,
     unquote,
 )
-from heedful.judges.prompts.quotation import NOTHING, Shown
+from heedful.judges.prompts.fence import NOTHING, Shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

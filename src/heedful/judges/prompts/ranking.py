@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from heedful.core.nouns import Constraint, Message, Sample
-    from heedful.judges.prompts.quotation import Shown
+    from heedful.judges.prompts.fence import Shown
 
 _PARSER = 4
 _LINE = re.compile(r"^[ \t*_#]*RANKING[*_]*[ \t]*[:：](.*)$", re.IGNORECASE | re.MULTILINE)

@@ -22,7 +22,7 @@ from heedful.judges.prompts.base import ReplyPart, answer, decided, judged, unde
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from heedful.judges.prompts.quotation import Shown
+    from heedful.judges.prompts.fence import Shown
 
     Verdicts = Sequence[Mapping[str, Any]]
 

@@ -24,7 +24,7 @@ from heedful.judges.prompts.base import (
     refuse_undecided,
     undecided,
 )
-from heedful.judges.prompts.quotation import NOTHING, Shown
+from heedful.judges.prompts.fence import NOTHING, Shown
 from heedful.judges.prompts.template import version
 
 if TYPE_CHECKING:

@@ -8,8 +8,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
-from heedful.models.attempts import backoff, failure
-from heedful.models.faults import OK, Fault, FaultError, FaultKind, fault_of
+from heedful.models.faults import OK, Fault, FaultError, FaultKind, backoff, failure, fault_of
 from heedful.models.redaction import Redactor
 from heedful.models.untrusted import items, parse
 

@@ -35,7 +35,9 @@ _LONGEST_TEXT = 10_000
 _LONGEST_SEARCHED = 40_000
 """Characters of a text in which addresses are looked for."""
 _LONGEST_CACHED_WORD = 40
-_MOST_WORDS = 400
+_TOLD_BY = 1000
+"""Characters that tell whether a text is in capitals."""
+_MOST_WORDS = 100
 """Words of a text that are looked at where nothing is sampled."""
 
 # Compiled on first use: their long repetitions take milliseconds.
@@ -64,11 +66,14 @@ def language_of(text: str) -> str | None:
 
 
 def likeliest_language(text: str) -> str | None:
-    """Detect the language by all n-grams of some hundred words, from all over the text.
+    """Detect the language by all n-grams of a hundred different words, from all over the text.
 
-    As often right as :func:`language_of`, on short texts too, in a third of the time
-    (``benchmarks/language_detection.py``). ``None`` where the text holds no n-gram of any language.
+    Quicker than :func:`language_of`, and right more often where words are repeated or in capitals.
+    ``None`` where the text holds no n-gram of any language.
     """
+    begin = text[:_TOLD_BY]
+    if 2 * sum(map(str.isupper, begin)) > sum(map(str.isalpha, begin)):
+        text = text.lower()  # the profiles know little of words in capitals
     return _profiles().likeliest(_clean(text))
 
 
@@ -98,7 +103,7 @@ class _Profiles:
         self._rows: dict[str, NDArray[np.float64]] = {}
         self._normal = _Normal()
         self._grams_of_word = functools.lru_cache(maxsize=1 << 15)(self._find_grams)
-        self._evidence_of_word = functools.lru_cache(maxsize=1 << 13)(self._evidence)
+        self._evidence_of_word = functools.lru_cache(maxsize=1 << 14)(self._evidence)
 
     def grams(self, text: str) -> list[str]:
         """List the n-grams of a text that some profile knows, in order, repeats included."""
@@ -130,8 +135,9 @@ class _Profiles:
         """Return the language in which a text's n-grams are likeliest."""
         import numpy as np
 
-        words = text.translate(self._normal).split(" ")
-        words = words[:: len(words) // _MOST_WORDS + 1]
+        words = list(dict.fromkeys(text.split(" ")))
+        chosen = " ".join(words[:: len(words) // _MOST_WORDS + 1])
+        words = chosen.translate(self._normal).split(" ")
         evidence = [found for word in words if (found := self._evidence_of_word(word)) is not None]
         if not evidence:
             return None
