@@ -15,7 +15,7 @@ from heedful.core.nouns import Constraint, Judgment, Recording, Scoring, Status
 from heedful.data import formats
 from heedful.judges import prompts
 from heedful.judges.prompts import advancedif, cfbench, if_critic, plain, structured
-from heedful.judges.prompts.base import contradicts
+from heedful.judges.prompts.contradiction import contradicts
 
 SCORINGS: tuple[Scoring, ...] = ("strict", "faithful")
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"

@@ -201,7 +201,7 @@ def filter(  # noqa: A001 - the command's name
 
 
 def _filtered(result: Filtering, output: Path | None) -> Outcome:
-    from heedful.critic.data.filtering import document
+    from heedful.critic.data.funnel import document
 
     run = result.directory or Path()
     reports = (run / name for name in ("dropped.jsonl", "funnel.json", "funnel.md"))

@@ -21,7 +21,7 @@ from heedful.core.errors import InputError, RowError, VerifierError
 from heedful.core.files import PROMPT_TEXT, contents
 from heedful.core.nouns import Constraint, Judgment, Message, Recording, Status
 from heedful.core.turns import calls_by_turn
-from heedful.critic.data.filtering import stage_tables
+from heedful.critic.data.funnel import stage_tables
 from heedful.critic.data.left_out import LeftOut
 from heedful.critic.data.options import ExportSettings
 from heedful.critic.data.pairs import summary_path

@@ -109,7 +109,7 @@ def _realcritic(run: SavedRun) -> Document:
 
 
 def _funnel(run: SavedRun) -> Document:
-    from heedful.critic.data.filtering import TITLES, document
+    from heedful.critic.data.funnel import TITLES, document
 
     path = run.directory / "funnel.json"
     summary = {**run.summary, "funnel": json.loads(path.read_text(encoding="utf-8"))}
