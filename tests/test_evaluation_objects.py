@@ -159,7 +159,7 @@ def test_a_row_is_the_same_as_it_is_judged_in_the_store_and_in_the_results(
     declared = data.draw(st.sampled_from([{}, {"cfbench": 1}]))
     critique = Critique(judgments=tuple(judgments), text=text or None, declared=declared)
     entry = Entry(0, 1, text, StoredSample.of(sample), None, written(critique), None)
-    read = Entry(*(str(field) if isinstance(field, str) else field for field in entry))
+    read = entry._replace(input=str(entry.input), output=str(entry.output))
     row = Scored(1, text, sample, critique, None)
     assert scored_entry(read) == scored_entry(entry)
     assert (scored_entry(read).sample, scored_entry(read).critique) == (sample, critique)
