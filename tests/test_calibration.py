@@ -14,6 +14,7 @@ from commands import run as command
 from heedful import Constraint, Sample, evaluate
 from heedful.analysis import calibration
 from heedful.core.errors import InputError, UsageError
+from heedful.core.nouns import Judgment, Status
 from heedful.metrics.prediction_powered import (
     Stratum,
     labels_needed,
@@ -21,6 +22,7 @@ from heedful.metrics.prediction_powered import (
     small_sample,
 )
 from jsonl import read_rows, write_rows
+from told import Told
 
 SHARES = st.floats(0, 1, allow_nan=False).map(lambda share: round(share, 3))
 
@@ -277,3 +279,52 @@ def test_the_command_line(judged: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert command("calibrate", judged, "--plan", 0.1, "--labels", file) == 0
     for flags in ((), ("--draw", 9), ("--by", "kind", "--labels", file), ("--plan", 0)):
         assert command("calibrate", judged, *flags) == 2
+
+
+def test_doubtful_rows_are_drawn_three_times_as_often_and_weighted_back(tmp_path: Path) -> None:
+    """A judge that errs where its votes differ: the rate stays right, and is known better."""
+    chance = random.Random(3)
+    truth = {str(n): chance.random() < 0.6 for n in range(400)}
+    doubtful = {name for name in truth if chance.random() < 0.25}
+    wrong = {name for name in doubtful if chance.random() < 0.5}
+
+    def verdict(sample: Sample, _: int) -> Judgment:
+        met = truth[sample.id] != (sample.id in wrong)
+        status = Status.MET if met else Status.UNMET
+        return Judgment(status=status, confidence=0.6 if sample.id in doubtful else 1.0)
+
+    samples = [
+        Sample(id=name, prompt=f"Do {name}.", checklist=(Constraint(text="a"),), response="So.")
+        for name in truth
+    ]
+    run = tmp_path / "run"
+    evaluate(samples, judge=Told(verdict), run=run)
+    files = {}
+    for by in (None, "doubt"):
+        file = tmp_path / f"{by}.jsonl"
+        calibration.draw(run, file, labels=100, by=by)
+        rows = read_rows(file)
+        write_rows(file, [{**row, "labels": [truth[row["id"]]]} for row in rows])
+        files[by] = file
+    drawn = {row["id"] for row in read_rows(files["doubt"])}
+    assert len(drawn & doubtful) / len(drawn) == pytest.approx(0.5, abs=0.06)  # 3 × 25 of 150 %
+    plain, aimed = (calibration.calibrate(run, files[by]) for by in (None, "doubt"))
+    width = [each["interval"][1] - each["interval"][0] for each in (plain, aimed)]
+    assert width[1] < 0.85 * width[0]
+    rate = sum(truth.values()) / len(truth)
+    assert aimed["interval"][0] < rate < aimed["interval"][1]
+    more = calibration.draw(
+        run, tmp_path / "more.jsonl", labels=200, by="doubt", labelled=files["doubt"]
+    )
+    assert more["half_width"] == pytest.approx(width[1] / 2)
+    assert more["expected"] == pytest.approx(width[1] / 2 / 2**0.5)
+
+
+def test_votes_are_needed_to_draw_by_doubt(tmp_path: Path) -> None:
+    rows = [
+        Sample(id=str(n), checklist=(Constraint(text="No commas."),), response="So.")
+        for n in range(9)
+    ]
+    evaluate(rows, run=tmp_path / "run")
+    with pytest.raises(UsageError, match="no votes differ"):
+        calibration.draw(tmp_path / "run", tmp_path / "d.jsonl", labels=4, by="doubt")

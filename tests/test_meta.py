@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commands import run
+from fault_server import Answer, completion, serving
 from heedful import (
     Constraint,
     InputError,
@@ -430,13 +431,11 @@ def test_a_judge_that_goes_by_the_place_flips_when_the_order_changes() -> None:
     by_place = checklist(lambda _, place, __: place == 1)
     by_text = checklist(lambda text, *_: text.endswith((".0", ".2")))
     summary = judge_accuracy(rows, judge=[by_place, by_text], probes=["order", "repeat"])
-    flipped = [(probe["probe"], probe["flipped"]["value"]) for probe in summary["probes"]]
-    assert flipped[0][1] > 0.2
-    assert flipped[1:] == [("order", 0.0), ("repeat", 0.0), ("repeat", 0.0)]
+    changed = [(probe["probe"], probe["changed"]) for probe in summary["probes"]]
+    assert changed[0][1] > 32 * 0.2
+    assert changed[1:] == [("order", 0), ("repeat", 0), ("repeat", 0)]
     moved = summary["probes"][0]
-    assert moved["to_met"] == moved["to_unmet"]
-    assert moved["corrected"] + moved["broken"] == moved["to_met"] + moved["to_unmet"]
-    assert moved["change_of_rate_met"]["value"] == 0
+    assert moved["only_first_right"] + moved["only_second_right"] == moved["changed"]
 
 
 def test_a_judge_that_likes_length_shows_it_but_not_where_length_is_asked_for() -> None:
@@ -454,9 +453,8 @@ def test_a_judge_that_likes_length_shows_it_but_not_where_length_is_asked_for() 
     ]
     verbose = checklist(lambda _, __, prompt: "do let me know" in prompt)
     (probe,) = judge_accuracy(rows, judge=verbose, probes=["length"])["probes"]
-    assert (probe["compared"], probe["left_out"]) == (4, 4)
-    assert (probe["to_met"], probe["broken"], probe["corrected"]) == (4, 4, 0)
-    assert probe["change_of_rate_met"]["value"] == 1
+    assert (probe["compared"], probe["only_first_right"], probe["only_second_right"]) == (4, 4, 0)
+    assert probe["accuracy"]["value"] == 1
 
 
 def test_probes_that_cannot_be_are_refused_before_anything_is_asked(tmp_path: Path) -> None:
@@ -507,3 +505,40 @@ def test_the_command_prints_tables_and_writes_json_and_markdown(
     assert "| recorded | " in page
     assert "6 unsupported" in page
     assert capsys.readouterr().out == ""
+
+
+def test_a_judge_that_became_worse_fails_the_gate(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def script(_: int, body: dict[str, Any]) -> Answer:
+        number = int(re.findall(r"Say (\d+)\.", body["messages"][-1]["content"])[0])
+        met = (number % 2 == 0) != (worse and number % 4 == 1)
+        return completion(f"<c1>\nSo.\nVERDICT: {'MET' if met else 'UNMET'}\n</c1>")
+
+    rows = [
+        {
+            "prompt": f"Say {n}.",
+            "checklist": ["It is even in spirit."],
+            "response": "So.",
+            "labels": [n % 2 == 0],
+        }
+        for n in range(40)
+    ]
+    path = tmp_path / "labelled.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    worse = False
+    with serving(script=script) as server:
+        flags = ["--judge", "checklist", "--model", "m", "--base-url", server.url]
+        assert run("evaluate", path, *flags, "--run", "before") == 0
+        since = ["judge-accuracy", path, *flags, "--since", "before", "-o", "now.json"]
+        assert run(*since, "--folder", "same") == 0
+        same = json.loads(Path("now.json").read_text())["since"]
+        assert (same["compared"], same["changed"], same["shown"]) == (40, 0, "none")
+        worse = True
+        assert run(*since, "--folder", "later") == 3
+        later = json.loads(Path("now.json").read_text())["since"]
+        assert (later["changed"], later["only_second_right"], later["shown"]) == (10, 10, "loss")
+        assert "10 verdicts changed of 40" in capsys.readouterr().err
+        assert len(server.bodies) == 120  # each time all rows are judged again
+        assert run(*since, "--per-call", "1") == 2
+        assert "asked otherwise" in capsys.readouterr().err

@@ -13,9 +13,10 @@ import pytest
 from commands import run as command
 from fault_server import Answer, completion, serving
 from heedful import Constraint, Message, Sample, UsageError, dry_run, evaluate
-from heedful.analysis.meta.sweep import protocols, sweep
+from heedful.analysis.align.sweep import protocols, sweep
 from heedful.core.errors import StopRunError
 from heedful.core.nouns import Check, Status
+from heedful.metrics.clusters import CHOOSING, cluster_of, place_of
 from heedful.models import Price, ScriptedModel
 from told import Told
 
@@ -79,48 +80,76 @@ def by_name(summary: dict[str, Any]) -> dict[str, Any]:
 
 def test_what_is_dearer_and_worse_is_not_on_the_frontier() -> None:
     arms = protocols({"per_call": [1, None], "votes": [1, 3]}, model=model("m", worse_together))
-    summary = sweep(rows(40), arms, margin=0.02)
+    summary = sweep(rows(), arms, margin=0.02)
     found = by_name(summary)
     alone, together = found["per_call=1 votes=1"], found["per_call=all votes=1"]
-    assert (alone["accuracy"]["value"], summary["rate"]) == (1.0, "balanced_accuracy")
-    assert 0.7 < together["accuracy"]["value"] < found["per_call=all votes=3"]["accuracy"]["value"]
+    assert (alone["accuracy_on_choose"], summary["rate"]) == (1.0, "balanced_accuracy")
+    three = found["per_call=all votes=3"]["accuracy_on_choose"]
+    assert 0.7 < together["accuracy_on_choose"] < three
     assert together["cost"] < alone["cost"] < found["per_call=1 votes=3"]["cost"]
     assert summary["unit"] == "tokens"
     assert summary["best"] == summary["chosen"] == "per_call=1 votes=1"
     assert (alone["frontier"], together["frontier"]) == (True, True)
     assert not found["per_call=1 votes=3"]["frontier"]  # three times the price for nothing
     assert together["difference"]["interval"][1] < 0
+    assert summary["proof"]["after"]["accuracy_compared"]["value"] == 1.0
+
+
+def test_the_chosen_protocol_is_measured_on_rows_that_no_protocol_was_chosen_on() -> None:
+
+    def lucky(name: str) -> ScriptedModel:
+        return model(name, lambda text, *_: random.Random(f"{name} {text}").random() < 0.3)
+
+    scripted = [lucky(f"m{place}") for place in range(6)]
+    summary = sweep(rows(), protocols({"model": scripted}))
+    parts = summary["parts"]
+    name = summary["best"].removeprefix("model=")
+    assert summary["chosen"] == summary["best"]
+    prove = [row for row in rows() if place_of(cluster_of(row)) >= CHOOSING]
+    assert (parts["choose"]["rows"], parts["prove"]["rows"]) == (ROWS - len(prove), len(prove))
+    texts = [each.text for row in prove for each in row.checklist]
+    right = [random.Random(f"{name} {text}").random() >= 0.3 for text in texts]
+    measured = summary["proof"]["after"]["accuracy"]["value"]
+    assert measured == pytest.approx(sum(right) / len(right))
+    calls = [len(each.calls) for each in scripted]
+    assert sorted(calls)[:5] == [parts["choose"]["rows"]] * 5  # only one of them saw the others
+    assert max(calls) == ROWS
 
 
 def test_what_is_undecided_is_not_right() -> None:
     def silent(messages: Sequence[Message], _: int) -> str:
-        text = reply(messages[-1].content, never)
-        return "" if "Question 1" in messages[-1].content else text
+        return reply(messages[-1].content, never) if "Question 1" in messages[-1].content else ""
 
     arms = protocols({"reasks": [0]}, model=ScriptedModel(silent))
-    (found,) = sweep(rows(20), arms)["protocols"]  # 11 of 20 rows are not answered
-    assert found["coverage"] == pytest.approx(9 / 20)
-    assert found["accuracy"]["value"] == pytest.approx(9 / 20)
+    summary = sweep(rows(20), arms)  # 11 of 20 rows are answered
+    (found,), proof = summary["protocols"], summary["proof"]["after"]
+    decided = found["coverage"] * summary["parts"]["choose"]["rows"]
+    decided += proof["coverage"] * summary["parts"]["prove"]["rows"]
+    assert decided == pytest.approx(11)
+    assert found["accuracy_on_choose"] == pytest.approx(found["coverage"])
+    assert proof["accuracy_compared"]["value"] == pytest.approx(proof["coverage"])
 
 
 def test_a_dry_run_counts_all_arms_and_a_budget_holds_over_them(tmp_path: Path) -> None:
-    path = written(tmp_path / "a.jsonl", rows(6))
+    path = written(tmp_path / "a.jsonl", rows(12))
     scripted = model("m", never)
     arms = protocols({"per_call": [1, None]}, model=scripted)
     prices = {"m": Price(prompt=1, completion=1)}
     estimate = dry_run(sweep, path, arms, prices=prices)
-    assert estimate["calls"] == 12 + 6
     assert not scripted.calls
     assert [each["judge"] for each in estimate["judges"]] == ["per_call=1", "per_call=all"]
     with pytest.raises(StopRunError):
         sweep(path, arms, folder=tmp_path / "r", prices=prices, max_cost=1e-3, concurrency=1)
     made = len(scripted.calls)
-    assert 0 < made < 18
+    assert 0 < made < estimate["calls"]
     first = sweep(path, arms, folder=tmp_path / "r", prices=prices)
-    assert len(scripted.calls) == 18  # what was answered isn't bought again
-    assert first["unit"] == "dollars"
+    parts = first["parts"]
+    assert estimate["calls"] == 3 * parts["choose"]["rows"]
+    calls = estimate["calls"] + parts["prove"]["rows"]  # the chosen one judges the rest
+    assert len(scripted.calls) == calls  # what was answered isn't bought again
+    assert (first["unit"], first["chosen"]) == ("dollars", "per_call=all")
     assert sweep(path, arms, folder=tmp_path / "r", prices=prices) == first
-    assert len(scripted.calls) == 18
+    assert len(scripted.calls) == calls
 
 
 def test_code_gives_the_labels() -> None:
@@ -135,14 +164,15 @@ def test_code_gives_the_labels() -> None:
                 "response": "Three short words." if int(each.id) % 2 else "One.",
             }
         )
-        for each in rows(10)
+        for each in rows(20)
     ]
     arms = protocols({"per_call": [None]}, model=model("m", never))
     summary = sweep(samples, arms, truth="rules")
     assert summary["labels"] == {
-        "rows": 10, "instructions": 10, "met": 5, "unmet": 5, "from": {"code": 10},
+        "rows": 20, "instructions": 20, "met": 10, "unmet": 10, "from": {"code": 20},
     }  # fmt: skip
-    assert summary["protocols"][0]["accuracy"]["value"] == 0.5  # it takes all of them for met
+    assert summary["protocols"][0]["accuracy_on_choose"] == 0.5  # it takes all of them for met
+    assert summary["proof"]["after"]["accuracy_compared"]["value"] == 0.5
     with pytest.raises(UsageError, match="is code"):
         sweep(
             samples, protocols({}, judge="rules,checklist", model=model("m", never)), truth="rules"
@@ -152,7 +182,7 @@ def test_code_gives_the_labels() -> None:
 
 
 def test_saved_runs_are_protocols_without_a_call(tmp_path: Path) -> None:
-    path = written(tmp_path / "a.jsonl", rows(8))
+    path = written(tmp_path / "a.jsonl", rows(12))
     sure = Told(lambda row, at: Status.MET if met(row.checklist[at].text) else Status.UNMET)
     for name in ("a", "b"):
         evaluate(path, judge=sure, run=tmp_path / name)
@@ -160,7 +190,7 @@ def test_saved_runs_are_protocols_without_a_call(tmp_path: Path) -> None:
         command("judge-accuracy", path, "--runs", "a", "b", "--sweep", "runs", "-o", "s.json") == 0
     )
     summary = json.loads((tmp_path / "s.json").read_text())
-    assert [each["accuracy"]["value"] for each in summary["protocols"]] == [1.0, 1.0]
+    assert [each["accuracy_on_choose"] for each in summary["protocols"]] == [1.0, 1.0]
     assert [each["frontier"] for each in summary["protocols"]] == [True, False]
 
 
@@ -192,7 +222,7 @@ def test_the_command_that_is_printed_runs_the_chosen_protocol(
     def script(_: int, body: dict[str, Any]) -> Answer:
         return completion(reply(body["messages"][-1]["content"], never))
 
-    path = written(tmp_path / "a.jsonl", rows(4))
+    path = written(tmp_path / "a.jsonl", rows(12))
     with serving(script=script) as server:
         flags = ["--base-url", server.url, "--format", "native", "--model", "m"]
         sweeping = ["--sweep", "per_call=1,all", "-o", "s.html"]
@@ -202,8 +232,9 @@ def test_the_command_that_is_printed_runs_the_chosen_protocol(
         (line,) = (each.strip() for each in printed.splitlines() if "heedful evaluate" in each)
         before = len(server.bodies)
         program, *words = shlex.split(line)
-        assert (program, command(*words)) == ("heedful", 0)
-        assert len(server.bodies) == before  # its answers are there
+        words[words.index("FILE")] = str(path)
+        assert (program, command(*words, "--base-url", server.url)) == ("heedful", 0)
+        assert len(server.bodies) == before + 12  # all constraints of a row in one call
 
 
 def written(path: Path, samples: Sequence[Sample]) -> Path:

@@ -98,3 +98,24 @@ def test_what_is_no_label_writes_nothing(
 ) -> None:
     assert post(browser, 1, fields).status_code == 400
     assert not run.with_name("mine.labels.jsonl").exists()
+
+
+def test_two_people_label_alone_and_a_third_decides_where_they_differ(run: Path) -> None:
+    anna, ben, lead = (client(run.parent, annotator=name) for name in ("anna", "ben", None))
+    for person, second in ((anna, "met"), (ben, "unmet")):
+        post(person, 2, {"constraint": "1", "label": "met"})
+        post(person, 2, {"constraint": "2", "label": second})
+    assert (pressed(anna, 2), pressed(ben, 2)) == (["met", "met"], ["met", "unmet"])
+    assert not pressed(lead, 2)
+    page = lead.get(f"{keys_of(lead)['mine']}/samples/2").text
+    assert "Annotators differ on constraint 2: your label decides" in page
+    assert "Annotators differ" not in anna.get(f"{keys_of(anna)['mine']}/samples/2").text
+    path = run.with_name("mine.labels.jsonl")
+    labels = judge_accuracy(path, runs=[run])["labels"]
+    assert (labels["met"], labels["unmet"]) == (1, 0)  # the other one is open
+    post(lead, 2, {"constraint": "2", "label": "unmet"})
+    result = judge_accuracy(path, runs=[run])
+    assert (result["labels"]["met"], result["labels"]["unmet"]) == (1, 1)
+    assert result["alpha"]["annotators"]["constraints"] == 2
+    page = lead.get(f"{keys_of(lead)['mine']}/samples/2").text
+    assert "Annotators differ" not in page

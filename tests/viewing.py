@@ -81,9 +81,11 @@ def open_client(root: Path, indexes: Path) -> tuple[TestClient, Viewer]:
     return browser, viewer
 
 
-def client(root: Path) -> TestClient:
+def client(root: Path, annotator: str | None = None) -> TestClient:
     """Return a client that was let in; indexes lie beside the folder."""
-    return open_client(root, root.parent / "indexes")[0]
+    browser, viewer = open_client(root, root.parent / "indexes")
+    viewer.annotator = annotator
+    return browser
 
 
 def keys_of(browser: TestClient) -> dict[str, str]:

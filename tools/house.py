@@ -53,7 +53,7 @@ FOLDERS = {
     "reporting": ("html", ""),
     "judges": ("prompts", ""),
     "jobs": ("", "checklists"),
-    "analysis": ("", "compare", "meta", "export"),
+    "analysis": ("", "compare", "meta", "align", "export"),
     "critic": ("", "data", "training"),
     "bench": ("", "grading", "criticbench", "realcritic"),
     "rewards": ("", "server"),

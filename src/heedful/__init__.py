@@ -10,6 +10,7 @@ from heedful.core.version import __version__
 
 TYPE_CHECKING = False  # type checkers know the name; importing typing would cost 8 ms
 if TYPE_CHECKING:
+    from heedful.analysis.align import align
     from heedful.analysis.compare import compare
     from heedful.analysis.export import export
     from heedful.analysis.meta import judge_accuracy, judge_accuracy_async
@@ -78,6 +79,7 @@ _HOMES = {
     "heedful.jobs.respond": ("respond",),
     "heedful.rewards": ("Reward",),
     "heedful.judges": ("Cascade", "Judge", "Recorded", "Rules", "make_judge"),
+    "heedful.analysis.align": ("align",),
     "heedful.analysis.meta": ("judge_accuracy", "judge_accuracy_async"),
     "heedful.core.nouns": (
         "Check",
@@ -126,6 +128,7 @@ __all__ = [
     "UsageError",
     "VerifierError",
     "__version__",
+    "align",
     "assert_follows",
     "checklist",
     "compare",

@@ -45,6 +45,13 @@ if TYPE_CHECKING:
 FEWEST = 2
 """Labels of a kind of row that a variance needs."""
 
+DOUBT = "doubt"
+"""Rows are drawn by it as by a tag: the judge isn't sure of those whose votes differ."""
+
+SURE, DOUBTFUL = "sure", "doubtful"
+OVERSAMPLED = 3
+"""So much likelier is a doubtful row to be drawn; rates weigh that back."""
+
 DRAW = "draw"
 """Field of a drawn row: how it was drawn."""
 
@@ -71,7 +78,7 @@ def draw(
     units = draw_units(run, None, by)
     chosen = _drawn(units, labels, seed)
     about = {"of": len(units), "labels": labels, "by": by, "seed": seed}
-    earlier = {} if labelled is None else _rows(labelled)
+    earlier = {} if labelled is None else read_labels(labelled)
     with SavedRun.open(run) as saved, atomically(path) as file:
         for row in saved.rows(scored_entry):
             if row.id in chosen and row.sample is not None:
@@ -81,7 +88,19 @@ def draw(
                     known = native.write(before)
                     record |= {key: known[key] for key in ("labels", LABEL_LEVELS) if key in known}
                 file.write(json.dumps(record, ensure_ascii=False) + "\n")
-    return {"drawn": len(chosen), **about, "file": str(path)}
+    return {"drawn": len(chosen), **about, "file": str(path), **_narrower(run, labelled, labels)}
+
+
+def _narrower(run: Name, labelled: Name | None, labels: int) -> dict[str, Any]:
+    """Say how wide the interval is by an earlier draw, and how wide it will be by this one."""
+    if labelled is None:
+        return {}
+    try:
+        low, high = (found := calibrate(run, labelled))["interval"]
+    except InputError:
+        return {}  # not labelled yet
+    half = (high - low) / 2
+    return {"half_width": half, "expected": half * math.sqrt(found["labels"] / labels)}
 
 
 def blank(sample: Sample) -> dict[str, Any]:
@@ -164,7 +183,8 @@ def _drawn(units: Sequence[DrawUnit], labels: int, seed: int) -> set[str]:
     if len(kinds[few]) < 2 * FEWEST:
         what = f"the kind {few!r} has only {amount(len(kinds[few]), 'row')}"
         raise UsageError(what, hint="four are needed; draw by another tag, or by none")
-    sizes = _sizes({kind: len(ids) for kind, ids in kinds.items()}, labels)
+    likelier = {DOUBTFUL: OVERSAMPLED} if {*kinds} == {SURE, DOUBTFUL} else {}
+    sizes = _sizes({kind: len(ids) for kind, ids in kinds.items()}, labels, likelier)
     chance = random.Random(f"{seed}")
     chosen: set[str] = set()
     for kind in sorted(kinds):
@@ -172,16 +192,17 @@ def _drawn(units: Sequence[DrawUnit], labels: int, seed: int) -> set[str]:
     return chosen
 
 
-def _sizes(kinds: Mapping[str, int], labels: int) -> dict[str, int]:
+def _sizes(kinds: Mapping[str, int], labels: int, likelier: Mapping[str, int]) -> dict[str, int]:
     """Divide labels among kinds in proportion, so that a variance is left on both sides."""
-    total = sum(kinds.values())
+    shares = {kind: size * likelier.get(kind, 1) for kind, size in kinds.items()}
+    total = sum(shares.values())
     sizes = dict.fromkeys(sorted(kinds), FEWEST)
     for kind, size in kinds.items():
-        sizes[kind] = min(max(FEWEST, labels * size // total), size - FEWEST)
+        sizes[kind] = min(max(FEWEST, labels * shares[kind] // total), size - FEWEST)
     step = 1 if sum(sizes.values()) < labels else -1
     while sum(sizes.values()) != labels:
         lacking = {
-            kind: step * (labels * size / total - sizes[kind])
+            kind: step * (labels * shares[kind] / total - sizes[kind])
             for kind, size in kinds.items()
             if FEWEST <= sizes[kind] + step <= size - FEWEST
         }
@@ -191,7 +212,7 @@ def _sizes(kinds: Mapping[str, int], labels: int) -> dict[str, int]:
 
 def _read(labels: Name) -> tuple[dict[str, Any], dict[str, Sample]]:
     """Read drawn rows, and how they were drawn."""
-    rows = _rows(labels)
+    rows = read_labels(labels)
     said = [(sample.model_extra or {}).get(DRAW) for sample in rows.values()]
     about = said[0] if said else None
     same = isinstance(about, dict) and all(each == about for each in said)
@@ -205,7 +226,7 @@ def _read(labels: Name) -> tuple[dict[str, Any], dict[str, Sample]]:
     return dict(about or {}), rows
 
 
-def _rows(labels: Name) -> dict[str, Sample]:
+def read_labels(labels: Name) -> dict[str, Sample]:
     """Read a file of labels; a row that cannot be read is an error."""
     rows: dict[str, Sample] = {}
     lines: dict[str, int] = {}
@@ -333,6 +354,9 @@ def draw_units(run: Name, rate: Rate | None, by: str | None) -> list[DrawUnit]:
         read = [unit for row in saved.rows(scored_entry) for unit in _unit(row, rate, by)]
     if by is not None and all(unit.kind == "" for unit in read):
         raise UsageError(f"no row has the tag {by!r}", hint="draw by a tag of the rows, or by none")
+    if by == DOUBT and all(unit.kind == SURE for unit in read):
+        hint = "judge with --votes 3 or several --model, or draw by a tag, or by none"
+        raise UsageError("no votes differ in this run", where=str(run), hint=hint)
     known = [unit.verdict for unit in read if not math.isnan(unit.verdict)]
     mean = math.fsum(known) / len(known) if known else 0.0
     filled = (unit._replace(verdict=mean) if math.isnan(unit.verdict) else unit for unit in read)
@@ -382,7 +406,7 @@ def _unit(row: Scored, rate: Rate | None, by: str | None) -> Iterator[DrawUnit]:
         model = sample.tags.get("model")
         yield DrawUnit(
             row.id,
-            "" if by is None else str(sample.tags.get(by, "")),
+            _kind(sample, judgments, by),
             math.nan if rate is None else _rate(sample, judgments, rate),
             sum(status.decided for status in states),
             len(states),
@@ -390,6 +414,14 @@ def _unit(row: Scored, rate: Rate | None, by: str | None) -> Iterator[DrawUnit]:
             None if model is None else str(model),
             text_print(sample),
         )
+
+
+def _kind(sample: Sample, judgments: Sequence[Judgment], by: str | None) -> str:
+    """Return what a row is drawn by: nothing, a tag, or whether all votes agree on all of it."""
+    if by != DOUBT:
+        return "" if by is None else str(sample.tags.get(by, ""))
+    sure = all(each.status.settled and each.confidence in (None, 1) for each in judgments)
+    return SURE if sure else DOUBTFUL
 
 
 def _rate(sample: Sample, judgments: Sequence[Judgment], rate: Rate) -> float:

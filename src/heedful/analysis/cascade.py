@@ -15,7 +15,7 @@ from heedful.core.nouns import Status
 from heedful.core.text import amount
 from heedful.jobs.results import scored_entry
 from heedful.jobs.saved_run import SavedRun
-from heedful.metrics.clusters import cluster_of
+from heedful.metrics.clusters import CHOOSING, cluster_of, place_of
 from heedful.metrics.contrasts import contrast
 from heedful.reporting.document import Document
 from heedful.reporting.notation import INTERVAL, interval, percent, signed
@@ -98,7 +98,7 @@ def _halves(cases: Iterable[ReplayedRow]) -> tuple[list[ReplayedRow], list[Repla
     """Split the rows into two halves, each instruction whole."""
     parts: tuple[list[ReplayedRow], list[ReplayedRow]] = ([], [])
     for case in cases:
-        parts[case.cluster[0] % 2].append(case)
+        parts[place_of(case.cluster) >= CHOOSING].append(case)
     return parts
 
 

@@ -42,7 +42,8 @@ def calibrate(
         plan: Say how many rows to label for an interval of this half-width (0.03: ± 3 points);
             with --labels, from what these say of the judge.
         draw: Draw so many rows at random into --output, to be labelled.
-        by: With --draw: draw from each value of this tag in proportion.
+        by: With --draw: draw from each value of this tag in proportion; doubt: three times more
+            from rows on which votes or judges disagree, for which rates are weighted.
         seed: Seed of the draw.
         labels: The drawn rows, labelled. With --draw: labels of an earlier draw, to be taken over.
         rate: csr: constraints met. isr: responses fully met. score: the weighted score of a rubric.
@@ -85,6 +86,9 @@ def _write(result: Mapping[str, Any], output: Path | None) -> None:
 
 def _drawn(drawn: Mapping[str, Any]) -> str:
     text = f"{amount(drawn['drawn'], 'row')} of {drawn['of']:,} drawn into {drawn['file']}"
+    if "expected" in drawn:
+        now, then = (f"± {100 * drawn[name]:.1f}" for name in ("half_width", "expected"))
+        text += f" (the interval is {now} points now, and will be about {then})"
     return f"{text}: fill in labels, then heedful calibrate RUN --labels {drawn['file']}"
 
 

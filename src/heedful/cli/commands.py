@@ -95,6 +95,7 @@ REWARD = _commands(
 
 PANELS = {
     "Judge": (
+        "align",
         "calibrate",
         "cascade",
         "choose",
@@ -123,6 +124,7 @@ COMMANDS: Mapping[str, Command | Group] = {
     "checklist": Command(
         "checklist:checklist", "Make checklists: a model lists the constraints of each instruction."
     ),
+    "align": Command("align:align", "Choose how a judge is asked by people's labels, with proof."),
     "judge-accuracy": Command(
         "judge_accuracy:judge_accuracy", "Measure judges against known verdicts."
     ),

@@ -62,7 +62,7 @@ def rejudge(
     past: Annotated[Path, Parameter(name="RUN")],
     /,
     *,
-    judge: Judge = WITH_MODEL,
+    judge: Judge = None,
     **options: Any,
 ) -> int:
     """Judge the samples of a finished run again, with another judge or another prompt.
@@ -75,7 +75,7 @@ def rejudge(
     Args:
         past: The directory of the run whose samples are judged; it stays as it is.
         judge: rules (code), compiled (code, from the constraints' words), recorded (in the file),
-            checklist (a model); with commas, in turn.
+            checklist (a model); with commas, in turn. Default: rules,compiled,checklist.
     """
     from heedful.jobs.saved_run import SavedRun
 
@@ -86,6 +86,7 @@ def rejudge(
             where=str(run),
             hint="name another directory with --run",
         )
+    judge = judge or (None if "protocol" in options else WITH_MODEL)
     return judging.carry_out(SavedRun.open(past), judge, options)
 
 

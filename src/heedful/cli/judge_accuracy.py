@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import shlex
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -18,6 +16,7 @@ from heedful.cli.judging import JUDGING
 from heedful.cli.running import ConsoleOptions, Outcome, TableOptions, carry_out
 from heedful.cli.terminal import LogOptions
 from heedful.core.errors import UsageError
+from heedful.core.text import amount
 from heedful.engine.options import RunOptions
 from heedful.judges.options import CHECKLIST, JudgeOptions
 from heedful.models.options import CONCURRENCY
@@ -25,7 +24,7 @@ from heedful.models.options import CONCURRENCY
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from heedful.analysis.meta.sweep import SweepArm
+    from heedful.analysis.align.sweep import SweepArm
     from heedful.reporting.document import Document
 
 Judges = Annotated[list[str] | None, Parameter(name=["--judge", "-j"], negative="")]
@@ -34,7 +33,7 @@ Words = Annotated[list[str] | None, Parameter(negative="", consume_multiple=True
 
 RUNS_FOLDER = Path("heedful-runs")
 
-MEASURING = FlagGroup("", (MetaOptions,), only=("by", "truth", "folder", "retry_failed"))
+MEASURING = FlagGroup("", (MetaOptions,), only=("by", "truth", "since", "folder", "retry_failed"))
 LABELS = FlagGroup(
     "Data", (TableOptions, MetaOptions), only=("map", "format", "responses", "reasoning")
 )
@@ -83,8 +82,7 @@ def judge_accuracy(
     read = [input, options.get("responses"), *(runs or ())]
     check_document(output, [path for path in read if path is not None])
     judging = taken(options, JudgeOptions)
-    reading = {name: options[name] for name in ("format", "responses") if name in options}
-    options.setdefault("folder", RUNS_FOLDER)
+    folder = options.setdefault("folder", RUNS_FOLDER)
     options |= {"seed": seed, "runs": runs or ()}
     options["probes"] = [name.strip() for name in probe.split(",")] if probe else ()
     options["concurrency"] = judging.get("max_concurrency", CONCURRENCY)
@@ -93,20 +91,20 @@ def judge_accuracy(
         from heedful.analysis.meta import judge_accuracy as measure_judges
 
         default = ["checklist"] if judging.get("model") else [] if runs else ["recorded"]
-        names = judge or default
-        judges = list(_judges(names, scoring, seed, judging))
+        names: list[Any] = [None] if "protocol" in judging else default
+        judges = list(_judges(judge or names, scoring, seed, judging))
         function = partial(measure_judges, input, scoring=scoring, judge=judges)
     elif scoring != "strict":
         raise UsageError("--sweep has strict scoring only", hint="leave --scoring out")
     else:
-        from heedful.analysis.meta.sweep import sweep as sweep_protocols
+        from heedful.analysis.align.sweep import sweep as sweep_protocols
 
         protocols = arms(sweep, judge, judging)
         function = partial(sweep_protocols, input, protocols, margin=margin / 100)
 
     def outcome(summary: dict[str, Any]) -> Outcome:
         write_document(output, summary, lambda: _document(summary))
-        shown = _swept(summary, input, reading | judging) if sweep else _outcome(summary)
+        shown = _swept(summary, folder, judging) if sweep else _outcome(summary)
         return replace(shown, written=[*shown.written, output])
 
     models = judging.get("model", ())
@@ -114,12 +112,12 @@ def judge_accuracy(
 
 
 def _judges(
-    names: Sequence[str], scoring: Scoring, seed: int, options: dict[str, Any]
+    names: Sequence[str | None], scoring: Scoring, seed: int, options: dict[str, Any]
 ) -> Iterator[Any]:
     """Make the judges; beside one that calls a model, one without gets none."""
     from heedful.judges import make_judge
 
-    calls = [CHECKLIST in name for name in names]
+    calls = [name is None or CHECKLIST in name for name in names]
     for name, has_model in zip(names, calls, strict=True):
         none = any(calls) and not has_model
         own = options | {"model": []} if none else options
@@ -128,17 +126,23 @@ def _judges(
 
 def _document(summary: dict[str, Any]) -> Document:
     if "protocols" in summary:
-        from heedful.analysis.meta.sweep import document
+        from heedful.analysis.align.sweep import document
     else:
         from heedful.analysis.meta.tables import document
     return document(summary)
 
 
-def _swept(
-    summary: dict[str, Any],
-    data: Path,
-    options: Mapping[str, Any],
-) -> Outcome:
+def _kept(folder: Path, options: Mapping[str, Any], chosen: Mapping[str, Any]) -> str:
+    """Keep the chosen protocol as a file, and say how it is used."""
+    from heedful.judges.protocol import AskingProtocol
+
+    settings = {**options, **chosen}
+    path = folder / "protocol.json"
+    AskingProtocol(settings.pop("judge", CHECKLIST), settings).save(path, {})
+    return f"heedful evaluate FILE --protocol {path}"
+
+
+def _swept(summary: dict[str, Any], folder: Path, options: Mapping[str, Any]) -> Outcome:
     chosen = next(each for each in summary["protocols"] if each["name"] == summary["chosen"])
     undecided = [
         f"{each['name']}: no verdict was decided"
@@ -152,7 +156,7 @@ def _swept(
         failed=len(summary["problems"]),
         hints=undecided,
         complete=not (undecided or summary["rows"]["failed"]),
-        next_step=_command(data, {**options, **chosen["settings"]}) if chosen["settings"] else "",
+        next_step=_kept(folder, options, chosen["settings"]) if chosen["settings"] else "",
     )
 
 
@@ -170,8 +174,18 @@ def _outcome(summary: dict[str, Any]) -> Outcome:
         problems=summary["problems"],
         failed=len(summary["problems"]),
         hints=undecided,
+        failures=_drifted(summary.get("since")),
         complete=not (undecided or summary["rows"]["failed"]),
     )
+
+
+def _drifted(since: Mapping[str, Any] | None) -> list[str]:
+    if since is None or since["shown"] != "loss":
+        return []
+    changed = amount(since["changed"], "verdict")
+    return [
+        f"the judge is worse than in {since['run']}: {changed} changed of {since['compared']:,}"
+    ]
 
 
 RUNS = "runs"
@@ -186,7 +200,7 @@ def arms(
     words: Sequence[str], judges: Sequence[str] | None, options: dict[str, Any]
 ) -> list[SweepArm]:
     """Make the protocols that the command line names."""
-    from heedful.analysis.meta.sweep import protocols
+    from heedful.analysis.align.sweep import protocols
 
     if list(words) == [RUNS]:
         return []
@@ -220,28 +234,3 @@ def _value(name: str, word: str) -> Any:
         return _NUMBERS[name](word)
     except ValueError as error:
         raise UsageError(f"--sweep {name}={word} isn't a number") from error
-
-
-def _command(data: Path, options: dict[str, Any]) -> str:
-    """Write the command that evaluates data by a protocol."""
-    from heedful.engine.sessions import without_secrets
-
-    judge = options.pop("judge", CHECKLIST)
-    options.pop("api_key", None)
-    words = ["heedful", "evaluate", str(data), "--judge", str(judge)]
-    for name, value in options.items():
-        words += _flag(name, value)
-    return " ".join(map(shlex.quote, without_secrets(words)))
-
-
-def _flag(name: str, value: Any) -> Iterator[str]:
-    if name == "headers":
-        for header, text in value.items():
-            yield from ("--header", f"{header}={text}")
-        return
-    written = f"--{name.replace('_', '-')}"
-    if isinstance(value, bool):
-        yield written if value else f"--no-{written[2:]}"
-    elif value is not None:
-        for each in value if isinstance(value, list) else [value]:
-            yield from (written, json.dumps(each) if isinstance(each, dict) else str(each))

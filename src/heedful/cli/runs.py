@@ -162,6 +162,7 @@ def view(
     *,
     host: str = "127.0.0.1",
     port: int = 0,
+    annotator: str | None = None,
     open: Switch = False,
 ) -> int:
     """View runs in a browser.
@@ -177,6 +178,8 @@ def view(
             the current folder.
         host: The address to listen at; what is sent is not encrypted, so leave it at loopback.
         port: The port. Default: any that is free.
+        annotator: Your name, where several people label the same rows: each sees only their own
+            labels. Without a name, labels decide where annotators differ.
         open: Open a browser.
     """
     try:
@@ -186,7 +189,7 @@ def view(
             f"the viewer needs {error.name}", hint="pip install 'heedful[view]'"
         ) from error
     root = runs_dir or Path()
-    serve(root, host=host, port=port, browser=open, say=_say)
+    serve(root, host=host, port=port, browser=open, say=_say, annotator=annotator)
     return 0
 
 

@@ -15,12 +15,14 @@ from heedful.core.text import amount
 from heedful.judges.code import Compiled, Measurement, Recorded, Rules
 from heedful.judges.compose import Cascade, Panel
 from heedful.judges.options import CHECKLIST, WITH_MODEL
+from heedful.judges.protocol import AskingProtocol, Reworded
 from heedful.models.folder import Protocol
 from heedful.models.functions import identity
 from heedful.models.named import connect
 from heedful.models.options import CONNECTION, CallOptions, flag, sampling
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Callable, Mapping, Sequence
     from typing import Unpack
 
@@ -167,6 +169,9 @@ def make_judge(
     """
     if scoring not in get_args(Scoring):
         raise UsageError(f"no such scoring: {scoring!r}", hint=" or ".join(get_args(Scoring)))
+    protocol = as_protocol(options.pop("protocol", None))
+    names = names or protocol.judge
+    options = cast("JudgeOptions", {**protocol.options, **options})
     if names is None:
         names = default_names(scoring, options)
     if not isinstance(names, str):
@@ -181,7 +186,19 @@ def make_judge(
     elif CHECKLIST not in asks:
         _refuse_unused(options, f"no judge uses it: the judge is {names}")
     judges = [_make(name, scoring, seed, options) for name in asks]
+    if protocol.criteria or protocol.notes:
+        judges = [
+            Reworded(judge, protocol) if name in (CHECKLIST, LIKELIHOOD) else judge
+            for name, judge in zip(asks, judges, strict=True)
+        ]
     return judges[0] if len(judges) == 1 else Cascade(*judges)
+
+
+def as_protocol(given: str | os.PathLike[str] | AskingProtocol | None) -> AskingProtocol:
+    """Read a protocol, unless it is one; without any, nothing is changed."""
+    if given is None:
+        return AskingProtocol()
+    return given if isinstance(given, AskingProtocol) else AskingProtocol.read(given)
 
 
 def _make(name: str, scoring: Scoring, seed: int, options: JudgeOptions) -> Judge:

@@ -16,6 +16,7 @@ from heedful.judges.base import facts, merged
 from heedful.judges.compose import Cascade, Consistent, Panel
 from heedful.judges.images import WithImages, opened, unshown
 from heedful.judges.prompts.base import CUT_OFF, answer, lacking, undecided
+from heedful.judges.protocol import Reworded
 from heedful.models.base import Sampling
 from heedful.models.options import flag
 
@@ -270,6 +271,8 @@ def request(
         except RowError:
             return None
         judge = judge.seeing
+    if isinstance(judge, Reworded):
+        return request(judge.asked, judge.shown(sample), critique, earlier)
     if isinstance(judge, Consistent):
         judge = judge.watched
     if isinstance(judge, Checklist):

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Sequence
 
+    from heedful.judges.protocol import AskingProtocol
     from heedful.models.base import AnyModel
 
 
@@ -42,6 +43,8 @@ class JudgeOptions(CallOptions, total=False):
         reasks: How often a verdict that the reply left out is requested again. Default: 1.
         reject_contradictions: Leave undecided what code, or the verdict's own explanation,
             contradicts. Default: such an explanation is only marked.
+        protocol: A file that heedful align or judge-accuracy --sweep wrote: the judge, its options
+            and the words of criteria. Flags that are given count before it.
         images: The folder of image files that rows name by their paths. Default: no file is read.
     """
 
@@ -56,4 +59,5 @@ class JudgeOptions(CallOptions, total=False):
     min_confidence: float
     reasks: int
     reject_contradictions: bool
+    protocol: str | os.PathLike[str] | AskingProtocol | None
     images: str | os.PathLike[str] | None

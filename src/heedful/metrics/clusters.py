@@ -72,6 +72,16 @@ def cluster_of(sample: Sample) -> bytes:
     )
 
 
+def place_of(cluster: bytes, seed: int = 0) -> float:
+    """Place a cluster between 0 and 1, the same whatever other clusters there are."""
+    digest = blake2b(cluster, digest_size=8, key=str(seed).encode()).digest()
+    return float(int.from_bytes(digest) / 2**64)
+
+
+CHOOSING = 0.5
+"""Clusters placed below choose; the others measure what was chosen, and have not chosen it."""
+
+
 def cluster_digest(
     key: str, tags: Mapping[str, Any], instruction: object, turns: Iterable[tuple[str, str]]
 ) -> bytes:

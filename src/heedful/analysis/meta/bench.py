@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from heedful.analysis.meta.options import DEFAULTS, MetaOptions
-from heedful.core.errors import UsageError
 from heedful.data.formats.memory import rows
 from heedful.engine.dry_run import dry_run
 from heedful.engine.inputs import open_data
@@ -15,7 +15,7 @@ from heedful.jobs.evaluate import Evaluation, default_run, evaluate, evaluate_as
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping, Sequence
 
     from heedful.core.nouns import Sample, Scoring
     from heedful.data.formats import Row
@@ -41,39 +41,59 @@ class Bench:
         self.seed = seed
         folder = self.options["folder"]
         self.folder = None if folder is None else Path(folder)
-        if self.folder is not None and self.source is None:
-            raise UsageError("a folder for runs goes with a file, not with samples")
         self._spent = 0.0
 
-    async def judged(self, judge: Judge) -> Evaluation:
-        """Judge all rows; in a folder, resume what an earlier call began."""
-        most = self.options["max_cost"]
-        # A run that has nothing to buy goes through even so.
-        left = None if most is None else max(most - self._spent, 1e-12)
-        concurrency = self.options["concurrency"]
-        result = await evaluate_async(**self._job(judge), concurrency=concurrency, max_cost=left)
-        self._spent += (result.summary.get("cost") or {}).get("dollars") or 0.0
+    async def judged(self, judge: Judge, samples: Sequence[Sample] | None = None) -> Evaluation:
+        """Judge all rows, or some; in a folder, resume what an earlier call began."""
+        options = {**self._job(judge, samples), **self.running()}
+        result = await evaluate_async(**options)
+        self.paid(result.summary)
         return result
 
-    def planned(self, judge: Judge) -> dict[str, Any]:
-        """Say what judging all rows would take, without a call."""
-        return dry_run(evaluate, **self._job(judge))
+    @property
+    def left(self) -> float | None:
+        """The dollars that are left; ``None`` where there is no limit."""
+        most = self.options["max_cost"]
+        # A run that has nothing to buy goes through even so.
+        return None if most is None else max(most - self._spent, 1e-12)
 
-    def _job(self, judge: Judge) -> dict[str, Any]:
+    def running(self) -> dict[str, Any]:
+        """Return how runs are carried out, within what is left to spend."""
+        names = ("prices", "on_progress", "retry_failed", "concurrency")
+        return {**{name: self.options[name] for name in names}, "max_cost": self.left}
+
+    def paid(self, summary: Mapping[str, Any]) -> None:
+        """Take into account what a run cost."""
+        self._spent += (summary.get("cost") or {}).get("dollars") or 0.0
+
+    def planned(self, judge: Judge, samples: Sequence[Sample] | None = None) -> dict[str, Any]:
+        """Say what judging all rows, or some, would take, without a call."""
+        return dry_run(evaluate, **self._job(judge, samples))
+
+    def _job(self, judge: Judge, samples: Sequence[Sample] | None) -> dict[str, Any]:
         def options(*names: str) -> dict[str, Any]:
             return {name: self.options[name] for name in names}
 
-        data = self.source.path if self.source else self.rows
+        data: Any = self.source.path if self.source else self.rows
+        reading = options("responses", "format", "reasoning")
+        if samples is not None:  # they have been read
+            data, reading = samples, options("reasoning")
         job: dict[str, Any] = {
             "data": data,
-            **options("responses", "format", "reasoning"),
+            **reading,
             "judge": judge,
             "scoring": self.scoring,
             "seed": self.seed,
         }
-        run = None if self.folder is None else self.folder / default_run(**job).name
+        run = None if self.folder is None else self.folder / self._run_name(job)
         running = options("retry_failed", "prices", "executor", "workers", "on_progress")
         return {**job, "run": run, **running}
+
+    def _run_name(self, job: Mapping[str, Any]) -> str:
+        """Name a run; to see whether a judge has changed, it's asked again each day."""
+        name = default_run(**job).name
+        today = datetime.now(tz=UTC).date().isoformat()
+        return name if self.options["since"] is None else f"{name}-{today}"
 
     def samples(self) -> Iterable[Sample]:
         """Go through the rows that can be read."""

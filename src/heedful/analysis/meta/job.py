@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, cast
 
@@ -20,13 +21,14 @@ from heedful.analysis.meta.labels import (
 from heedful.analysis.meta.measures import (
     against_annotators,
     alpha,
+    compared,
     measures,
     paired,
     recorded_choices,
     tournament,
 )
 from heedful.analysis.meta.options import BY, MetaOptions
-from heedful.analysis.meta.probes import Probed, flips
+from heedful.analysis.meta.probes import Probed
 from heedful.core.errors import InputError, UsageError
 from heedful.core.text import amount
 from heedful.core.version import __version__
@@ -41,7 +43,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Mapping, Sequence
 
-    from heedful.core.nouns import Scoring
+    from heedful.core.nouns import Sample, Scoring
     from heedful.engine.inputs import Data
     from heedful.judges import Judge
     from heedful.judges.base import AnyJudge
@@ -121,45 +123,69 @@ async def judge_accuracy_async(
         judges = []  # there is no checklist to judge
     elif choices is None:
         check_labels(labelled, bench.where, judges)
-    targets = labelled.targets.values()
-    if by != BY and targets and all(target.group is None for target in targets):
-        raise UsageError(f"no row has the tag {by!r}", hint="average by a tag of the rows")
+    _check_tag(by, labelled)
     # What needs no call comes first: a run that is not there should not cost the others.
     saved = [from_run(Path(run), labelled) for run in runs]
+    earlier = _earlier(bench.options["since"], judges, labelled)
     if is_dry_run():
         probed = (Probed(who, probe, seed) for probe in probes for who in judges)
         end_dry_run([bench.planned(who) for who in (*judges, *probed)])
     judged = [await asked(who, labelled, bench) for who in judges]
-    groups = judged + saved
-    _tell_apart(groups)
-    summary = _summary(groups, labelled, bench, by)
+    _tell_apart(judged + saved)
+    summary = _summary(judged + saved, labelled, bench, by)
     if choices is not None:
         summary["choices"] = choices
     if ranked is not None:
         summary["elo"] = {"name": "Elo of the comparisons", "ranking": ranked}
+    if earlier is not None:
+        since = compared(judged[0][0], earlier, labelled, seed)
+        summary["since"] = {"run": str(bench.options["since"]), **since}
     if probes:
+        pairs = [(who, group[0]) for who, group in zip(judges, judged, strict=True)]
         summary["probes"] = [
-            await _probed(who, group[0], probe, labelled, bench)
+            await _probed(who, before, probe, labelled, bench)
             for probe in probes
-            for who, group in zip(judges, judged, strict=True)
+            for who, before in pairs
         ]
     return summary
 
 
-async def asked(judge: Judge, labelled: Labelled, bench: Bench) -> list[JudgeEntry]:
-    """Have a judge judge all rows, and collect its verdicts."""
-    result = await bench.judged(judge)
+async def asked(
+    judge: Judge, labelled: Labelled, bench: Bench, samples: Sequence[Sample] | None = None
+) -> list[JudgeEntry]:
+    """Have a judge judge all rows, or some, and collect its verdicts."""
+    result = await bench.judged(judge, samples)
     cost = result.summary.get("cost")
     entries = collect(judge.name, result, labelled, judge.config, cost=cost)
     entries[0].run = None if result.directory is None else str(result.directory)
     return entries
 
 
+def _earlier(run: Name | None, judges: Sequence[Judge], labelled: Labelled) -> JudgeEntry | None:
+    """Read the verdicts that a judge gave earlier; another judge's would show no drift."""
+    if run is None:
+        return None
+    if len(judges) != 1:
+        raise UsageError("--since is for one judge", hint="name the one that RUN was judged by")
+    with SavedRun.open(run) as saved:
+        before, now = saved.judge, json.loads(json.dumps(dict(judges[0].config)))
+    if any(before.get(name) != value for name, value in now.items()):
+        raise UsageError(
+            f"it was judged by {before['judge']}, or asked otherwise than {judges[0].name} is now",
+            where=str(run),
+            hint="give the flags that it was judged with",
+        )
+    return from_run(Path(run), labelled)[0]
+
+
 async def _probed(
     judge: Judge, before: JudgeEntry, probe: str, labelled: Labelled, bench: Bench
 ) -> dict[str, Any]:
     (after, *_) = await asked(Probed(judge, probe, bench.seed), labelled, bench)
-    return flips(before, after, labelled, probe, bench.seed)
+    # A longer response may truly fail what code can measure.
+    seen = labelled.without_measured() if probe == "length" else labelled
+    named = {"judge": before.name, "probe": probe, "second": probe}
+    return {**compared(before, after, seen, bench.seed), **named}
 
 
 def _judges(
@@ -171,6 +197,13 @@ def _judges(
     several = given if isinstance(given, list | tuple) else [given]
     judges = cast("Sequence[AnyJudge]", several)
     return [make_judge(judge, scoring=scoring, seed=seed) for judge in judges]
+
+
+def _check_tag(by: str, labelled: Labelled) -> None:
+    """Refuse to average by a tag that no row has."""
+    targets = labelled.targets.values()
+    if by != BY and targets and all(target.group is None for target in targets):
+        raise UsageError(f"no row has the tag {by!r}", hint="average by a tag of the rows")
 
 
 def _check_probes(judges: Sequence[Judge], probes: Sequence[str]) -> None:

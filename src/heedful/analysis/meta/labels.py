@@ -277,6 +277,15 @@ class Labelled:
         self.origins["preferences" if ranked else origin] += 1
         self.targets[sample.id] = target
 
+    def without_measured(self) -> Labelled:
+        """Leave out the labels of constraints that code can measure."""
+        targets = {}
+        for target in self.targets.values():
+            pairs = zip(target.labels, target.measured, strict=True)
+            labels = "".join(UNKNOWN if measured else label for label, measured in pairs)
+            targets[target.id] = replace(target, labels=labels)
+        return replace(self, targets=targets)
+
     @property
     def recorded(self) -> bool:
         """Whether recorded critiques are among the labels."""
@@ -384,13 +393,18 @@ def letter(status: Status) -> str:
 
 
 def _labels(sample: Sample, annotations: Mapping[str, str]) -> tuple[str, str]:
-    """Return a row's labels and where they are from; "recorded" where they are a critique."""
-    known = sample.labels or ()
-    if any(label is not None for label in known):
-        return "".join(map(_known, known)).ljust(len(sample.checklist), UNKNOWN), "labels"
+    """Return a row's labels and where they are from; "recorded" where they are a critique.
+
+    A label decides where annotators differ; without one their majority does.
+    """
+    known = "".join(map(_known, sample.labels or ())).ljust(len(sample.checklist), UNKNOWN)
+    votes = ["".join(vote) for vote in zip(*annotations.values(), strict=True)]
+    if set(known) - {UNKNOWN}:
+        majority = map(_majority, votes) if votes else known
+        pairs = zip(known, majority, strict=True)
+        return "".join(vote if label == UNKNOWN else label for label, vote in pairs), "labels"
     if annotations:
-        votes = zip(*annotations.values(), strict=True)
-        return "".join(_majority("".join(vote)) for vote in votes), "majority of annotations"
+        return "".join(map(_majority, votes)), "majority of annotations"
     recording = sample.recording
     if recording is None or (recording.text is None and recording.verdicts is None):
         return UNKNOWN * len(sample.checklist), ""
@@ -447,11 +461,6 @@ def _kind(constraint: Constraint) -> str | None:
 def _majority(votes: str) -> str:
     met, unmet = votes.count(MET), votes.count(UNMET)
     return UNKNOWN if met == unmet else MET if met > unmet else UNMET
-
-
-def open_bounds(counted: float, decided: float, of: float) -> list[float] | None:
-    """Compute a share's bounds: no undecided verdict counted, and all of them."""
-    return [counted / of, (counted + of - decided) / of] if of else None
 
 
 class Sums:

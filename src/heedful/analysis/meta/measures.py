@@ -33,7 +33,7 @@ from heedful.metrics.agreement import (
     rate_estimates,
 )
 from heedful.metrics.calibration import calibration
-from heedful.metrics.contrasts import adjust_p, contrast
+from heedful.metrics.contrasts import LEVEL, adjust_p, contrast
 from heedful.metrics.ranking import TIE, Choice, Edges, best_of, choices, elo, ranking
 
 if TYPE_CHECKING:
@@ -273,6 +273,19 @@ def paired(entries: Sequence[JudgeEntry], labelled: Labelled, seed: int) -> list
     for rate in ("mean_f1", "accuracy"):
         adjust_p([pair[rate] for pair in pairs])
     return pairs
+
+
+def compared(
+    first: JudgeEntry, second: JudgeEntry, labelled: Labelled, seed: int
+) -> dict[str, Any]:
+    """Compare the verdicts of a judge with those that it gave at another time, or probed."""
+    pair = _paired(first, second, labelled, seed)
+    tests = [pair["mean_f1"], pair["accuracy"]]
+    adjust_p(tests)
+    shown = {test["value"] > 0 for test in tests if (test["p_holm"] or 1) < LEVEL}
+    changed = pair["only_first_right"] + pair["only_second_right"]
+    found = "loss" if False in shown else "gain" if shown else "none"
+    return {**pair, "changed": changed, "shown": found}
 
 
 def _paired(first: JudgeEntry, second: JudgeEntry, labelled: Labelled, seed: int) -> dict[str, Any]:

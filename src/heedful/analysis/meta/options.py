@@ -29,6 +29,8 @@ class MetaOptions(TypedDict, total=False):
         reasoning: strip or keep the reasoning before a response's answer, as in evaluate.
         by: The tag that averages per type go by. Default: task.
         truth: Take the verdicts of code as the labels: rules, compiled, or both with a comma.
+        since: An earlier run of the same judge on the labelled rows: judge them again, and say
+            whether the judge has changed.
         probes: judge again under these: ``repeat``, ``order``, ``length``.
         folder: Where the judges' runs are kept; the same command again goes on there. Default:
             heedful-runs for a command; a temporary one for a call.
@@ -46,6 +48,7 @@ class MetaOptions(TypedDict, total=False):
     reasoning: ReasoningMode | None
     by: str
     truth: str | None
+    since: Name | None
     probes: Sequence[str]
     folder: str | os.PathLike[str] | None
     concurrency: int

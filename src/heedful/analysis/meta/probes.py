@@ -7,19 +7,14 @@ else, under a configuration of its own.
 from __future__ import annotations
 
 import random
-from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from heedful.analysis.meta.labels import MET, UNMET, Sums, open_bounds
 from heedful.core.errors import UsageError
 from heedful.judges.prompts.block_layout import language_of
-from heedful.metrics.agreement import ratio_estimate
-from heedful.metrics.contrasts import contrast
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from heedful.analysis.meta.labels import JudgeEntry, Labelled
     from heedful.core.nouns import Critique, Sample
     from heedful.judges import Judge
 
@@ -88,55 +83,6 @@ class Probed:
         return critique.model_copy(
             update={"judgments": tuple(by_position[position] for position in wanted)}
         )
-
-
-def flips(
-    before: JudgeEntry, after: JudgeEntry, labelled: Labelled, probe: str, seed: int
-) -> dict[str, Any]:
-    """Compare verdicts with those under a probe.
-
-    Labelled or not, each constraint that was decided both times counts. The length probe leaves
-    out what code can measure (checks, numerical constraints): a longer response may truly fail it.
-    """
-    sums = Sums(3)
-    requested = left_out = corrected = broken = 0
-    for ident, target in labelled.targets.items():
-        if ident not in before.verdicts or ident not in after.verdicts:
-            continue
-        rows = (before.verdicts[ident][0], after.verdicts[ident][0], target.labels, target.measured)
-        for verdict, probed, label, measured in zip(*rows, strict=True):
-            if probe == "length" and measured:
-                left_out += 1
-                continue
-            requested += 1
-            if {verdict, probed} <= {MET, UNMET}:
-                directions = ((verdict, probed) == (UNMET, MET), (verdict, probed) == (MET, UNMET))
-                sums.add(target.cluster, (1, *directions))
-                corrected += verdict != probed == label
-                broken += probed != verdict == label
-    compared, to_met, to_unmet = map(int, sums.total())
-    flipped: Counter[tuple[float, float]] = Counter()
-    changed: Counter[tuple[float, ...]] = Counter()
-    for (verdicts, met, unmet), n in sums.counted().items():
-        flipped[met + unmet, verdicts] += n
-        changed[met, verdicts, unmet, verdicts] += n
-    change = contrast({"": changed}, seed=seed)
-    return {
-        "probe": probe,
-        "judge": before.name,
-        "compared": compared,
-        "coverage": compared / requested if requested else 0.0,
-        "left_out": left_out,
-        "flipped": {
-            **ratio_estimate(flipped),
-            "bounds": open_bounds(to_met + to_unmet, compared, requested),
-        },
-        "change_of_rate_met": {**change["difference"], "p": change["p"]},
-        "to_met": to_met,
-        "to_unmet": to_unmet,
-        "corrected": corrected,
-        "broken": broken,
-    }
 
 
 def _order(n: int, stream: str) -> list[int]:

@@ -37,7 +37,6 @@ UNDECIDED = ("unparsed", "failed", "unsupported", "not_applicable", "missing")
 
 BRACKETS = "In brackets: bounds, if the undecided were wrong, and if they were right."
 
-BRACKETS_OPEN = "In brackets: bounds, if none of the undecided flipped, and if all did."
 
 PAIRS_SHOWN = 15
 """More pairs than this are left to the file."""
@@ -92,8 +91,10 @@ def tables(summary: Mapping[str, Any]) -> Iterator[Table]:
     for judge in judges:
         yield from _calibration(judge)
     yield from _pairs(summary["pairs"])
+    since = [summary["since"]] if "since" in summary else []
+    yield from _pairs(since, "Now − in the earlier run")
+    yield from _pairs(summary.get("probes", ()), "The judge − the same under a probe")
     yield from _costs(judges)
-    yield from _probes(summary.get("probes", ()))
 
 
 def _rate(measure: Measure, of: Measure, write: Any = percent, digits: int = 1) -> str:
@@ -390,7 +391,7 @@ def _by_chance(score: Measure) -> str:
     return f"{shown} %, by chance {percent(score['by_chance'], 1)} %"
 
 
-def _pairs(pairs: Sequence[Measure]) -> Iterator[Table]:
+def _pairs(pairs: Sequence[Measure], title: str = "Paired differences") -> Iterator[Table]:
     if not pairs:
         return
     rows = [
@@ -398,6 +399,8 @@ def _pairs(pairs: Sequence[Measure]) -> Iterator[Table]:
             f"{pair['first']} − {pair['second']}",
             f"{pair['compared']:,}",
             _covered(pair),
+            f"{pair['only_first_right']:,}",
+            f"{pair['only_second_right']:,}",
             *(
                 cell
                 for rate in ("mean_f1", "accuracy")
@@ -411,14 +414,14 @@ def _pairs(pairs: Sequence[Measure]) -> Iterator[Table]:
     ]
     more = len(pairs) - len(rows)
     adjusted = "p (Holm)" if len(pairs) > 1 else "p"
-    heads = ("judges", "both", COVERAGE, "Δ mean F1", INTERVAL, adjusted)
+    heads = ("judges", "both", COVERAGE, "✓✗", "✗✓", "Δ mean F1", INTERVAL, adjusted)
     yield Table(
-        "Paired differences",
+        title,
         (*heads, "Δ right", INTERVAL, adjusted),
         rows,
         "On the verdicts that both decided, first minus second; right: verdicts equal to the "
-        "label. p: the paired randomization test, which swaps the judges on whole instructions; "
-        "below 0.05 it shows a difference."
+        "label; ✓✗: only the first is right. p: the paired randomization test, which swaps the "
+        "judges on whole instructions; below 0.05 it shows a difference."
         + (f" {more} more pairs in the JSON file." if more else "")
         + _brackets(pairs),
     ).filled()
@@ -447,28 +450,6 @@ def _costs(judges: Sequence[Measure]) -> Iterator[Table]:
             rows,
             "Each: for each constraint that was decided.",
         )
-
-
-def _probes(probes: Sequence[Measure]) -> Iterator[Table]:
-    if not probes:
-        return
-    yield Table(
-        "Probes",
-        ("probe: judge", "both", COVERAGE, "flipped", INTERVAL, "→ met", "→ unmet", "✓→✗", "✗→✓"),
-        [
-            (
-                f"{probe['probe']}: {probe['judge']}",
-                f"{probe['compared']:,}",
-                _covered(probe),
-                *_estimated(probe["flipped"], probe),
-                *(f"{probe[name]:,}" for name in ("to_met", "to_unmet", "broken", "corrected")),
-            )
-            for probe in probes
-        ],
-        "Verdicts that changed when the same was judged again (repeat), with the checklist in "
-        "another order (order), with a closing paragraph below the response (length)."
-        + _brackets(probes, BRACKETS_OPEN),
-    ).filled()
 
 
 def _dollars(value: float | None, digits: int) -> str:

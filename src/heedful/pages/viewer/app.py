@@ -227,6 +227,7 @@ def serve(
     host: str = "127.0.0.1",
     port: int = 0,
     browser: bool = False,
+    annotator: str | None = None,
     say: Callable[[str], None] = print,
 ) -> None:
     """Serve the pages until interrupted."""
@@ -240,7 +241,7 @@ def serve(
         if not is_loopback(host):
             say("  Anybody who can read the traffic to this address can read the runs too.")
         config = uvicorn.Config(
-            make_app(Viewer(root), keys),
+            make_app(Viewer(root, annotator=annotator), keys),
             log_level="warning",
             access_log=False,  # it would hold the token
             server_header=False,

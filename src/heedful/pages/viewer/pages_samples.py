@@ -380,7 +380,7 @@ def sample(request: Request) -> Response:
             page=1 if place is None else place // PAGE + 1,
             before=before,
             after=after,
-            **labelling(opened, row.sample),
+            **labelling(opened, row.sample, viewer.annotator),
             **laid_out(row, wanted, whole="whole" in request.query_params),
         )
 

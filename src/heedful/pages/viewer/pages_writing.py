@@ -25,7 +25,7 @@ from heedful.pages.viewer.index import Filter
 from heedful.reporting.notation import interval, percent
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from starlette.requests import Request
@@ -100,11 +100,15 @@ LABELS = {"met": True, "unmet": False, "": None}
 """By what a form says; the empty one takes a label back."""
 
 
+ANNOTATIONS = "annotations"
+
+
 class LabelFile:
     """The labels beside a run."""
 
-    def __init__(self, run: Path) -> None:
+    def __init__(self, run: Path, annotator: str | None = None) -> None:
         run = run.resolve()
+        self.annotator = annotator  # whose labels are shown and written; None: the final ones
         self.path = run.with_name(f"{run.name}.labels.jsonl")  # where they are, or would be
         self.rows: dict[str, dict[str, Any]] = {}  # by the sample's id
         for line, data, problem in records(self.path) if self.path.exists() else ():
@@ -123,19 +127,37 @@ class LabelFile:
 
     def labels(self, sample: Sample) -> Sequence[bool | None]:
         """Return a sample's labels, one for each constraint."""
-        given = self.rows.get(sample.id, {}).get("labels")
+        given = self._own(self.rows.get(sample.id, {}))
         places = len(sample.checklist)
         return given if isinstance(given, list) and len(given) == places else [None] * places
 
+    def _own(self, row: Mapping[str, Any]) -> Any:
+        if self.annotator is None:
+            return row.get("labels")
+        return (row.get(ANNOTATIONS) or {}).get(self.annotator)
+
+    def disputed(self, sample: Sample) -> list[int]:
+        """Return the constraints that annotators label differently and that have no final label."""
+        row = self.rows.get(sample.id, {})
+        given = zip(*(row.get(ANNOTATIONS) or {}).values(), strict=False)
+        final = self.labels(sample)
+        said = [{label for label in each if label is not None} for each in given]
+        return [
+            at for at, (each, label) in enumerate(zip(said, final, strict=False), 1)
+            if len(each) > 1 and label is None
+        ]  # fmt: skip
+
     def open_ids(self) -> list[str]:
         """Return the ids of the rows with a label missing."""
-        return [ident for ident, row in self.rows.items() if None in (row.get("labels") or [None])]
+        return [ident for ident, row in self.rows.items() if None in (self._own(row) or [None])]
 
     @classmethod
-    def put(cls, run: Path, sample: Sample, number: int, said: str) -> None:
+    def put(
+        cls, run: Path, sample: Sample, number: int, said: str, annotator: str | None = None
+    ) -> None:
         """Write a label; the file is replaced as a whole once all of it is on the disk."""
         with _writing:
-            file = cls(run)
+            file = cls(run, annotator)
             if said not in LABELS or not 1 <= number <= len(sample.checklist):
                 what = f"constraint {number} cannot be labelled {said!r}"
                 raise UsageError(what, where=str(file.path))
@@ -144,12 +166,15 @@ class LabelFile:
                 raise UsageError(what, where=str(file.path), hint="move that file away first")
             labels = list(file.labels(sample))
             labels[number - 1] = LABELS[said]
-            file.rows[sample.id] = file.rows.get(sample.id) or blank(sample)
-            file.rows[sample.id]["labels"] = labels
+            row = file.rows.setdefault(sample.id, blank(sample))
+            if annotator is None:
+                row["labels"] = labels
+            else:
+                row[ANNOTATIONS] = {**(row.get(ANNOTATIONS) or {}), annotator: labels}
             text = "".join(
                 json.dumps(row, ensure_ascii=False) + "\n"
                 for row in file.rows.values()
-                if file.drawn or any(label is not None for label in row["labels"])
+                if file.drawn or row.get(ANNOTATIONS) or {*row["labels"]} != {None}
             )
             put_in_place(file.path, text)
 
@@ -265,20 +290,21 @@ async def label(request: Request) -> Response:
             sample = opened.row(request.path_params["number"] - 1).sample
         if sample is None:
             raise UsageError("the row has no sample to label")
-        LabelFile.put(item.path, sample, int(number), form.get("label", ""))
+        said = form.get("label", "")
+        LabelFile.put(item.path, sample, int(number), said, viewer.annotator)
 
     await run_in_threadpool(save)
     query = f"?{request.url.query}" if request.url.query else ""
     return RedirectResponse(f"{request.url.path}{query}#constraint-{int(number)}", 303)
 
 
-def labelling(opened: Run, sample: Sample | None) -> dict[str, Any]:
+def labelling(opened: Run, sample: Sample | None, annotator: str | None) -> dict[str, Any]:
     """Return what a sample's page says of its labels."""
-    nothing = {"given": None, "labels": None, "to_label": None}
+    nothing: dict[str, Any] = dict.fromkeys(("given", "labels", "disputed", "to_label"))
     if sample is None or not opened.saved.judged:
         return nothing
     try:
-        file = LabelFile(opened.saved.directory)
+        file = LabelFile(opened.saved.directory, annotator)
     except (InputError, OSError):
         return nothing  # the file is for whoever damaged it; the sample can be read all the same
     following = next((one for one in file.open_ids() if file.drawn and one != sample.id), None)
@@ -290,6 +316,7 @@ def labelling(opened: Run, sample: Sample | None) -> dict[str, Any]:
     return {
         "given": file.labels(sample) if file.takes(sample) else None,
         "labels": file,
+        "disputed": [] if annotator else file.disputed(sample),
         "to_label": None if found is None else int(str(found[0])),
     }
 

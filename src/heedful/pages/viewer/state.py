@@ -251,8 +251,11 @@ SEARCH_SECONDS = 2.0
 class Viewer:
     """State that all pages share."""
 
-    def __init__(self, root: Path, indexes: Path | None = None) -> None:
+    def __init__(
+        self, root: Path, indexes: Path | None = None, annotator: str | None = None
+    ) -> None:
         self.root = root  # the folder whose runs are shown
+        self.annotator = annotator  # who labels
         self.builds = Builds()  # keeps indexes up to date
         self.watch = Watch()  # looks at runs under way
         self.comparisons = Comparisons()  # compares runs

@@ -1,6 +1,6 @@
 """Sweep: judge labelled rows under several protocols, and set accuracy against cost.
 
-``labelled file → arms (runs) → accuracy and cost → frontier → chosen``
+``labelled file → arms (runs) → accuracy and cost on choose → chosen → proof on prove``
 """
 
 from __future__ import annotations
@@ -10,17 +10,25 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
+from heedful.analysis.align.trials import (
+    BALANCED,
+    PER,
+    Trials,
+    cells,
+    cost_of,
+    mean_rate,
+    unit_of,
+)
 from heedful.analysis.meta.bench import Bench
-from heedful.analysis.meta.job import asked, check_labels, from_run, known_verdicts
-from heedful.analysis.meta.labels import MET, UNMET, Sums, without_labels
-from heedful.analysis.meta.measures import confusion, coverage, rate_difference, settle
+from heedful.analysis.meta.job import from_run
+from heedful.analysis.meta.labels import without_labels
+from heedful.analysis.meta.measures import coverage, rate_difference
 from heedful.core.errors import UsageError
 from heedful.core.text import amount
 from heedful.core.version import __version__
 from heedful.engine.dry_run import end_dry_run, is_dry_run
-from heedful.engine.runner import finish
 from heedful.judges import make_judge
-from heedful.metrics.agreement import rate_estimates
+from heedful.judges.protocol import plain
 from heedful.models.options import CONNECTION
 from heedful.reporting.document import Document
 from heedful.reporting.notation import COVERAGE, INTERVAL, interval, percent, signed
@@ -28,10 +36,11 @@ from heedful.reporting.table import Table
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Unpack
 
-    from heedful.analysis.meta.labels import JudgeEntry, Labelled
+    from heedful.analysis.align.trials import LabelledPart
+    from heedful.analysis.meta.labels import JudgeEntry
     from heedful.analysis.meta.options import MetaOptions
     from heedful.engine.inputs import Data
     from heedful.judges import Judge, JudgeOptions
@@ -112,36 +121,13 @@ def _word(value: Any) -> str:
     return str(getattr(value, "name", value))
 
 
-PER = 1_000
-"""Costs are given for as many constraints."""
-
-UNITS = ("dollars", "tokens", "calls")
-"""Units of cost, in order of preference."""
-
-
-class JudgedArm(NamedTuple):
-    """A protocol, as judged."""
+class _JudgedArm(NamedTuple):
+    """A protocol, as judged on choose, and how it judges another part."""
 
     name: str
     settings: Mapping[str, Any]
     entry: JudgeEntry
-
-    def cells(self, labelled: Labelled) -> Sums:
-        """Count verdicts by label and instruction; what is undecided isn't right."""
-        sums = Sums(4)
-        for target, (states, *_) in self.entry.rows(labelled):
-            right = settle(target.labels, states, right=False)
-            sums.add(target.cluster, confusion(target.labels, right))
-        return sums
-
-    def cost(self, unit: str) -> float | None:
-        """Return what a constraint cost; ``None`` where that isn't known."""
-        paid = self.entry.cost
-        if paid is None:
-            return 0.0
-        tokens = (paid["prompt_tokens"], paid["completion_tokens"])
-        total = paid.get(unit) if unit != "tokens" else None if None in tokens else sum(tokens)
-        return None if total is None else total / max(1, self.entry.constraints)
+    on: Callable[[LabelledPart], JudgeEntry]
 
 
 def sweep(
@@ -153,128 +139,123 @@ def sweep(
     seed: int = 0,
     **options: Unpack[MetaOptions],
 ) -> dict[str, Any]:
-    """Judge labelled rows under several protocols, and choose one by accuracy and cost."""
-    _check(options, margin, [*arms, *runs])
-    if options.get("truth") is None:
-        arms = [replace(arm, judge=without_labels(arm.judge)) for arm in arms]
+    """Judge labelled rows under several protocols, and choose one by accuracy and cost.
 
-    async def work() -> dict[str, Any]:
-        bench = Bench(data, options, scoring="strict", seed=seed)
-        labelled = await known_verdicts(bench, [arm.judge.name for arm in arms])
-        check_labels(labelled, bench.where, [arm.judge for arm in arms])
-        saved = [
-            JudgedArm(str(run), {}, from_run(Path(run), labelled, finished=True)[0]) for run in runs
-        ]
-        if is_dry_run():
-            end_dry_run([_planned(arm, bench) for arm in arms])
-        judged = [
-            JudgedArm(arm.name, arm.settings, (await asked(arm.judge, labelled, bench))[0])
-            for arm in arms
-        ]
-        return _summary([*judged, *saved], labelled, bench, margin)
-
-    return finish(work())
-
-
-def _check(options: MetaOptions, margin: float, swept: Sequence[object]) -> None:
-    """Refuse what makes no sense before anything is paid for."""
+    Half of the instructions choose; on the others, the chosen one is measured, and compared with
+    the one that was best.
+    """
     if not 0 <= margin < 1:
         raise UsageError(f"the margin is {margin}", hint="give a share, such as 0.01 for a point")
     if options.get("probes"):
         raise UsageError("a sweep has no probes", hint="leave them out")
-    if not swept:
+    if not arms and not runs:
         raise UsageError("there is nothing to sweep", hint="give protocols, or runs")
+    if options.get("truth") is None:
+        arms = [replace(arm, judge=without_labels(arm.judge)) for arm in arms]
+    bench = Bench(data, options, scoring="strict", seed=seed)
+    trials = Trials.of(bench, [arm.judge for arm in arms])
+    (choose,) = trials.rungs
+
+    def saved(run: Name) -> _JudgedArm:
+        def on(part: LabelledPart) -> JudgeEntry:
+            return from_run(Path(run), part.labelled, finished=True)[0]
+
+        return _JudgedArm(str(run), {}, on(choose), on)
+
+    def judged(arm: SweepArm) -> _JudgedArm:
+        def on(part: LabelledPart) -> JudgeEntry:
+            return trials.judged(arm.judge, part)
+
+        return _JudgedArm(arm.name, arm.settings, on(choose), on)
+
+    finished = [*map(saved, runs)]
+    if is_dry_run():
+        proof = "the one chosen, and the best, judge the other half, too"
+        end_dry_run([_planned(arm, bench, choose) for arm in arms], on_top=proof)
+    return _summary([*map(judged, arms), *finished], trials, margin)
 
 
-def _planned(arm: SweepArm, bench: Bench) -> dict[str, Any]:
-    planned = bench.planned(arm.judge)
+def _planned(arm: SweepArm, bench: Bench, part: LabelledPart) -> dict[str, Any]:
+    planned = bench.planned(arm.judge, part.samples)
     judges = [{**judge, "judge": arm.name} for judge in planned["judges"]]
     return {**planned, "judge": arm.name, "judges": judges}
 
 
-def _summary(
-    judged: Sequence[JudgedArm], labelled: Labelled, bench: Bench, margin: float
-) -> dict[str, Any]:
-    both = labelled.count(MET) and labelled.count(UNMET)
-    rate, unit = "balanced_accuracy" if both else "accuracy", _unit(judged)
-    protocols, best = _protocols(judged, labelled, rate, unit, bench.seed)
+def _summary(judged: Sequence[_JudgedArm], trials: Trials, margin: float) -> dict[str, Any]:
+    labelled, unit = trials.labelled, unit_of([arm.entry for arm in judged])
+    protocols, best = _protocols(judged, trials, unit)
     chosen = next(
         each["name"]
         for each in protocols
         if each["name"] == best
         or ((between := each["difference"]["interval"]) and between[0] >= -margin)
     )
+    arms = {arm.name: arm for arm in judged}
+    after = arms[chosen].on(trials.prove)
+    before = after if chosen == best else arms[best].on(trials.prove)
     return {
         "heedful": __version__,
-        "input": bench.where or None,
-        "rate": rate,
+        "input": trials.bench.where or None,
+        "rate": "balanced_accuracy" if trials.rates == BALANCED else trials.rates[0],
         "unit": unit,
         "per": PER,
         "margin": margin,
-        "seed": bench.seed,
+        "seed": trials.bench.seed,
         "rows": {"read": labelled.read, "failed": labelled.failed},
         "labels": labelled.counts(),
+        "parts": trials.counts(),
         "protocols": protocols,
         "best": best,
         "chosen": chosen,
+        "proof": trials.proof(before, after),
         "problems": labelled.problems,
     }
 
 
 def _protocols(
-    judged: Sequence[JudgedArm], labelled: Labelled, rate: str, unit: str, seed: int
+    judged: Sequence[_JudgedArm], trials: Trials, unit: str
 ) -> tuple[list[dict[str, Any]], str]:
     """Measure protocols, cheapest first, and name the best; of equals that is the cheapest."""
-    cells = {arm.name: arm.cells(labelled) for arm in judged}
-    accuracies = {name: rate_estimates(of.counted(), [rate])[rate] for name, of in cells.items()}
+    (choose,) = trials.rungs
+    counted = {arm.name: cells(arm.entry, choose.labelled) for arm in judged}
+    accuracies = {name: mean_rate(of, trials.rates) for name, of in counted.items()}
     values = {name: accuracy["value"] or 0.0 for name, accuracy in accuracies.items()}
-    arms = sorted(judged, key=lambda arm: (arm.cost(unit) or 0.0, -values[arm.name]))
+    costs = {arm.name: cost_of(arm.entry, unit) or 0.0 for arm in judged}
+    arms = sorted(judged, key=lambda arm: (costs[arm.name], -values[arm.name]))
     best = max(arms, key=lambda arm: values[arm.name]).name
-    compared = ("recall_met", "recall_unmet") if rate == "balanced_accuracy" else (rate,)
     top, protocols = -1.0, []
     for arm in arms:
         frontier, top = values[arm.name] > top, max(top, values[arm.name])
-        against_best = cells[arm.name].beside(cells[best])
+        against_best = counted[arm.name].beside(counted[best])
         protocols.append(
             {
                 "name": arm.name,
-                "settings": {key: _plain(value) for key, value in arm.settings.items()},
+                "settings": {name: plain(value) for name, value in arm.settings.items()},
                 "run": arm.entry.run,
-                "accuracy": accuracies[arm.name],
-                "coverage": coverage(arm.entry, labelled),
-                "cost": (arm.cost(unit) or 0.0) * PER,
-                "difference": rate_difference(against_best, compared, seed),
+                "accuracy_on_choose": values[arm.name],
+                "coverage": coverage(arm.entry, choose.labelled),
+                "cost": costs[arm.name] * PER,
+                "difference": rate_difference(against_best, trials.rates, trials.bench.seed),
                 "frontier": frontier,
             }
         )
     return protocols, best
 
 
-def _plain(value: Any) -> Any:
-    return value if value is None or isinstance(value, str | int | float) else str(value.name)
-
-
-def _unit(judged: Sequence[JudgedArm]) -> str:
-    for unit in UNITS:
-        costs = [arm.cost(unit) for arm in judged]
-        if None not in costs and any(costs):
-            return unit
-    return UNITS[-1]
-
-
-RATES = {"balanced_accuracy": "balanced accuracy", "accuracy": "accuracy"}
+RATE_NAMES = {"balanced_accuracy": "balanced accuracy", "accuracy": "accuracy"}
 
 
 def document(summary: Mapping[str, Any]) -> Document:
     """Lay out a sweep as a document."""
-    labels = summary["labels"]
+    labels, parts = summary["labels"], summary["parts"]
     headline = (
         f"{amount(len(summary['protocols']), 'protocol')} on "
-        f"{amount(labels['met'] + labels['unmet'], 'labelled constraint')} of "
-        f"{amount(labels['instructions'], 'instruction')}. "
+        f"{amount(labels['met'] + labels['unmet'], 'labelled constraint')}: "
+        f"{parts['choose']['instructions']} instructions choose, "
+        f"{parts['prove']['instructions']} measure the choice. "
         f"Labels: {', '.join(labels['from'])}."
     )
-    return Document("Protocols", [headline, _chosen(summary)], [_table(summary)])
+    return Document("Protocols", [headline, _chosen(summary), _proof(summary)], [_table(summary)])
 
 
 def _chosen(summary: Mapping[str, Any]) -> str:
@@ -290,36 +271,42 @@ def _chosen(summary: Mapping[str, Any]) -> str:
     )
 
 
+def _proof(summary: Mapping[str, Any]) -> str:
+    proof = summary["proof"]
+    own = proof["after"]["accuracy_compared"]
+    said = (
+        f"On the instructions that didn't choose: {RATE_NAMES[summary['rate']]} of "
+        f"{summary['chosen']} {percent(own['value'], 1)} % ({interval(own['interval'])})"
+    )
+    if summary["chosen"] == summary["best"]:
+        return f"{said}."
+    difference = proof["difference"]
+    return (
+        f"{said}; against the best that is {signed(difference['value'], 1)} points "
+        f"({interval(difference['interval'], signed)})."
+    )
+
+
 def _table(summary: Mapping[str, Any]) -> Table:
     unit = summary["unit"]
     rows = [
         (
             ("* " if each["frontier"] else "") + each["name"],
-            percent(each["accuracy"]["value"], 1),
-            interval(each["accuracy"]["interval"]),
-            percent(each["coverage"], 1),
-            _cost(each["cost"], unit),
-            signed(each["difference"]["value"], 1) if each["name"] != summary["best"] else "",
+            signed(each["difference"]["value"], 1) if each["name"] != summary["best"] else "best",
             interval(each["difference"]["interval"], signed)
             if each["name"] != summary["best"]
             else "",
+            percent(each["coverage"], 1),
+            _cost(each["cost"], unit),
         )
         for each in summary["protocols"]
     ]
-    columns = (
-        "protocol",
-        f"{RATES[summary['rate']]} %",
-        INTERVAL,
-        COVERAGE,
-        f"{unit} for {summary['per']:,}",
-        "Δ best",
-        INTERVAL,
-    )
+    columns = ("protocol", "Δ best", INTERVAL, COVERAGE, f"{unit} for {summary['per']:,}")
     note = (
-        f"{unit.capitalize()} for {summary['per']:,} constraints. *: on the frontier, nothing is "
-        "at least as accurate for less. What stays undecided isn't right. Δ best: paired, with "
-        "instructions whole. The best of many is in part lucky: measure it again on rows that it "
-        "wasn't chosen on."
+        f"On the instructions that choose. Δ best: of {RATE_NAMES[summary['rate']]}, in points, "
+        "paired, with instructions whole; the best of many is partly lucky, so its own accuracy "
+        f"isn't given here. {unit.capitalize()} for {summary['per']:,} constraints. *: on the "
+        "frontier, nothing is at least as accurate for less. What stays undecided isn't right."
     )
     return Table("Accuracy against cost", columns, rows, note).filled()
 

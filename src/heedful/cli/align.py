@@ -1,0 +1,75 @@
+"""``heedful align``."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from heedful.analysis.align.options import Trying
+from heedful.analysis.meta.options import MetaOptions
+from heedful.cli.flags import FlagGroup, Judge, takes
+from heedful.cli.judge_accuracy import CONSOLE, COST, LABELS, RUNS_FOLDER
+from heedful.cli.judging import JUDGING
+from heedful.cli.running import Outcome, carry_out
+from heedful.models.options import CONCURRENCY
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+TRYING = FlagGroup("", (Trying,))
+RUNNING = FlagGroup("", (MetaOptions,), only=("truth", "folder", "retry_failed"))
+
+
+@takes(TRYING, RUNNING, LABELS, JUDGING, CONSOLE, COST)
+def align(
+    data: Path,
+    /,
+    *,
+    labels: Path | None = None,
+    judge: Judge = None,
+    seed: int = 0,
+    output: Path = Path("heedful-align"),
+    **options: Any,
+) -> int:
+    """Choose how a judge is asked by people's labels, and prove it on others.
+
+    Half of the labelled instructions show where the judge and people differ, and
+    choose among other settings and other words. The other half measures the
+    choice against the present judge.
+
+    heedful align runs/mine --model gpt-4.1-mini --max-cost 5
+    heedful align responses.jsonl --labels labelled.jsonl --model critic -o aligned
+    heedful evaluate more.jsonl --protocol heedful-align/protocol.json
+
+    Args:
+        data: A run, or a file with responses.
+        labels: Rows with labels. Default: those of the file, or those beside the run, where
+            heedful view puts them.
+        judge: The present judge, as for evaluate. Default: rules,compiled,checklist.
+        seed: Of the division into rows that choose and rows that prove.
+        output: A folder for protocol.json, checklist.diff and the page align.html.
+    """
+    from heedful.analysis.align import align as aligned
+
+    options.setdefault("folder", RUNS_FOLDER)
+    options["concurrency"] = options.get("max_concurrency", CONCURRENCY)
+    models = [*options.get("model", ()), *options.get("alternatives", ())]
+    work = partial(aligned, data, labels=labels, judge=judge, output=output, seed=seed)
+    return carry_out(work, options, models=models, outcome=partial(_outcome, output))
+
+
+def _outcome(output: Path, summary: Mapping[str, Any]) -> Outcome:
+    from heedful.analysis.align.document import document
+
+    written = [output / name for name in ("align.html", "checklist.diff", "protocol.json")]
+    gained = summary["proof"] is not None and summary["proof"]["shown"] == "gain"
+    use = f"heedful evaluate FILE --protocol {output / 'protocol.json'}"
+    return Outcome(
+        view=lambda: document(summary).terminal(),
+        written=written,
+        problems=summary["problems"],
+        failed=len(summary["problems"]),
+        next_step=use if gained else "",
+        complete=not summary["rows"]["failed"],
+    )
