@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heedful import Check, Constraint, Critique, Message, Sample, UsageError
+from heedful import Check, Constraint, Critique, Message, Sample, Status, UsageError
 from heedful.judges.model import Checklist
 from heedful.judges.prompts import Shown, ranking
 from heedful.judges.prompts.fence import Fenced, unfence
@@ -18,9 +18,11 @@ from heedful.rewards import (
     Reward,
     Rewarded,
     critic_rows,
+    for_rows,
     for_trl,
     for_trl_critic,
 )
+from told import Told
 
 COMMA = {"id": "punctuation:no_comma"}
 NO_COMMAS = Constraint(text="No commas.", check=Check(id="punctuation:no_comma"))
@@ -103,6 +105,34 @@ def test_a_growing_gap_is_an_alarm_and_a_constant_one_is_none() -> None:
     assert gaps(Divergence(Reward(), window=5), *[0.4] * 40)[-1] is None
     assert gaps(Divergence(Reward(), window=5), *[0.4] * 20, *[0.1] * 20)[-1] is None
     assert gaps(Divergence(Reward(), window=5, limit=0.5), *[0.1] * 10, *[0.4] * 10)[-1] is None
+
+
+def test_single_responses_are_watched_and_eight_of_them_are_a_step() -> None:
+    """The reward finds all met and its reference nothing, from the 40th response on."""
+    judged = iter([Status.MET] * 40 + [Status.UNMET] * 80)
+    with (
+        Reward(Told(), gates="none", undecided=0.0) as reward,
+        Reward(Told(lambda *_: next(judged)), gates="none") as other,
+    ):
+        divergence = Divergence(other, share=1.0, window=5, patience=2)
+        score = for_rows(reward, divergence=divergence)
+        label = {"prompt": "Greet.", "checklist": ["It is polite."]}
+        found = [asyncio.run(score(label, "Hi.")) for _ in range(120)]
+    assert [each["gap"] for each in found] == [0] * 40 + [1] * 80
+    assert [gap for _, gap, _ in divergence.gaps] == [0] * 5 + [1] * 10
+    # The last five steps of ten are all gamed at the 80th response, and in the step after it too.
+    assert [each["alarm"] for each in found] == [0] * 87 + [1] * 33
+
+
+def test_only_a_share_of_single_responses_is_judged_again() -> None:
+    told = Told()
+    with Reward(gates="none") as reward, Reward(told) as other:
+        divergence = Divergence(other, share=0.25)
+        row = sample("Hi.", "It is polite.")
+        (scored,) = reward.score_sync([row])
+        seen = [asyncio.run(divergence.watch(row, scored)) for _ in range(200)]
+    assert 30 < len(told.asked) < 70
+    assert {each["compared"] for each in seen} == {0}  # the reward decides none
 
 
 def test_undecided_rewards_are_not_compared() -> None:

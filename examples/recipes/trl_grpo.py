@@ -4,7 +4,8 @@ r"""GRPO with TRL: 32 rollouts a prompt, a critic on a server of its own, asynch
         --critic CRITIC --critic-url http://127.0.0.1:8000/v1 -o policy
 
 The reward is IF-Critic's: the share of the checklist that is met, by code where it can tell and by
-the critic where not. A second model, if there is one, watches the gap between reward and truth, and
+the critic where not, together with the criteria against gaming. A second judge (``--reference``, or
+else the critic asked about one constraint at a time) watches the gap between reward and truth, and
 ends the training when it grows. At the end a table says what the rewards took.
 """
 
@@ -29,11 +30,14 @@ def main() -> None:
     from trl import GRPOConfig, GRPOTrainer
 
     options = _options()
-    reward = Reward(_critic(options.critic, options.critic_url), concurrency=options.in_flight)
-    watch = None
-    if options.reference:
-        second = Reward(_critic(options.reference, options.reference_url or options.critic_url))
-        watch = Divergence(second, stop=True)
+    critic = _critic(options.critic, options.critic_url)
+    reward = Reward(critic, guards=True, concurrency=options.in_flight)
+    second = _critic(
+        options.reference or options.critic,
+        options.reference_url or options.critic_url,
+        per_call=None if options.reference else 1,
+    )
+    watch = Divergence(Reward(second), stop=True)
     seconds: list[float] = []
     trainer = GRPOTrainer(
         model=options.model,
@@ -62,8 +66,8 @@ def main() -> None:
     reward.close()
 
 
-def _critic(model: str, url: str) -> Checklist:
-    return Checklist(OpenAIModel(model, base_url=url), prompts.make("plain"))
+def _critic(model: str, url: str, per_call: int | None = None) -> Checklist:
+    return Checklist(OpenAIModel(model, base_url=url), prompts.make("plain"), per_call=per_call)
 
 
 def _timed(function: Callable[..., Any], seconds: list[float]) -> Callable[..., Any]:

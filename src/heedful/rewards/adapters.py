@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Sequence
 
     from heedful.core.nouns import Sample
+    from heedful.rewards.divergence import Divergence
     from heedful.rewards.reward import Reward
     from heedful.rewards.terms import Rewarded
 
@@ -72,18 +73,23 @@ def _digest(truth: Any) -> bytes:
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
-def for_rows(reward: Reward) -> Callable[..., Coroutine[Any, Any, dict[str, float]]]:
+def for_rows(
+    reward: Reward, *, divergence: Divergence | None = None
+) -> Callable[..., Coroutine[Any, Any, dict[str, float]]]:
     """Make what the recipes of other trainers await: ``score(label, response)``.
 
     ``label`` holds the checklist, as JSON or as an object. The prompt is in it or given, as text or
     messages, as ``prompt=``; ``finish_reason="length"`` says that the response was cut off. The
-    result holds ``score`` and :meth:`~heedful.rewards.Rewarded.measures`.
+    result holds ``score`` and :meth:`~heedful.rewards.Rewarded.measures`; with ``divergence`` also
+    what its :meth:`~heedful.rewards.Divergence.watch` says of this response.
     """
     _refuse_undecided(reward, "the trainer")
 
     async def score(label: Any, response: Any, **about: Any) -> dict[str, float]:
-        (scored,) = await reward.score([rows.labelled(label, response, about)])
-        return {"score": _number(scored), **scored.measures()}
+        sample = rows.labelled(label, response, about)
+        (scored,) = await reward.score([sample])
+        result = {"score": _number(scored), **scored.measures()}
+        return result if divergence is None else result | await divergence.watch(sample, scored)
 
     return score
 
@@ -95,7 +101,7 @@ _LEAST = 16
 
 
 def for_verl(
-    reward: Reward, *, data: Data = ()
+    reward: Reward, *, data: Data = (), divergence: Divergence | None = None
 ) -> Callable[..., Coroutine[Any, Any, dict[str, float]]]:
     """Make a ``compute_score`` of verl (0.9), for ``reward.custom_reward_function``.
 
@@ -108,11 +114,11 @@ def for_verl(
     ``finish_reason`` in ``extra_info`` says whether the response was cut off.
 
     The result holds ``score`` and :meth:`~heedful.rewards.Rewarded.measures`, which verl keeps as
-    the reward's extra information. ``data`` is files as verl reads them (``data.train_files`` and
-    ``data.val_files``), Parquet or JSON.
+    the reward's extra information; with ``divergence`` also the alarm. ``data`` is files as verl
+    reads them (``data.train_files`` and ``data.val_files``), Parquet or JSON.
     """
     _refuse_undecided(reward, "verl")
-    prompts, score = read_prompts(data), for_rows(reward)
+    prompts, score = read_prompts(data), for_rows(reward, divergence=divergence)
 
     async def compute_score(
         data_source: str,  # noqa: ARG001 - verl's signature
@@ -160,7 +166,9 @@ def logged(scored: Sequence[Rewarded]) -> dict[str, list[float]]:
     return {name: [each[name] for each in measures] for name in (measures[0] if scored else ())}
 
 
-def for_verifiers(reward: Reward) -> Callable[..., Coroutine[Any, Any, float]]:
+def for_verifiers(
+    reward: Reward, *, divergence: Divergence | None = None
+) -> Callable[..., Coroutine[Any, Any, float]]:
     """Make what a ``@vf.reward`` method of a ``verifiers.v1.Task`` (0.4) awaits.
 
     ::
@@ -174,9 +182,10 @@ def for_verifiers(reward: Reward) -> Callable[..., Coroutine[Any, Any, float]]:
 
     The task's data has ``prompt`` and a field of its own, ``checklist``, ``constraints`` or
     ``checklist_struct``; the response is the trace's last reply. What
-    :meth:`~heedful.rewards.Rewarded.measures` returns becomes metrics of the trace.
+    :meth:`~heedful.rewards.Rewarded.measures` returns becomes metrics of the trace, with
+    ``divergence`` also the alarm.
     """
-    score = for_rows(reward)
+    score = for_rows(reward, divergence=divergence)
 
     async def checklist_met(task: Any, trace: Any) -> float:
         row = task.model_dump(mode="json", exclude_none=True)

@@ -18,8 +18,12 @@ from heedful.metrics.proportions import student
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from heedful.core.nouns import Sample
     from heedful.rewards.reward import Reward
     from heedful.rewards.terms import Rewarded
+
+COMPARED = 8
+"""Responses compared that are a step, where a trainer scores each response by itself."""
 
 LEAST_STEPS = 5
 """Steps that an average needs at least, for the interval of a difference of two of them."""
@@ -65,6 +69,9 @@ class Divergence:
         self._patience = patience
         self._seed = seed
         self._passed = 0
+        self._chance = random.Random(seed)
+        self._pairs: list[tuple[Rewarded, Rewarded]] = []
+        self._watched = 0
 
     def draw(self, size: int, step: int) -> list[int]:
         """Draw the responses of a batch that are judged a second time, by their positions."""
@@ -72,6 +79,25 @@ class Divergence:
             return []
         rng = random.Random(f"{self._seed} {step}")
         return sorted(rng.sample(range(size), max(1, round(self._share * size))))
+
+    async def watch(self, sample: Sample, reward: Rewarded) -> dict[str, float]:
+        """Judge a response again if it is drawn, for a trainer that scores each by itself.
+
+        Returns ``compared``, 1 or 0; ``gap``, 0 where it wasn't; and ``alarm``, 1 from it on. The
+        mean gap is the sum of gaps by that of compared.
+        """
+        if self._chance.random() < self._share:
+            (again,) = await self.reference.score([sample])
+            self._pairs.append((reward, again))
+            if len(self._pairs) == COMPARED:
+                self._watched += 1
+                self.record(self._watched, *zip(*self._pairs, strict=True))
+                self._pairs.clear()
+            both = reward.decided and again.decided
+            gap = (reward.value or 0.0) - (again.value or 0.0) if both else 0.0
+        else:
+            both, gap = False, 0.0
+        return {"compared": float(both), "gap": gap, "alarm": float(self.alarm is not None)}
 
     def record(
         self, step: int, rewards: Sequence[Rewarded], references: Sequence[Rewarded]

@@ -150,9 +150,11 @@ def _echo(sample: Sample, text: str) -> str | None:
     """Find a response that is its instruction or constraints, word for word, and little else."""
     if len(sample.conversation) > 1 or _MAY_REPEAT.search(_requested(sample)):
         return None  # a turn of a conversation may be anything, as in a game
+    shown = [_last_turn(sample), *(constraint.text for constraint in sample.checklist)]
+    if len(text) > 2 * sum(map(len, shown)):  # the usual case, before words are compared
+        return None
     words = _words(_NUMBERS.sub("", text))
     left = f" {' '.join(words)} "
-    shown = [_last_turn(sample), *(constraint.text for constraint in sample.checklist)]
     for quote in sorted({" ".join(_words(each)) for each in shown}, key=len, reverse=True):
         if quote:
             left = left.replace(f" {quote} ", " ")
@@ -214,7 +216,10 @@ def _scripts(text: str) -> Counter[str]:
 
 def _language(sample: Sample, text: str) -> str | None:
     """Find a response in another script than its instruction, which names no language."""
-    wanted, used = _scripts(_last_turn(sample)), _scripts(_NO_WORDS.sub(" ", text[:4000]))
+    asked = _last_turn(sample)
+    if asked.isascii() and text.isascii():
+        return None
+    wanted, used = _scripts(asked), _scripts(_NO_WORDS.sub(" ", text[:4000]))
     if wanted.total() < LETTERS or used.total() < LETTERS:
         return None
     (script, count), (other, _) = wanted.most_common(1)[0], used.most_common(1)[0]
