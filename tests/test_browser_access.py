@@ -29,6 +29,8 @@ PAGES = [
     ("small", ""),
     ("small", "/samples"),
     ("small", "/samples?status=unmet&q=rivers"),
+    ("small", "/samples?group=repeats"),
+    ("small", "/samples?show=verdicts&show=tags&show=cost&sort=-unmet"),
     ("small", "/samples/1"),
     ("panel", "/samples/7"),
     ("audit.csv", ""),

@@ -198,7 +198,7 @@ def test_the_keyboard_reaches_everything_and_opens_what_is_folded(
             )
             assert outlined, at
         assert {"A", "BUTTON", "SUMMARY", "DIV"} <= reached
-        first = page.locator("#failures details").first
+        first = page.locator("#examples details").first
         first.locator("summary").focus()
         page.keyboard.press("Enter")
         assert first.get_attribute("open") is not None
@@ -225,6 +225,6 @@ def test_without_scripts_all_tables_are_there(started: Browser, path: Path) -> N
     assert page.locator("table").first.is_visible()
     assert page.locator("#metrics td").first.is_visible()
     assert page.locator(".drawing").first.is_hidden()
-    page.locator("#failures summary").first.click()
-    assert page.locator("#failures .checklist").first.is_visible()
+    page.locator("#examples details summary").first.click()
+    assert page.locator("#examples .checklist").first.is_visible()
     page.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.browser
 
-WAIT_MS = 20_000
+WAIT_MS = 90_000
 
 
 @pytest.fixture(scope="module")
@@ -134,7 +135,7 @@ def test_a_run_is_opened_filtered_and_paged_by_keys(watched: Watched) -> None:
     page.wait_for_url("**q=rivers**")
     page.wait_for_selector(".count:has-text('20 of 60')")
     press(page, "Escape")
-    page.get_by_label("verdict").select_option("unmet")
+    page.locator("select[name=status]").select_option("unmet")
     page.wait_for_selector(".count:has-text('10 of 60')")
     assert page.url.endswith("/samples?q=rivers&status=unmet")
     page.go_back()
@@ -188,7 +189,8 @@ def test_judgments_are_labelled_by_keys_and_saved_at_once(
         context = chromium.new_context()
         watched = Watched(context.new_page(), address)
         page = watched.open("audited")
-        page.get_by_text("Draw an audit").click()
+        page.get_by_text("Audit", exact=True).click()
+        page.get_by_role("button", name="Start").click()
         page.wait_for_selector("text=row 1 of 6")
         for row in range(1, 7):
             page.wait_for_selector(f"text=row {row} of 6")
@@ -210,6 +212,36 @@ def test_judgments_are_labelled_by_keys_and_saved_at_once(
     assert result["questions"]["judgment_correct"]["right"] == 5
     assert result["questions"]["explanation_correct"]["unsure"] == 1
     assert "looked twice, 是" in (run / "audit.csv").read_text(encoding="utf-8")
+
+
+def test_constraints_are_labelled_by_keys_alone(chromium: Browser, tmp_path: Path) -> None:
+    run = make_run(tmp_path / "runs" / "mine", 3)
+    with serving(tmp_path / "runs", tmp_path / "cache") as address:
+        context = chromium.new_context()
+        watched = Watched(context.new_page(), address)
+        page = watched.open("mine", "/samples/1")
+        pressed = page.locator("form.label [aria-pressed=true]")
+        press(page, "1")
+        page.wait_for_url("**#constraint-1")
+        page.wait_for_function("document.activeElement.id === 'constraint-2'")
+        press(page, "0")
+        page.wait_for_url("**#constraint-2")
+        page.wait_for_function(
+            "document.querySelectorAll('.label [aria-pressed=true]').length == 2"
+        )
+        assert [text.split()[0] for text in pressed.all_inner_texts()] == ["met", "unmet"]
+        page.focus("#constraint-1")
+        press(page, "?")
+        page.wait_for_url("**#constraint-1")
+        page.wait_for_function(
+            "document.querySelectorAll('.label [aria-pressed=true]').length == 1"
+        )
+        press(page, "j")
+        page.wait_for_url("**/samples/2")
+        context.close()
+        assert not watched.faults
+    (row,) = map(json.loads, run.with_name("mine.labels.jsonl").read_text().splitlines())
+    assert row["labels"] == [None, False]
 
 
 def test_two_runs_are_compared(watched: Watched) -> None:
@@ -250,7 +282,7 @@ def test_keys_are_told_and_leave_fields_alone(watched: Watched) -> None:
     page = watched.open("small", "/samples")
     press(page, "?")
     dialog = page.locator("dialog[open]")
-    assert "look for a text" in dialog.inner_text()
+    assert "search for a text" in dialog.inner_text()
     press(page, "Escape")
     assert dialog.count() == 0
     press(page, "/")

@@ -111,7 +111,7 @@ def test_a_run_does_not_differ_from_itself(
     pair = only_pair(only, only)
     assert pair["compared"] == "nothing"
     assert pair["differs"] == []
-    assert pair["flips"] == {"count": 0, "listed": []}
+    assert pair["flips"] == {"count": 0, "by_type": {}, "listed": []}
     assert pair["outcomes"]["wins"] == pair["outcomes"]["losses"] == 0
     for rates in pair["metrics"].values():
         for measured in rates.values():

@@ -18,7 +18,6 @@ from heedful.reporting.html.environment import asset
 from heedful.reporting.notation import percent
 from heedful.reporting.plots import (
     Axis,
-    Counts,
     Estimate,
     Line,
     Point,
@@ -26,7 +25,6 @@ from heedful.reporting.plots import (
     flows_chart,
     heat_map,
     line_chart,
-    verdicts_chart,
 )
 from heedful.reporting.table import INDENT, Table, markdown_text
 from properties import of_a_hundred
@@ -57,7 +55,6 @@ EXAMPLES = {
     "names": line_chart([Line("a", [Point("x & y", 0.5)])], Axis("", names=["x & y"]), SHARES),
     "heat map": heat_map(("d", ["a", "b"]), ("a", ["a", HOSTILE]), [[0.5, 1], [None, 0.7]]),
     "flows": flows_chart({"round 1": {"stays correct": 3, "becomes incorrect": 1}}),
-    "verdicts": verdicts_chart([Counts("all", 3, 2, 1), Counts(HOSTILE * 5, 1, 1, 0)]),
     "estimates": estimates(8),
     "differences": estimates_chart([Estimate("a\n− b", -0.1, [-0.2, 0.1])], bounds=(-30, 30)),
 }

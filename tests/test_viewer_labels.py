@@ -40,7 +40,7 @@ def post(browser: TestClient, row: int, fields: dict[str, str], **more: Any) -> 
 
 def pressed(browser: TestClient, row: int) -> list[str]:
     page = browser.get(f"{keys_of(browser)['mine']}/samples/{row}").text
-    return re.findall(r'aria-pressed="true" aria-describedby="label-\d+">(\w+)<', page)
+    return re.findall(r'aria-pressed="true" aria-describedby="label-\d+">(\w+) <', page)
 
 
 def test_a_label_is_saved_beside_the_run_and_taken_back(run: Path, browser: TestClient) -> None:

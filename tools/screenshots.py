@@ -38,11 +38,14 @@ RUNS = """
 checklist examples/prompts.jsonl --model large -o checklists.jsonl
 respond checklists.jsonl --model large --samples 6 -o large.jsonl
 respond checklists.jsonl --model small --samples 6 -o small.jsonl
+respond checklists.jsonl --model medium --samples 6 -o medium.jsonl
 evaluate large.jsonl --judge rules,compiled,checklist --model medium --run runs/large
 evaluate small.jsonl --judge rules,compiled,checklist --model medium --run runs/small
+evaluate medium.jsonl --judge rules,compiled,checklist --model medium --run runs/medium
 evaluate large.jsonl -m large -m medium -m small --judge checklist --run runs/panel
 evaluate examples/quickstart.jsonl --run runs/quickstart
 evaluate examples/labelled.jsonl --judge checklist --model large --run runs/labelled
+judge-accuracy examples/labelled.jsonl --runs runs/labelled -o runs/accuracy.json
 bench criticbench build examples/sums.jsonl -m small -m large --samples 8 --run bench
 bench criticbench run bench -m small -m large --repeats 2 --check own --run runs/criticbench
 bench criticbench report runs/criticbench --size small=2 --size large=30 -o criticbench
@@ -61,14 +64,17 @@ ASKS = (
 PAGES = {
     "runs": ("All runs", "", ""),
     "run": ("A run", "large", ""),
-    "samples": ("Its samples", "large", "/samples?status=unmet"),
+    "samples": ("Samples", "large", "/samples?status=unmet"),
+    "repeats": ("Repeats", "large", "/samples?group=repeats"),
     "sample": ("A sample", "quickstart", "/samples/3"),
     "panel": ("A sample, judged by a panel", "panel", "/samples/4"),
     "criticbench": ("CriticBench", "criticbench", ""),
     "realcritic": ("RealCritic", "realcritic", ""),
+    "accuracy": ("Judge accuracy", "accuracy.json", ""),
     "audit": ("An audit", "audit.csv", ""),
     "compare": ("Two runs side by side", "compare", ""),
     "compare-sample": ("A sample of both", "compare", "sample"),
+    "leaderboard": ("Leaderboard", "leaderboard", ""),
 }
 """By name: what it shows, the run that is opened, and what follows in its address."""
 
@@ -142,10 +148,10 @@ def address_of(page: Page, base: str, run: str, more: str) -> str:
     def key(name: str) -> str:
         return str(page.get_by_role("link", name=name, exact=True).first.get_attribute("href"))
 
-    if run != "compare":
+    if run not in ("compare", "leaderboard"):
         return f"{base}{key(run)}{more}"
-    keys = [key(name).rpartition("/")[2] for name in ("large", "small")]
-    result = f"{base}/compare?run={keys[0]}&run={keys[1]}"
+    names = ("large", "small") if run == "compare" else ("large", "small", "medium")
+    result = f"{base}/compare?run={'&run='.join(key(name).rpartition('/')[2] for name in names)}"
     if not more:
         return result
     page.goto(result)
@@ -173,8 +179,8 @@ def draw(page: Page, address: str, path: Path, look: str) -> None:
     path.write_bytes(base64.b64decode(session.send("Page.captureScreenshot", asked)["data"]))
 
 
-def draw_all(started: Browser, folder: Path, output: Path, suffix: str) -> None:
-    """Save all pages in all looks."""
+def draw_all(started: Browser, folder: Path, output: Path, suffix: str, only: list[str]) -> None:
+    """Save all pages, or some, in all looks."""
     command = ("-m", "heedful", "view", "runs")
     with serving(*command, until=r"http://\S+", folder=folder) as address:
         base = address.partition("/?")[0]
@@ -183,12 +189,17 @@ def draw_all(started: Browser, folder: Path, output: Path, suffix: str) -> None:
             page = context.new_page()
             page.set_default_timeout(120_000)
             page.goto(address)
+            page.wait_for_selector("h1")  # the token's page goes on by itself
             if look == "print":
                 page.emulate_media(media="print")
             for name, (_, run, more) in PAGES.items():
+                if only and name not in only:
+                    continue
                 target = output / f"{name}-{look}.{suffix}"
                 draw(page, address_of(page, base, run, more), target, look)
             for name, (_, file) in FILES.items():
+                if only and name not in only:
+                    continue
                 draw(page, (folder / file).as_uri(), output / f"{name}-{look}.{suffix}", look)
             context.close()
 
@@ -214,6 +225,7 @@ def main() -> None:
     parser.add_argument("-o", "--output", type=Path, default=ROOT / "docs" / "screens")
     parser.add_argument("--format", choices=("webp", "png"), default="webp")
     parser.add_argument("--runs", type=Path, help="a folder with the runs of an earlier call")
+    parser.add_argument("--only", nargs="+", default=[], help="names of pages; the index stays")
     asked = parser.parse_args()
     asked.output.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as temporary:
@@ -222,8 +234,9 @@ def main() -> None:
             folder.mkdir(exist_ok=True)
             make_runs(folder)
         with browser() as started:
-            draw_all(started, folder, asked.output, asked.format)
-    index(asked.output, asked.format)
+            draw_all(started, folder, asked.output, asked.format, asked.only)
+    if not asked.only:
+        index(asked.output, asked.format)
 
 
 if __name__ == "__main__":

@@ -343,41 +343,6 @@ def estimates_chart(
     }
 
 
-class Counts(NamedTuple):
-    """The verdicts on one kind of constraint, or of one run."""
-
-    name: str
-    met: int
-    unmet: int
-    undecided: int
-
-
-def verdicts_chart(counts: Sequence[Counts]) -> Spec:
-    """Draw verdicts as bars: met and unmet from 0 to the right, undecided to the left.
-
-    What is not decided is thus apart from both, and no part of a whole with them.
-    """
-    short = shorten(bar.name for bar in counts)
-    rows = [
-        {
-            "name": short[bar.name],
-            "verdict": verdict,
-            "count": count,
-            "place": sign * count,
-            "order": order,
-        }
-        for bar in counts
-        for order, (verdict, count, sign) in enumerate(
-            (("met", bar.met, 1), ("unmet", bar.unmet, 1), ("undecided", bar.undecided, -1))
-        )
-    ]
-    colours = {verdict: f"var(--{verdict})" for verdict in ("met", "unmet", "undecided")}
-    across = _side("place", "verdicts")
-    across["axis"]["labelExpr"] = "format(abs(datum.value), ',')"
-    bars = _stacked_bars(("name", "of"), across, ("verdict", "verdict"), colours)
-    return {**bars, "height": {"step": STEP}, "data": {"values": rows}}
-
-
 FLOWS = {
     "stays correct": "var(--series-2)",
     "becomes correct": "var(--series-5)",

@@ -322,6 +322,7 @@ class VerdictPairs:
         self._passes: Counter[tuple[bool, bool]] = Counter()
         self._one_sided = 0
         self._flips: list[dict[str, Any]] = []
+        self._flips_by_type: dict[str, Counter[str]] = {}
 
     def add(
         self,
@@ -333,6 +334,10 @@ class VerdictPairs:
         """Add a pair of rows, and the states of both sides' verdicts."""
         self._count(*states, [constraint.is_penalty for constraint in sample.checklist])
         for place, pair in enumerate(zip(*states, strict=True)):
+            if set(pair) == {MET, UNMET}:
+                kind = sample.checklist[place].type or ""
+                by_type = self._flips_by_type.setdefault(kind, Counter(only_first=0, only_second=0))
+                by_type["only_first" if pair[0] == MET else "only_second"] += 1
             if set(pair) == {MET, UNMET} and len(self._flips) < FLIPS_LISTED:
                 self._flip(ids, sample.checklist[place], critiques, place)
 
@@ -418,7 +423,16 @@ class VerdictPairs:
                 "samples": _table(self._passes, self._clusters.counted(PASSES), seed),
             },
             **self._agreement(),
-            "flips": {"count": flips, "listed": self._flips},
+            "flips": {
+                "count": flips,
+                "by_type": {
+                    kind: dict(counts)
+                    for kind, counts in sorted(
+                        self._flips_by_type.items(), key=lambda item: (-item[1].total(), item[0])
+                    )
+                },
+                "listed": self._flips,
+            },
         }
 
     def _constraints_met(self) -> Counter[Sums]:

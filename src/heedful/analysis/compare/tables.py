@@ -128,7 +128,8 @@ def _all_tables(
         if pair["differs"]:
             yield _settings(pair)
     if several:
-        yield from _overview(shown, brief=brief)
+        yield from leaderboard(comparison)
+        yield from overview(shown, brief=brief)
     for pair in () if brief else pairs:
         yield from _metrics(pair, several=several, terminal=terminal)
         yield _counts(pair, len(pairs))
@@ -440,7 +441,61 @@ def _short(text: str, cut: int | None) -> str:
     return text if cut is None or len(text) <= cut else f"{text[:cut]}…"
 
 
-def _overview(pairs: Sequence[Pair], *, brief: bool) -> Iterator[Table]:
+def leaderboard(comparison: Mapping[str, Any]) -> Iterator[Table]:
+    """Rank three runs or more by the first rate that all pairs have: the ranks that data allows.
+
+    A run is behind another only where the difference is shown, adjusted for the number of pairs.
+    """
+    runs = [run["name"] for run in comparison["runs"]]
+    pairs = comparison["pairs"]
+    rates = [
+        (family, name)
+        for family, name, _ in _ranked(pairs[0]["metrics"])
+        if all(name in pair["metrics"].get(family, {}) for pair in pairs)
+    ]
+    if len(runs) < 3 or len(pairs) < len(runs) * (len(runs) - 1) // 2 or not rates:  # noqa: PLR2004
+        return
+    ahead: dict[str, set[str]] = {run: set() for run in runs}
+    values: dict[str, set[str]] = {run: set() for run in runs}
+    cells: dict[tuple[str, str], str] = {}
+    family, name = rates[0]
+    for pair in pairs:
+        measured = pair["metrics"][family][name]
+        first, second, change = pair["first"], pair["second"], measured["difference"]
+        for side, run in (("first", first), ("second", second)):
+            values[run].add(percent(measured[side]["value"], 1))
+        if (shown := higher(measured)) in ("first", "second"):
+            better, worse = (first, second) if shown == "first" else (second, first)
+            ahead[worse].add(better)
+        sign = "" if shown in ("first", "second") else f" {shown}"
+        cells[first, second] = f"{signed(change['value'], 1)}{sign}"
+        turned = None if change["value"] is None else -change["value"]
+        cells[second, first] = f"{signed(turned, 1)}{sign}"
+    behind = {run: sum(run in others for others in ahead.values()) for run in runs}
+    order = sorted(runs, key=lambda run: (len(ahead[run]) - behind[run], runs.index(run)))
+    rows = [
+        (
+            run,
+            _ranks(1 + len(ahead[run]), len(runs) - behind[run]),
+            " to ".join(sorted(values[run])[:: max(1, len(values[run]) - 1)]),
+            *(cells.get((run, other), "") for other in order),
+        )
+        for run in order
+    ]
+    note = (
+        "Rank: those that the data allows; runs that share ranks aren't shown to differ. Then each "
+        "run minus the others, in points: neither is shown to be higher, or it is open because of "
+        "undecided verdicts. p adjusted for the number of pairs (Holm)."
+    )
+    title = f"Leaderboard: {label(family, name, pairs[0])}"
+    yield Table(title, ("run", "rank", "%", *(f"− {run}" for run in order)), rows, note)
+
+
+def _ranks(best: int, worst: int) -> str:
+    return str(best) if best == worst else f"{best} to {worst}"
+
+
+def overview(pairs: Sequence[Pair], *, brief: bool = False) -> Iterator[Table]:
     """Show each rate of several pairs, then wins and losses."""
     families = ranked({family for pair in pairs for family in pair["metrics"]})
     for family in families[:1] if brief else families:

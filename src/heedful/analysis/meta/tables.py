@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from heedful.core import taxonomy
 from heedful.core.text import amount
+from heedful.reporting.chart import Chart
 from heedful.reporting.document import Document
 from heedful.reporting.notation import (
     COVERAGE,
@@ -21,6 +22,7 @@ from heedful.reporting.notation import (
     percent,
     signed,
 )
+from heedful.reporting.plots import Axis, Estimate, Line, Point, estimates_chart, line_chart
 from heedful.reporting.table import Table
 
 if TYPE_CHECKING:
@@ -95,6 +97,48 @@ def tables(summary: Mapping[str, Any]) -> Iterator[Table]:
     yield from _pairs(since, "Now − in the earlier run")
     yield from _pairs(summary.get("probes", ()), "The judge − the same under a probe")
     yield from _costs(judges)
+
+
+def card(judge: Measure, name: str = "") -> Iterator[Table | Chart]:
+    """Show a judge by itself: F1 by type of constraint, how sure it is, and some of its errors."""
+    of = name or judge["name"]
+    estimates = [
+        Estimate(
+            taxonomy.name(kind, "en"), rate["value"], rate["interval"], f"{rates['verdicts']:,}"
+        )
+        for kind, rates in judge["by_constraint_type"].items()
+        for rate in [rates["mean_f1"]]
+        if rate["value"] is not None
+    ]
+    estimates.sort(key=lambda estimate: estimate.value or 0.0)
+    if estimates:
+        title = f"F1 by type of constraint: {of}"
+        yield Chart("f1", title, estimates_chart(estimates, "mean F1, %"))
+    yield from _constraint_types([judge])
+    bins = judge["calibration"]["bins"] if judge.get("calibration") else ()
+    points = [Point(group["confidence"], group["accuracy"]) for group in bins if group["verdicts"]]
+    if points:
+        ends = [Point(at, at) for at in (min(point.y for point in points), 1.0)]
+        lines = [Line(of, points), Line("as often right as it says", ends)]
+        x, y = Axis("confidence", percent=True), Axis("right", percent=True, bounds=(0.0, 1.0))
+        yield Chart("reliability", f"Reliability: {of}", line_chart(lines, x, y))
+    yield from _calibration(judge)
+    if judge.get("disagreements"):
+        found = judge["disagreements"]
+        rows = [
+            (
+                f"{each['id']}, {each['constraint']}",
+                *(each[name] for name in ("text", "label", "verdict", "explanation")),
+            )
+            for each in found["first"]
+        ]
+        yield Table(
+            f"Verdicts unlike the labels: {of}",
+            ("sample, constraint", "text", "label", "verdict", "explanation"),
+            rows,
+            f"The first {len(rows):,} of {found['count']:,}.",
+            words=5,
+        )
 
 
 def _rate(measure: Measure, of: Measure, write: Any = percent, digits: int = 1) -> str:

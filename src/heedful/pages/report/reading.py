@@ -16,9 +16,9 @@ from heedful.jobs.results import scored_entry
 from heedful.metrics.clusters import ClusterStore, cluster_of
 from heedful.metrics.general import FULLY_MET, POOLED
 from heedful.metrics.outcomes import sort_verdicts
-from heedful.metrics.proportions import wilson
 from heedful.metrics.rates import Share, measure
 from heedful.metrics.summary import contributions, outcome
+from heedful.pages.hardest import FEWEST, hardest_counts, of_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -28,14 +28,10 @@ if TYPE_CHECKING:
     from heedful.jobs.saved_run import SavedRun
     from heedful.metrics.clusters import Cell, Spreads
     from heedful.metrics.outcomes import RowOutcome
-    from heedful.metrics.proportions import Interval
     from heedful.metrics.rates import RateEstimate
+    from heedful.pages.hardest import Hard
 
 
-FEWEST = 5
-"""Verdicts that a constraint has at least to be called hard: of fewer, chance says more."""
-
-LISTED = 20
 TEXT_CUT = 1000
 """Characters of a text that are shown."""
 
@@ -52,34 +48,6 @@ SELECT min(rowid), key, sum(met), sum(unmet), sum(undecided) FROM texts
 GROUP BY key HAVING sum(met) + sum(unmet) >= ?
 """
 """The sums by text, which SQLite sorts in a file; an index would be written all over."""
-
-
-class Text(NamedTuple):
-    """A constraint's text, and the verdicts on it."""
-
-    text: str
-    met: int
-    unmet: int
-    undecided: int
-
-    @property
-    def interval(self) -> Interval | None:
-        """95 % interval of the share that met it, whatever the undecided ones are."""
-        return _interval(self.met, self.unmet, self.undecided)
-
-
-def hardness(interval: Sequence[float] | None) -> float:
-    """Return the upper end of the interval of the share that met it: the lower, the harder.
-
-    So a constraint that one of one did not meet is not the hardest.
-    """
-    return 1.0 if interval is None else interval[1]
-
-
-def _interval(met: int, unmet: int, undecided: int) -> Interval | None:
-    total = met + unmet + undecided
-    low, high = wilson(met, total), wilson(met + undecided, total)
-    return None if low is None or high is None else (low[0], high[1])
 
 
 class Texts(Closing):
@@ -107,17 +75,13 @@ class Texts(Closing):
         if len(self._waiting) >= WAITING:
             self._flush()
 
-    def hardest(self) -> list[Text]:
+    def hardest(self) -> list[Hard]:
         """Return the texts that fewest met, of those with :data:`FEWEST` verdicts or more."""
         self._flush()
-        hard = heapq.nsmallest(
-            LISTED,
-            self._db.execute(COUNTED, (FEWEST,)),
-            key=lambda row: (hardness(_interval(*row[2:])), row[1]),
-        )
+        hard = hardest_counts(self._db.execute(COUNTED, (FEWEST,)))
         query = "SELECT text FROM texts WHERE rowid = ?"
         return [
-            Text(self._db.execute(query, (place,)).fetchone()[0], *counts)
+            of_words(self._db.execute(query, (place,)).fetchone()[0], *counts)
             for place, _, *counts in hard
         ]
 
@@ -188,7 +152,7 @@ class RunReading:
     # by each of :data:`SIZES`: for each of :data:`RATES`, measures by group
     by_size: dict[str, dict[str, dict[str, RateEstimate]]]
     # constraints without a verifier that several samples share, the hardest first
-    texts: list[Text]
+    texts: list[Hard]
     # for each reason why verdicts were not reached, the first of these
     places: dict[str, list[str]]
     splits: list[TagSplit]  # the first verdicts on which a panel was not of one mind

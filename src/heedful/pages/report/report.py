@@ -11,42 +11,35 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from heedful.analysis.compare import tables as differences
 from heedful.analysis.compare.job import Comparison, adjust, compare
-from heedful.analysis.compare.tables import BOUNDS
-from heedful.core import taxonomy
 from heedful.core.errors import InputError, UsageError
+from heedful.core.nouns import Status
 from heedful.core.outputs import atomically
-from heedful.core.text import amount
 from heedful.jobs.evaluate import Run, directories
-from heedful.jobs.evaluate_tables import notes
+from heedful.jobs.evaluate_tables import notes, sentence
 from heedful.jobs.results import check_folder, judged_by
 from heedful.jobs.saved_run import SavedRun
-from heedful.pages.report.reading import FEWEST, hardness, read
+from heedful.pages import hardest as hard
+from heedful.pages.hardest import FEWEST
+from heedful.pages.passages import excerpt, passages
+from heedful.pages.report.reading import read
 from heedful.pages.report.sections import (
     Fold,
     Section,
     SectionPart,
     breakdowns,
     cost,
-    leading,
     metrics,
     origin,
     sizes,
     verdicts,
 )
-from heedful.reporting.metric_names import heading, label, ranked
+from heedful.reporting.metric_names import heading, ranked
 from heedful.reporting.notation import (
-    COVERAGE,
-    INTERVAL,
     MEASURED,
-    NOTHING,
-    bounds,
     cells,
     counted,
-    interval,
-    p_value,
     percent,
     rate,
-    signed,
 )
 from heedful.reporting.plots import Estimate, estimates_chart
 from heedful.reporting.table import Table
@@ -56,12 +49,10 @@ if TYPE_CHECKING:
 
     from heedful.pages.report.reading import RunReading
 
-    Ranked = tuple[str, int, int, int, str, Sequence[float] | None]
-    """A constraint, verdicts met, unmet and undecided, what it is known by, its interval."""
-
 __all__ = ["report"]
 
 FLIPS = 20
+LISTED = 20
 CUT = 300
 """Characters of a text that a table shows."""
 
@@ -85,9 +76,15 @@ def comparison(runs: Sequence[Path], named: Sequence[str]) -> Section:
         "Rates side by side say little; the difference on the samples that two runs share says "
         "more. Instructions and conversations count whole, with all their samples in both runs."
     )
-    parts = (
-        [SectionPart(_pairs(compared), _differences_chart(compared), wide=True)] if compared else []
-    )
+    parts = []
+    if compared:
+        pairs = [pair for result in compared for pair in result["pairs"]]
+        table = replace(next(differences.overview(pairs)), title="Differences")
+        sides = [{"name": name} for name in named]
+        parts = [
+            SectionPart(table, _differences_chart(compared), wide=True),
+            *map(SectionPart, differences.leaderboard({"runs": sides, "pairs": pairs})),
+        ]
     return Section("comparison", "Comparison", parts, lead, refused, folds)
 
 
@@ -110,20 +107,6 @@ def _compared(runs: Sequence[Path], named: Sequence[str]) -> tuple[list[Comparis
     return results, refused
 
 
-def _pairs(compared: Sequence[Comparison]) -> Table:
-    """Put the differences of all pairs into one table, each by its benchmark's first rate."""
-    rows = [_row(pair) for result in compared for pair in result["pairs"]]
-    rates = ("first", "second", "Δ", INTERVAL, COVERAGE, "bounds")
-    columns = ("pair", "metric", *rates, "wins", "losses", "ties", "p")
-    adjusted = ", adjusted for the number of pairs (Holm)" if len(rows) > 1 else ""
-    note = (
-        f"In per cent; Δ is first minus second, with its 95 % interval. {BOUNDS} "
-        "Wins: samples in which the first met more constraints. p: "
-        f"the paired randomization test of the difference{adjusted}."
-    )
-    return Table("Differences", columns, rows, note, words=2).filled()
-
-
 def _differences_chart(compared: Sequence[Comparison]) -> dict[str, Any]:
     """Draw the differences of the table."""
     estimates = [
@@ -132,7 +115,7 @@ def _differences_chart(compared: Sequence[Comparison]) -> dict[str, Any]:
         )
         for result in compared
         for pair in result["pairs"]
-        for _, _, measure in [_first(pair)]
+        for measure in [_first(pair)]
         if measure is not None
         for difference in [measure["difference"]]
     ]
@@ -146,12 +129,10 @@ def _differences_chart(compared: Sequence[Comparison]) -> dict[str, Any]:
     return estimates_chart(estimates, "Δ, points", bounds=(-most, most))
 
 
-def _first(pair: Mapping[str, Any]) -> tuple[str, str, Mapping[str, Any] | None]:
+def _first(pair: Mapping[str, Any]) -> Mapping[str, Any] | None:
     """Find the rate that a pair is quoted by."""
-    for family in ranked(pair["metrics"]):
-        for name, measure in pair["metrics"][family].items():
-            return family, name, measure
-    return "", "", None
+    families = ranked(pair["metrics"])
+    return next((m for family in families for m in pair["metrics"][family].values()), None)
 
 
 def _tables(result: Comparison, named: str) -> Iterator[Table]:
@@ -162,96 +143,23 @@ def _tables(result: Comparison, named: str) -> Iterator[Table]:
         yield replace(table, title=title)
 
 
-def _row(pair: Mapping[str, Any]) -> tuple[str, ...]:
-    family, name, measure = _first(pair)
-    outcomes = pair["outcomes"]
-    differs: tuple[str, ...] = (*(NOTHING,) * 5, "")
-    if measure is not None:
-        low_high = measure["difference"]["interval"]
-        differs = (
-            percent(measure["first"]["value"], 1),
-            percent(measure["second"]["value"], 1),
-            signed(measure["difference"]["value"], 1),
-            interval(low_high, signed),
-            percent(measure["coverage"], 1),
-            bounds(measure, signed),
-        )
-    return (
-        f"{pair['first']} − {pair['second']}",
-        label(family, name, pair) if family else "–",
-        *differs,
-        *(f"{outcomes[key]:,}" for key in ("wins", "losses", "ties")),
-        NOTHING if measure is None or measure["p_holm"] is None else p_value(measure["p_holm"]),
-    )
-
-
-LISTED = 20
-
-
 def hardest(readings: Sequence[RunReading]) -> Section:
     """Rank the constraints that fewest met, by the upper end of their interval."""
-    parts = [part for reading in readings for part in _hardest(reading, named=len(readings) > 1)]
+    parts = []
+    for reading in readings:
+        by = reading.summary["by"]
+        rows = hard.hardest(reading.texts, by) or hard.hardest_kinds(by)
+        if rows:
+            of = f", {reading.name}" if len(readings) > 1 else ""
+            parts.append(SectionPart(hard.table(f"Constraints{of}", rows), folded=bool(of)))
     lead = (
-        f"Of the constraints with {FEWEST} verdicts or more, those whose share has the lowest "
-        "upper end of their 95 % interval: one failure of one says little, ninety of a hundred say "
+        f"Of the constraints with {FEWEST} verdicts or more, those whose share has the highest "
+        "lower end of its 95 % interval: one failure of one says little, ninety of a hundred say "
         "much. A constraint is known by its verifier, or else by its words; for those known by "
         "their words, the interval takes verdicts as independent."
     )
     said = [] if parts else [f"No constraint, and no kind of them, has {FEWEST} verdicts."]
     return Section("hardest", "Hardest constraints", parts, lead, said)
-
-
-def _hardest(reading: RunReading, *, named: bool) -> Iterator[SectionPart]:
-    """Rank a run's constraints; where hardly any comes again, their kinds."""
-    of = f", {reading.name}" if named else ""
-    by = reading.summary["by"]
-    ranked: list[Ranked] = [(*text, "words", text.interval) for text in reading.texts] + _counts(
-        by, "verifier"
-    )
-    title = "Constraints"
-    if not ranked:
-        ranked = _counts(by, "subtype") or _counts(by, "type")
-        title = "Kinds of constraints"
-    ranked.sort(key=lambda row: (hardness(row[5]), row[0]))
-    rows = [
-        (
-            _short(name),
-            known,
-            _met(met, unmet, undecided),
-            interval(between),
-            *(f"{count:,}" for count in (met, unmet, undecided)),
-        )
-        for name, met, unmet, undecided, known, between in ranked[:LISTED]
-    ]
-    if rows:
-        counts = ("met", "unmet", "undecided")
-        columns = ("constraint", "known by", "% met", INTERVAL, *counts)
-        yield SectionPart(Table(f"{title}{of}", columns, rows, words=2).filled(), folded=named)
-
-
-def _met(met: int, unmet: int, undecided: int) -> str:
-    total = met + unmet + undecided
-    ends = [met / total, (met + undecided) / total]
-    return rate({"value": None if undecided else ends[0], "bounds": ends}, 1)
-
-
-def _counts(by: Mapping[str, Any], kind: str) -> list[Ranked]:
-    """Count the verdicts of each kind that has enough of them, with the interval of the rate."""
-    if "dropped" in by.get(kind, {}):
-        return []
-    return [
-        (
-            taxonomy.name(name, "en"),
-            met,
-            measure["denominator"] - measure["undecided"] - met,
-            measure["undecided"],
-            kind,
-            measure["interval"],
-        )
-        for name, measure in by.get(kind, {}).items()
-        if measure["denominator"] - measure["undecided"] >= FEWEST
-        for met in [int(measure["numerator"])]
-    ]
 
 
 def disagreements(readings: Sequence[RunReading]) -> Section:
@@ -452,13 +360,17 @@ def _page(runs: Sequence[SavedRun], names: Sequence[str], examples: int) -> dict
     sections = [metrics(readings)]
     if len(runs) > 1:
         sections.append(comparison([run.directory for run in runs], names))
-    lay_out = (verdicts, breakdowns, sizes, hardest, disagreements, undecided)
+    lay_out = (verdicts, breakdowns, sizes, disagreements, undecided)
     sections += [section(readings) for section in lay_out]
     shown: list[Section] = [section for section in sections if section]
+    compared = [section for section in shown if section.key == "comparison"]
     return {
+        "verdict": _verdict(readings, compared),
+        "chart": _chart(compared or shown),
+        "failures": list(_failures(readings)),
+        "front": [hardest(readings)],
         "readings": readings,
         "judged_by": judged_by,
-        "figures": _figures(readings[0].summary) if len(readings) == 1 else [],
         "overview": _overview(readings),
         "sections": shown,
         "cost": cost(readings),
@@ -471,26 +383,54 @@ def _page(runs: Sequence[SavedRun], names: Sequence[str], examples: int) -> dict
     }
 
 
-def _figures(summary: Mapping[str, Any]) -> list[tuple[str, str, str]]:
-    """Choose the figures at the head of the page: what they are, in per cent, what lies behind."""
-    headline = leading(summary)
-    figures = []
-    if headline is not None:
-        family, names = headline
-        for name in names:
-            measure = summary["metrics"][family][name]
-            behind = counted(measure)
-            if measure["interval"]:
-                behind = f"{interval(measure['interval'])} · {behind}"
-            figures.append((label(family, name, summary), rate(measure, 1), behind))
-    counts = summary["verdicts"]
-    applicable = summary["constraints"] - counts.get("not_applicable", 0)
-    decided = f"{counts['met'] + counts['unmet']:,} of {applicable:,} verdicts decided"
-    failed = summary["rows"]["failed"]
-    if failed:
-        decided += f" · {amount(failed, 'row')} unread, as undecided"
-    figures.append(("Coverage", percent(summary["coverage"], 1), decided))
-    return figures
+def _verdict(readings: Sequence[RunReading], compared: Sequence[Section]) -> list[str]:
+    """Say in a sentence or two what came out."""
+    if compared:
+        folds = compared[0].folds
+        return [fold.said[0] for fold in folds] if len(folds) <= FAILURES_SHOWN else []
+    summary = readings[0].summary
+    rows = hard.hardest(readings[0].texts, summary["by"])
+    said = [sentence(summary)] if any(summary["verdicts"].get(each) for each in DECIDED) else []
+    if said and rows and rows[0].unmet:
+        share, _ = rows[0].shown
+        name = rows[0].name[:QUOTED]
+        said.append(f"Hardest constraint: “{name}”, {share} % unmet of {rows[0].total:,}.")
+    return said
+
+
+def _chart(sections: Sequence[Section]) -> SectionPart | None:
+    """Choose the chart that says most: differences, or the first breakdown into several groups."""
+    parts = [part for section in sections for part in section.parts if part.chart is not None]
+    first = {section.key: section.parts for section in sections}
+    telling = [*first.get("comparison", ()), *first.get("breakdowns", ())]
+    wide = [part for part in telling if part.chart is not None and len(part.table.rows) > 1]
+    return next(iter([*wide, *parts]), None)
+
+
+def _failures(readings: Sequence[RunReading]) -> Iterator[dict[str, Any]]:
+    """Show the first unmet constraint of some samples, with the passage that it speaks of."""
+    turns = range(FAILURES_SHOWN)
+    rows = [(each, row) for at in turns for each in readings for row in each.examples[at : at + 1]]
+    for reading, row in rows[:FAILURES_SHOWN]:
+        assert row.sample is not None  # noqa: S101 - examples were judged
+        assert row.critique is not None  # noqa: S101
+        for constraint, judgment in zip(row.sample.checklist, row.critique.judgments, strict=False):
+            if judgment.status is Status.UNMET:
+                response = row.sample.response or ""
+                yield {
+                    "id": f"{reading.name}: {row.id}" if len(readings) > 1 else row.id,
+                    "text": constraint.text,
+                    "passage": excerpt(response, passages(response, {1: judgment})),
+                    "explanation": judgment.explanation,
+                }
+                break
+
+
+FAILURES_SHOWN = 3
+"""Failures, and verdicts on pairs of runs, on the first page."""
+
+QUOTED = 120
+DECIDED = ("met", "unmet")
 
 
 def _overview(readings: Sequence[RunReading]) -> Table:

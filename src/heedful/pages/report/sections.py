@@ -11,7 +11,7 @@ import re
 import shlex
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from heedful.analysis.compare.sides import flat
 from heedful.core import taxonomy
@@ -32,7 +32,7 @@ from heedful.reporting.notation import (
     rate,
     without_interval,
 )
-from heedful.reporting.plots import Counts, Estimate, estimates_chart, verdicts_chart
+from heedful.reporting.plots import Estimate, estimates_chart
 from heedful.reporting.table import Table
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
     from heedful.pages.report.reading import RunReading
 
+    Summed: TypeAlias = "RunReading | Named"
     Measure = Mapping[str, Any]
     Measures = Mapping[str, Measure]
     from collections.abc import Mapping
@@ -61,6 +62,13 @@ OPEN = 30
 
 RATES_SHOWN = 4
 """Rates of a benchmark that stand beside each other."""
+
+
+class Named(NamedTuple):
+    """A run of which only the summary was read."""
+
+    name: str
+    summary: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,49 +134,22 @@ def metrics(readings: Sequence[RunReading]) -> Section:
 
 def verdicts(readings: Sequence[RunReading]) -> Section:
     """Lay out how many verdicts there are of each kind, and who reached them."""
-    rows, bars = [], []
+    rows = []
     # A run in which everything applies doesn't name the status of what doesn't.
     statuses = list(dict.fromkeys(name for each in readings for name in each.summary["verdicts"]))
     for reading in readings:
         counts = reading.summary["verdicts"]
-        undecided = counts["unparsed"] + counts["failed"] + counts["unsupported"]
-        bars.append(Counts(reading.name, counts["met"], counts["unmet"], undecided))
         coverage = percent(reading.summary["coverage"], 1)
         shown = (f"{counts.get(status, 0):,}" for status in statuses)
         rows.append((reading.name, *shown, coverage))
     table = Table("Of all constraints", ("run", *statuses, COVERAGE), rows)
-    several = len(readings) > 1
-    parts = [SectionPart(table, verdicts_chart(bars) if several else None)]
-    if not several:
-        parts += _mix_by_kind(readings[0])
-    parts += _deciders(readings)
+    parts = [SectionPart(table), *_deciders(readings)]
     lead = (
         "Met and unmet are decided. Unparsed: the judge answered, without a single verdict; "
         "failed: no answer; unsupported: no verifier knows the constraint. These make a rate a "
         "range; what is not applicable counts nowhere."
     )
     return Section("verdicts", "Verdicts", parts, lead)
-
-
-def _mix_by_kind(reading: RunReading) -> Iterator[SectionPart]:
-    """Show the verdicts by the types of the constraints, or by their verifiers."""
-    by = reading.summary["by"]
-    dimension = next((name for name in ("type", "verifier") if _groups(by.get(name))), None)
-    if dimension is None:
-        return
-    bars = [
-        Counts(
-            taxonomy.name(name, "en"),
-            int(measure["numerator"]),
-            measure["denominator"] - int(measure["numerator"]) - measure["undecided"],
-            measure["undecided"],
-        )
-        for name, measure in _groups(by[dimension]).items()
-    ]
-    bars.sort(key=lambda bar: (-(bar.met + bar.unmet + bar.undecided), bar.name))
-    rows = [(bar.name, f"{bar.met:,}", f"{bar.unmet:,}", f"{bar.undecided:,}") for bar in bars]
-    table = Table(f"Verdicts by {dimension}", (dimension, "met", "unmet", "undecided"), rows)
-    yield SectionPart(table, verdicts_chart(bars[:DRAWN]), folded=len(rows) > OPEN)
 
 
 def _deciders(readings: Sequence[RunReading]) -> Iterator[SectionPart]:
@@ -185,7 +166,7 @@ def _deciders(readings: Sequence[RunReading]) -> Iterator[SectionPart]:
         yield SectionPart(Table("Who decided", ("judge", *names), rows))
 
 
-def breakdowns(readings: Sequence[RunReading]) -> Section:
+def breakdowns(readings: Sequence[Summed]) -> Section:
     """Lay out the rates by each property of constraints and samples."""
     all_by = [reading.summary["by"] for reading in readings]
     dimensions = list(dict.fromkeys(name for by in all_by for name in by))
@@ -214,7 +195,7 @@ def breakdowns(readings: Sequence[RunReading]) -> Section:
 
 
 def _by_tag(
-    dimension: str, readings: Sequence[RunReading], groups_by_run: Sequence[Mapping[str, Any]]
+    dimension: str, readings: Sequence[Summed], groups_by_run: Sequence[Mapping[str, Any]]
 ) -> Iterator[SectionPart]:
     """Show a benchmark's rates by the values of a tag."""
     families = ranked(
@@ -338,7 +319,7 @@ def beside(measure: Measure | None) -> str:
     return "\n".join(lines)
 
 
-def _names(readings: Sequence[RunReading]) -> list[str]:
+def _names(readings: Sequence[Summed]) -> list[str]:
     return [reading.name for reading in readings]
 
 

@@ -1,7 +1,8 @@
 """The pages and their addresses.
 
 ``GET /``, ``/run/KEY``, ``/run/KEY/samples``, ``/run/KEY/samples/NUMBER``, ``/audit/KEY``,
-``/report/KEY``, ``/compare``; ``/runs.csv`` and ``/run/KEY/samples.csv``, or ``.jsonl``, download.
+``/report/KEY``, ``/accuracy/KEY``, ``/compare``; ``/runs.csv`` and ``/run/KEY/samples.csv``, or
+``.jsonl``, download.
 The only addresses that write are ``POST /audit/KEY`` (an answer), ``POST /run/KEY/audit`` (an
 audit is sampled), ``POST /run/KEY/samples/NUMBER`` (a label, into a file beside the run) and ``POST
 /run/KEY/filters`` (a filter gets a name, in a file of the folder).
@@ -29,11 +30,7 @@ from starlette.staticfiles import StaticFiles
 
 from heedful.core.errors import HeedfulError, RunError, UsageError
 from heedful.core.net import is_loopback, listen
-from heedful.pages.viewer import (
-    pages_runs,
-    pages_samples,
-    pages_writing,
-)
+from heedful.pages.viewer import pages_compare, pages_runs, pages_samples, pages_writing
 from heedful.pages.viewer.runs import NoRowError
 from heedful.pages.viewer.state import Viewer
 from heedful.reporting.html.environment import ASSETS
@@ -64,8 +61,11 @@ HEADERS = {
 READING = ("GET", "HEAD")
 
 LOST = (
-    "This page is for the browser that opened it with its token.\n"
-    "Open the whole address that heedful view printed when it started.\n"
+    '<!doctype html><html lang="en"><meta charset="utf-8"><link rel="icon" href="data:,">'
+    '<meta name="viewport" content="width=device-width"><meta name="color-scheme" '
+    'content="light dark"><title>No token – heedful</title><main><h1>Open the whole address</h1>'
+    "<p>This page is for the browser that opened it with its token. <code>heedful view</code> "
+    "printed the address, with the token, when it started.</p></main></html>"
 )
 
 
@@ -123,7 +123,7 @@ class Guard:
         if given is not None and scope["method"] in READING and self._keys.fits(given):
             return self._welcome(scope["path"], [pair for pair in query if pair[0] != "token"])
         if not self._keys.fits(self._cookie(headers)):
-            return PlainTextResponse(LOST, 403)
+            return HTMLResponse(LOST, 403)
         if scope["method"] not in READING and headers.get("origin") != f"http://{host}":
             return PlainTextResponse("This request didn't come from a page of ours.\n", 403)
         return None
@@ -171,10 +171,11 @@ def make_app(viewer: Viewer, keys: Keys) -> Guard:
             Route("/run/{key}/filters", pages_writing.save, methods=["POST"]),
             Route("/run/{key}/audit", pages_writing.draw, methods=["POST"]),
             Route("/report/{key}", pages_runs.report),
+            Route("/accuracy/{key}", pages_runs.accuracy),
             Route("/audit/{key}", pages_writing.audit),
             Route("/audit/{key}", pages_writing.answer, methods=["POST"]),
-            Route("/compare", pages_samples.compare),
-            Route("/compare/sample", pages_samples.compared_sample),
+            Route("/compare", pages_compare.compare),
+            Route("/compare/sample", pages_compare.compared_sample),
             Mount("/assets", StaticFiles(directory=ASSETS)),
             Mount("/own", StaticFiles(directory=HERE / "assets")),
         ],

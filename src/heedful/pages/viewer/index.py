@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from array import array
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlencode
 
 from heedful.core.closing import closed_on_error
 from heedful.core.errors import UsageError
 from heedful.core.nouns import Status
-from heedful.pages.viewer.building import COLUMNS, LABEL, STATUSES, TEXT, VOTES, about
+from heedful.pages.viewer.building import (
+    BATCH,
+    COLUMNS,
+    LABEL,
+    STATUSES,
+    TEXT,
+    VOTES,
+    about,
+    signature,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from starlette.datastructures import QueryParams
@@ -29,8 +40,39 @@ GROUPS = {"undecided": tuple(status.value for status in Status if not status.set
 PROBLEM = "problem"
 """Chosen as a status: rows that could not be judged."""
 
-ORDERS = {"unmet": "most unmet first", "undecided": "most undecided first"}
-"""Orders of samples, beside that of the file."""
+ORDERS = {
+    "id": "id",
+    "prompt": "prompt",
+    "length": "-length",
+    "met": "-met",
+    "unmet": "-unmet",
+    "undecided": "-undecided",
+    "tags": "tags",
+    "judge": "judge",
+    "confidence": "confidence",
+    "tokens": "-tokens",
+}
+"""Orders of samples, beside that of the file, and which way each goes at first: with - the most
+first."""
+
+SHOWN = {
+    "prompt": "prompt",
+    "response": "length",
+    "verdicts": "unmet",
+    "tags": "tags",
+    "judge": "judge",
+    "confidence": "confidence",
+    "cost": "tokens",
+}
+"""Columns of the list of samples, and what each is sorted by."""
+
+DEFAULT = ("prompt", "response", "verdicts")
+
+ADDED = ("met", "unmet", "undecided", "length", "tokens")
+"""Orders of groups, by the sums of their rows."""
+
+REPEATS = "repeats"
+"""Rows are grouped by: their prompt and model."""
 
 DISAGREEMENTS = {"votes": VOTES, "label": LABEL}
 
@@ -54,7 +96,11 @@ class Filter:
     low: float | None = None  # the least confidence
     high: float | None = None  # the largest confidence
     tags: tuple[str, ...] = ()  # as name:value; all of them
-    sort: str = ""  # one of :data:`ORDERS`, or the order of the file
+    constraint: int | None = None  # the number of one, see :func:`constraint_number`
+    # the view, which chooses nothing
+    sort: str = ""  # one of :data:`ORDERS`, after - the other way round, or the order of the file
+    show: tuple[str, ...] = ()  # columns; none is :data:`DEFAULT`
+    group: str = ""  # whether repeats stand together
 
     @classmethod
     def of(cls, query: QueryParams) -> Filter:
@@ -64,9 +110,11 @@ class Filter:
             raise UsageError(f"no such status: {status!r}", hint="choose one of the list")
         if disagreement and disagreement not in DISAGREEMENTS:
             raise UsageError(f"no disagreement is {disagreement!r}", hint="choose votes or label")
-        sort = query.get("sort", "")
-        if sort and sort not in ORDERS:
+        sort, group = query.get("sort", ""), query.get("group", "")
+        if sort and sort.removeprefix("-") not in ORDERS:
             raise UsageError(f"no order is {sort!r}", hint=f"choose {' or '.join(ORDERS)}")
+        if group and group != REPEATS:
+            raise UsageError(f"no groups are {group!r}", hint=f"choose {REPEATS}")
         return cls(
             text=query.get("q", "").strip(),
             status=status,
@@ -76,7 +124,10 @@ class Filter:
             low=_share(query.get("low", ""), "least confidence"),
             high=_share(query.get("high", ""), "largest confidence"),
             tags=tuple(dict.fromkeys(filter(None, query.getlist("tag")))),
+            constraint=_number(query.get("constraint", "")),
             sort=sort,
+            show=tuple(name for name in SHOWN if name in query.getlist("show")),
+            group=group,
         )
 
     def query(self) -> str:
@@ -90,13 +141,37 @@ class Filter:
             ("low", "" if self.low is None else f"{self.low:g}"),
             ("high", "" if self.high is None else f"{self.high:g}"),
             *(("tag", tag) for tag in self.tags),
+            ("constraint", "" if self.constraint is None else str(self.constraint)),
             ("sort", self.sort),
+            *(("show", name) for name in self.show),
+            ("group", self.group),
         ]
         return urlencode([(name, value) for name, value in fields if value])
 
     def __bool__(self) -> bool:
         """Whether there is any condition."""
-        return self != Filter(sort=self.sort)
+        return self.bare != Filter()
+
+    @property
+    def bare(self) -> Filter:
+        """The conditions without the view."""
+        return replace(self, sort="", show=(), group="")
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that are shown."""
+        return self.show or DEFAULT
+
+    @property
+    def direction(self) -> str:
+        """Which way the order goes, in words."""
+        return "descending" if self.sort.startswith("-") else "ascending"
+
+    def sorted_by(self, column: str) -> str:
+        """Return the query of this view sorted by a column, or by it the other way round."""
+        first = ORDERS[column]
+        other = first[1:] if first.startswith("-") else f"-{first}"
+        return replace(self, sort=other if self.sort == first else first).query()
 
     @property
     def statuses(self) -> tuple[str, ...]:
@@ -109,7 +184,7 @@ class Filter:
     def of_constraint(self) -> bool:
         """Whether there is a condition on constraints."""
         conditions = (self.statuses, self.type, self.judge, self.disagreement)
-        return any(conditions) or self.low is not None or self.high is not None
+        return any(conditions) or (self.low, self.high, self.constraint) != (None, None, None)
 
     def matches(self, row: Facts) -> bool:
         """Say whether a row fulfils all conditions."""
@@ -134,6 +209,7 @@ class Filter:
             (not self.statuses or judgment.status in self.statuses)
             and (not self.type or judgment.type == self.type)
             and (not self.judge or judgment.judge == self.judge)
+            and (self.constraint is None or judgment.constraint == self.constraint)
             and (
                 not self.disagreement
                 or bool(judgment.disagreement & DISAGREEMENTS[self.disagreement])
@@ -153,19 +229,23 @@ def _share(text: str, name: str) -> float | None:
     return value
 
 
-TRIGRAM = 3
-
-TERMS = 3000
-"""Trigrams that a shorter text may begin; more are too much to look up."""
-
-TOGETHER = 500
-"""How many of them go into one query."""
-
-MOST_TRIGRAMS = 32
-"""Trigrams of a long text that are looked up; where all of them are, the rest nearly always is."""
+def _number(text: str) -> int | None:
+    try:
+        return int(text) if text else None
+    except ValueError:
+        raise UsageError(f"no constraint is {text[:20]!r}", hint="follow a link to it") from None
 
 
 NAMED = "(SELECT number FROM names WHERE kind = ? AND name = ?)"
+
+GROUPED = """
+SELECT min(position), count(*), sum(undecided = 0 AND unmet = 0), sum(unmet > 0),
+    min(CAST(met AS REAL) / (met + unmet + undecided)),
+    max(CAST(met + undecided AS REAL) / (met + unmet + undecided)), repeats
+FROM (SELECT * FROM samples WHERE met + unmet + undecided > 0)
+GROUP BY repeats HAVING count(*) > 1 ORDER BY {}
+"""
+"""Of each group: its first row, its rows, those that pass and that fail, the least and most met."""
 
 
 class Covered(NamedTuple):
@@ -211,26 +291,60 @@ class Index:
             met, unmet, undecided, problems = map(int, db.execute(query).fetchone())
         return met, unmet, undecided, problems
 
+    def hardest(self) -> list[tuple[int, int, int, int, list[int]]]:
+        """Return the hardest constraints: number, met, unmet, undecided, some that failed it."""
+        try:
+            with closing(self._open()) as db:
+                rows = db.execute("SELECT * FROM hardest").fetchall()
+        except sqlite3.Error:
+            return []
+        return [(*counts, json.loads(examples)) for *counts, examples in rows]
+
+    def examples(self, wanted: Filter, most: int) -> list[int]:
+        """Return the first rows that have what a filter asks for."""
+        try:
+            with closing(self._open()) as db:
+                query, values = _query(wanted)
+                found = (position for (position,) in db.execute(query, values))
+                return list(islice(dict.fromkeys(islice(found, 10 * most)), most))
+        except sqlite3.Error:
+            return []
+
     def positions(self, wanted: Filter) -> array[int]:
         """Find the rows that have what a filter asks for, in order, within what is covered.
 
-        The rows with a text of more than three characters are among those that are found, which
-        have all of its trigrams.
+        Rows with a text are among those that are found, which have all parts of it.
         """
         with closing(self._open()) as db:
-            query, values = _query(db, wanted)
-            positions: array[int] = array("L")
-            last = -1
-            for (position,) in db.execute(query, values):
-                if position != last:
-                    positions.append(position)
-                    last = position
-        return positions
+            query, values = _query(wanted)
+            found = dict.fromkeys(position for (position,) in db.execute(query, values))
+            if not wanted.text:
+                return array("L", found)
+            return array("L", filter(found.__contains__, _with_text(db, wanted.text)))
 
-    def order(self, column: str) -> array[int]:
-        """Return the rows that are covered, those with most such verdicts first."""
-        assert column in ORDERS  # noqa: S101 - filters hold no other
-        query = f"SELECT position FROM samples ORDER BY {column} DESC, position"  # noqa: S608
+    def repeats(self, sort: str) -> list[tuple[int, ...]]:
+        """Return groups of rows with one prompt and model: their places and what became of them."""
+        query = GROUPED.format(
+            _order(sort, "total") if sort.removeprefix("-") in ADDED else "min(position)"
+        )
+        with closing(self._open()) as db:
+            return db.execute(query).fetchall()
+
+    def members(self, repeats: int) -> list[int]:
+        """Return the rows of a group."""
+        with closing(self._open()) as db:
+            query = "SELECT position FROM samples WHERE repeats = ? ORDER BY position"
+            return [position for (position,) in db.execute(query, (repeats,))]
+
+    def repeats_of(self, positions: Iterable[int]) -> set[int]:
+        """Return the groups that rows are in."""
+        with closing(self._open()) as db:
+            known = dict(db.execute("SELECT position, repeats FROM samples"))
+        return {known[position] for position in positions if position in known}
+
+    def order(self, sort: str) -> array[int]:
+        """Return the rows that are covered, in an order."""
+        query = f"SELECT position FROM samples ORDER BY {_order(sort)}, position"  # noqa: S608
         with closing(self._open()) as db:
             return array("L", (position for (position,) in db.execute(query)))
 
@@ -247,12 +361,16 @@ class Index:
         return db
 
 
-def _query(db: sqlite3.Connection, wanted: Filter) -> tuple[str, list[object]]:
+def _order(sort: str, of: str = "") -> str:
+    """Write an order as SQL; rows without a value come last."""
+    column = sort.removeprefix("-")
+    assert column in ORDERS  # noqa: S101 - filters hold no other
+    return f"{of}({column}) {'DESC' if sort.startswith('-') else 'ASC'} NULLS LAST"
+
+
+def _query(wanted: Filter) -> tuple[str, list[object]]:
     """Write the query of a filter; a judgment stands beside those of its sample."""
     conditions = [*_of_constraint(wanted), *_of_sample(wanted)]
-    if wanted.text:
-        _find_text(db, wanted.text)
-        conditions.append(("position IN (SELECT position FROM temp.found)", []))
     table = "judgments" if wanted.of_constraint else "samples"
     where = " AND ".join(condition for condition, _ in conditions) or "1"
     values = [value for _, some in conditions for value in some]
@@ -273,6 +391,8 @@ def _of_constraint(wanted: Filter) -> Iterator[tuple[str, list[object]]]:
         yield "confidence >= ?", [wanted.low]
     if wanted.high is not None:
         yield "confidence <= ?", [wanted.high]
+    if wanted.constraint is not None:
+        yield '"constraint" = ?', [wanted.constraint]
 
 
 def _of_sample(wanted: Filter) -> Iterator[tuple[str, list[object]]]:
@@ -283,26 +403,20 @@ def _of_sample(wanted: Filter) -> Iterator[tuple[str, list[object]]]:
         yield f"position IN ({within})", [f"tag {tag.partition(':')[0]}", tag]
 
 
-def _find_text(db: sqlite3.Connection, text: str) -> None:
-    """Put the rows with all trigrams of a text into a temporary table."""
-    db.execute("CREATE TEMP TABLE found (position INTEGER PRIMARY KEY)")
-    text = text.replace("\0", "")
-    trigrams = list(dict.fromkeys(text[at : at + TRIGRAM] for at in range(len(text) - TRIGRAM + 1)))
-    step = -(-len(trigrams) // MOST_TRIGRAMS) or 1
-    queries = [" AND ".join(map(_quoted, trigrams[::step]))]
-    if len(text) < TRIGRAM:
-        bounds = text.lower(), text.lower() + "\U0010ffff"
-        query = "SELECT term FROM terms WHERE term >= ? AND term < ? LIMIT ?"
-        terms = [_quoted(term) for (term,) in db.execute(query, (*bounds, TERMS + 1))]
-        if len(terms) > TERMS:
-            raise UsageError(f"{text!r} is too common", hint="give one more character")
-        queries = [
-            " OR ".join(terms[start : start + TOGETHER]) for start in range(0, len(terms), TOGETHER)
-        ]
-    insert = "INSERT OR IGNORE INTO found SELECT rowid FROM text WHERE text MATCH ?"
-    for query in queries:
-        db.execute(insert, (query,))
+SOUGHT = 24
+"""Bits of a long text's signature that are looked up: hardly a row has these and not the rest."""
 
 
-def _quoted(text: str) -> str:
-    return '"' + text.replace('"', '""') + '"'
+def _with_text(db: sqlite3.Connection, text: str) -> Iterator[int]:
+    """Yield the rows whose signature has all bits of a text's, in order."""
+    import numpy as np
+
+    bits = sorted(set(signature(text).tolist()))
+    bits = bits[:: -(-len(bits) // SOUGHT)]
+    listed = ", ".join(map(str, bits))
+    query = f"SELECT rows FROM signatures WHERE block = ? AND bit IN ({listed})"  # noqa: S608 - ours
+    for block in range(int(about(db, TEXT) or 0) // BATCH):
+        found = [np.frombuffer(rows, np.uint8) for (rows,) in db.execute(query, (block,))]
+        if len(found) == len(bits):
+            for place in np.unpackbits(np.bitwise_and.reduce(found)).nonzero()[0]:
+                yield block * BATCH + int(place)

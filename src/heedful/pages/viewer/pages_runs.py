@@ -7,7 +7,7 @@ import time
 from collections import Counter
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from starlette.responses import Response
 
@@ -16,19 +16,27 @@ from heedful.core.text import amount, dollars
 from heedful.engine.reader import SUMMARY
 from heedful.jobs.evaluate_tables import notes, tables
 from heedful.jobs.saved_run import SavedRun
+from heedful.pages.hardest import WORDS, hardest, hardest_kinds, of_words
 from heedful.pages.overview import line_of
-from heedful.pages.viewer.pages_samples import known_kind, table_response
+from heedful.pages.passages import excerpt, passages
+from heedful.pages.report.sections import Named, breakdowns
+from heedful.pages.viewer.building import EXAMPLES, constraint_number
+from heedful.pages.viewer.index import Filter
+from heedful.pages.viewer.pages_samples import judged_of, known_kind, table_response
+from heedful.pages.viewer.state import TRAINING
 from heedful.reporting.chart import Chart
 from heedful.reporting.metric_names import label, ranked
 from heedful.reporting.notation import cells, cost_line, percent, undecided
 from heedful.reporting.plots import Estimate, estimates_chart
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from markupsafe import Markup
     from starlette.requests import Request
 
+    from heedful.pages.hardest import Hard
     from heedful.pages.overview import RunLine
     from heedful.pages.viewer.runs import LiveProgress, Run
     from heedful.pages.viewer.state import ViewedItem, Viewer
@@ -73,6 +81,29 @@ def report_of(folder: Path) -> Document:
         return criticbench(report) if "self_consistency" in report else realcritic(report)
 
     return _reading(folder, read)
+
+
+def accuracy_of(path: Path) -> Document:
+    """Return what is known of judges: from ``heedful judge-accuracy``, or the card of a critic."""
+
+    def read() -> Document:
+        from heedful.analysis.meta.tables import card, document
+
+        measured = json.loads(path.read_text(encoding="utf-8"))
+        if path.name == TRAINING:
+            from heedful.critic.training.report import document as trained
+
+            whole = trained(measured)
+            named = [(measured.get(key), key.replace("_", "-")) for key in ("test", "held_out")]
+            cards = [part for judge, name in named if judge for part in card(judge, name)]
+        else:
+            whole = document(measured)
+            cards = [part for judge in measured["judges"] for part in card(judge)]
+        shown = {part.title for part in cards}
+        rest = [part for part in whole.parts if part.title not in shown]
+        return replace(whole, parts=[*rest[:1], *cards, *rest[1:]])
+
+    return _reading(path, read)
 
 
 def _reading(folder: Path, make: Callable[[], Document]) -> Document:
@@ -174,6 +205,29 @@ class Listed:
         return bool(self.line.problem)
 
 
+class Hardest(NamedTuple):
+    """A constraint, or a kind of them, that few responses met."""
+
+    hard: Hard
+    wanted: Filter  # what wants the samples that did not meet it
+    examples: Sequence[int]  # places of some of them
+
+
+class FailedConstraint(NamedTuple):
+    """A constraint that a response did not meet."""
+
+    position: int  # the row's place in the run
+    id: str
+    number: int  # the constraint's, from 1
+    text: str
+    explanation: str
+    passage: Markup  # what the verdict speaks of, with what is around it
+    query: str  # that finds more
+
+
+HARDEST_SHOWN = 6
+FAILURES_SHOWN = 5
+
 NEWEST = "newest"
 
 
@@ -193,7 +247,7 @@ def overview(request: Request) -> Response:
         query=request.url.query,
         total=sum(item.kind == "run" for item in items),
         audits=[item for item in items if item.kind == "audit"],
-        reports=[item for item in items if item.kind == "report"],
+        reports=[item for item in items if item.kind in ("report", "accuracy")],
         ago=_ago,
         percent=percent,
         live=any(each.line.state == "running" for each in listed),
@@ -291,6 +345,7 @@ def run(request: Request) -> Response:
         summary = _readable(opened.summary) if opened.saved.judged else None
         line = line_of(item.path)
         document = document_of(opened) if state == "finished" else None
+        hard = [] if summary is None else _hardest(opened, summary)
         if state == "finished" and "hx-request" in request.headers:
             # The page was looking at the run; now there is more to see than how far it is.
             return Response(headers={"hx-refresh": "true"})
@@ -302,6 +357,9 @@ def run(request: Request) -> Response:
             line=line,
             failed=state == "finished" and bool(line.problem),
             summary=summary,
+            hardest=hard,
+            failures=list(_failures(opened, [each for _, rows in hard for each in rows])),
+            breakdowns=[] if summary is None else breakdowns([Named(item.name, summary)]).parts,
             tables=[] if summary is None else list(tables(summary)),
             notes=_notes(opened, summary),
             progress=None if state == "finished" else viewer.watch.look(opened),
@@ -318,6 +376,65 @@ def run(request: Request) -> Response:
             cost_line=cost_line,
             rates=[] if summary is None else _first(summary, FIGURES),
         )
+
+
+def _hardest(opened: Run, summary: Mapping[str, Any]) -> list[tuple[str, list[Hardest]]]:
+    """Rank types and constraints, each with some samples that failed it."""
+    by = summary["by"]
+    counted = {number: (counts, found) for number, *counts, found in opened.index.hardest()}
+    texts = []
+    numbers: dict[str, int] = {}
+    for number, (counts, found) in counted.items():
+        text = _words(opened, number, found) if number >= 0 else None
+        if text is not None:
+            numbers[text] = number
+            texts.append(of_words(text, *counts))
+    kinds = []
+    for row in hardest_kinds(by)[:HARDEST_SHOWN]:
+        wanted = Filter(status="unmet", type=row.key)
+        if row.unmet and row.known == "type":
+            kinds.append(Hardest(row, wanted, opened.index.examples(wanted, EXAMPLES)))
+    constraints = []
+    for row in hardest(texts, by)[:HARDEST_SHOWN]:
+        number = numbers[row.name] if row.known == WORDS else constraint_number("", row.key)
+        if row.unmet:
+            _, found = counted.get(number, ((), []))
+            wanted = Filter(status="unmet", constraint=number)
+            constraints.append(Hardest(row, wanted, found))
+    groups = [("By type", kinds), ("By constraint", constraints)]
+    return [group for group in groups if group[1]]
+
+
+def _words(opened: Run, number: int, places: Sequence[int]) -> str | None:
+    """Find the words of a constraint in a sample that did not meet it."""
+    sample = opened.row(places[0]).sample if places else None
+    texts = () if sample is None else (each.text for each in sample.checklist)
+    return next((text for text in texts if constraint_number(text, None) == number), None)
+
+
+def _failures(opened: Run, hard: Sequence[Hardest]) -> Iterator[FailedConstraint]:
+    """Show a failure of each of the hardest constraints, of as many samples as there are."""
+    seen: set[tuple[int, int]] = set()
+    for each in sorted(hard, key=lambda one: one.wanted.constraint is None):
+        if len(seen) == FAILURES_SHOWN:
+            return
+        for position in each.examples:
+            row = opened.row(position)
+            judged = next((one for one in judged_of(row, each.wanted) if one.wanted), None)
+            if judged is None or (position, judged.number) in seen or judged.judgment is None:
+                continue
+            seen.add((position, judged.number))
+            response = (row.sample and row.sample.response) or ""
+            yield FailedConstraint(
+                position,
+                row.id,
+                judged.number,
+                judged.constraint.text,
+                judged.judgment.explanation,
+                excerpt(response, passages(response, {judged.number: judged.judgment})),
+                each.wanted.query(),
+            )
+            break
 
 
 def _readable(summary: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
@@ -353,6 +470,13 @@ def report(request: Request) -> Response:
     viewer: Viewer = request.app.state.viewer
     item = viewer.item(request.path_params["key"], "report")
     return viewer.page("report.html", item=item, document=report_of(item.path))
+
+
+def accuracy(request: Request) -> Response:
+    """Show how good judges are, or a trained critic."""
+    viewer: Viewer = request.app.state.viewer
+    item = viewer.item(request.path_params["key"], "accuracy")
+    return viewer.page("report.html", item=item, document=accuracy_of(item.path))
 
 
 def _live_line(progress: LiveProgress) -> list[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""The samples of a run, filtered and paged, and the page of one; runs side by side."""
+"""The samples of a run, filtered, sorted, grouped and paged, and the page of one."""
 
 from __future__ import annotations
 
@@ -6,23 +6,21 @@ import csv
 import io
 import json
 from dataclasses import dataclass
-from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from starlette.exceptions import HTTPException
 from starlette.responses import Response, StreamingResponse
 
-from heedful.analysis.compare.tables import GROUPS_SHOWN, head, notes, tables
-from heedful.core.delimited import delimited
-from heedful.core.errors import HeedfulError, RunError, UsageError
+from heedful.core.errors import HeedfulError, UsageError
 from heedful.core.text import spreadsheet_cell
 from heedful.core.turns import pieces
 from heedful.jobs.results import record
+from heedful.metrics.reliability import CHANCES
+from heedful.pages.passages import LONG, Span, excerpt, marked, passages, spans
 from heedful.pages.viewer.building import STATUSES, fact
-from heedful.pages.viewer.index import DISAGREEMENTS, GROUPS, ORDERS, PROBLEM, Filter
+from heedful.pages.viewer.index import DISAGREEMENTS, GROUPS, PROBLEM, SHOWN, Filter
 from heedful.pages.viewer.pages_writing import labelling, saved_filters
-from heedful.reporting.html.environment import said
-from heedful.reporting.notation import percent
+from heedful.reporting.notation import interval, percent
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -35,62 +33,6 @@ if TYPE_CHECKING:
     from heedful.jobs.results import Scored
     from heedful.pages.viewer.runs import Run
     from heedful.pages.viewer.state import ViewedItem, Viewer
-
-
-LONG = 20_000
-"""Characters of a text that are shown until somebody asks for all."""
-
-SHORTEST = 4
-"""Characters of a quotation: a shorter one is found anywhere."""
-
-QUOTES_LOOKED_AT = 20
-
-_QUOTATION_MARKS = {"“": "”", '"': '"', "「": "」", "『": "』", "`": "`", "‘": "’"}
-
-
-class Span(NamedTuple):
-    """A part of a text."""
-
-    start: int  # where it begins
-    end: int  # where it ends
-    number: int  # of the constraint that it belongs to, from 1
-
-
-def quotes(explanation: str) -> list[str]:
-    """Return what an explanation has in quotation marks, in any script's, if it is long enough."""
-    texts = (each.content for each in delimited(explanation, _QUOTATION_MARKS))
-    return list(islice((text for text in texts if len(text) >= SHORTEST), QUOTES_LOOKED_AT))
-
-
-def spans(text: str, parts: Iterable[tuple[int, str]]) -> list[Span]:
-    """Find parts in a text, each where it stands first and no earlier one does."""
-    taken: list[Span] = []
-    for number, part in parts:
-        start = text.find(part) if part else -1
-        while start >= 0:
-            span = Span(start, start + len(part), number)
-            if all(span.end <= other.start or other.end <= span.start for other in taken):
-                taken.append(span)
-                break
-            start = text.find(part, start + 1)
-    return sorted(taken)
-
-
-def marked(text: str, spans: Sequence[Span], limit: int | None = LONG) -> Markup:
-    """Make a text safe to show, with its marks."""
-    from markupsafe import Markup
-
-    parts: list[Markup] = []
-    end = 0
-    for span in spans:
-        if limit is not None and span.end > limit:
-            break
-        parts.append(said(text[end : span.start]))
-        part = said(text[span.start : span.end])
-        parts.append(Markup('<mark class="of" data-of="{}">{}</mark>').format(span.number, part))
-        end = span.end
-    parts.append(said(text[end:], None if limit is None else max(0, limit - end)))
-    return Markup().join(parts)
 
 
 KINDS = {"csv": "text/csv", "jsonl": "application/x-ndjson"}
@@ -188,10 +130,11 @@ def samples(request: Request) -> Response:
                 selection = opened.select(wanted)
             except UsageError as error:
                 problem = str(error)
-        number = page_number(request, 0 if selection is None else len(selection.positions))
-        shown = (
-            [] if selection is None else selection.positions[number * PAGE : number * PAGE + PAGE]
-        )
+        listed = [] if selection is None else selection.positions
+        groups = _groups(opened, wanted, listed) if wanted.group else []
+        number = page_number(request, len(groups or listed))
+        shown = listed[number * PAGE : number * PAGE + PAGE]
+        rows = [] if wanted.group else [_line(opened, position, wanted) for position in shown]
         return viewer.page(
             "samples.html",
             400 if problem else 200,
@@ -201,14 +144,20 @@ def samples(request: Request) -> Response:
             given=request.query_params,
             problem=problem,
             selection=selection,
-            rows=[_line(opened, position, wanted) for position in shown],
+            rows=rows,
+            shared=_shared(rows),
+            groups=[
+                _group_line(opened, group) for group in groups[number * PAGE : (number + 1) * PAGE]
+            ],
+            listed=len(groups or listed),
             first=number * PAGE,
             page=number,
-            more=selection is not None and (number + 1) * PAGE < len(selection.positions),
+            more=(number + 1) * PAGE < len(groups or listed),
             choices=opened.index.choices(),
             statuses=[*STATUSES[:2], *GROUPS, *STATUSES[2:], PROBLEM],
             disagreements=list(DISAGREEMENTS),
-            orders=ORDERS,
+            orders=SHOWN,
+            asked_for=_asked_for(rows, wanted),
             filters=saved_filters(viewer.root),
             state=opened.state(),
             building=viewer.builds.under_way(opened),
@@ -258,7 +207,7 @@ def _judgments(viewer: Viewer, item: ViewedItem, wanted: Filter) -> Iterator[dic
         turns = () if row.sample is None else row.sample.conversation
         prompt = next((turn.content for turn in reversed(turns) if turn.role == "user"), None)
         response = None if row.sample is None else row.sample.response
-        for judged in _judged(row, wanted):
+        for judged in judged_of(row, wanted):
             said = {} if judged.judgment is None else judged.judgment.model_dump(mode="json")
             yield {
                 **said,
@@ -278,24 +227,78 @@ def page_number(request: Request, rows: int) -> int:
     return min(max(0, number), max(0, (rows - 1) // PAGE))
 
 
+def _shared(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the checklist that all rows of a page have, if it is one: it heads a matrix."""
+    checklists = {tuple(each.constraint.text for each in row["judged"]) for row in rows}
+    checklists.discard(())
+    return list(checklists.pop()) if len(checklists) == 1 else []
+
+
+def _asked_for(rows: Sequence[Mapping[str, Any]], wanted: Filter) -> str:
+    """Return the words of the constraint that a filter asks for, from a row that has it."""
+    judged = (each for row in rows for each in row["judged"] if each.wanted)
+    found = next(judged, None) if wanted.constraint is not None else None
+    return "" if found is None else str(found.constraint.text)
+
+
+def _groups(opened: Run, wanted: Filter, positions: Sequence[int]) -> list[tuple[Any, ...]]:
+    """Return the groups of repeats in which a filter wants a row."""
+    groups = opened.index.repeats(wanted.sort)
+    if not wanted:
+        return groups
+    there = opened.index.repeats_of(positions)
+    return [group for group in groups if group[-1] in there]
+
+
+def _group_line(opened: Run, group: tuple[Any, ...]) -> dict[str, Any]:
+    """Lay out the repeats of a prompt: how many pass, and how far they are apart."""
+    first, total, passed, failed, least, most, repeats = group
+    settled = passed + failed == total
+    places = opened.index.members(repeats)
+    return {
+        **_line(opened, first, Filter()),
+        "total": total,
+        "passed": f"{passed} of {total}" if settled else f"{passed} to {total - failed} of {total}",
+        "pass_2": percent(CHANCES["pass_all"](passed, total, 2), 1) if settled else "–",
+        "spread": interval([least, most]),
+        "members": [_line(opened, place, Filter()) for place in places[:MEMBERS]],
+        "left": len(places) - MEMBERS,
+    }
+
+
+MEMBERS = 16
+"""Repeats of a prompt that its line shows."""
+
+
 def _line(opened: Run, position: int, wanted: Filter) -> dict[str, Any]:
     """Lay out a sample in a line of the list."""
     row = _row(opened, position)
     if isinstance(row, str):
         nothing: dict[str, Any] = {"id": "", "judged": [], "tags": {}, "text": "", "hit": None}
+        nothing |= {"response": "", "judges": "", "confidence": None, "tokens": 0}
         return {"position": position, "problem": row, **nothing}
     sample = row.sample
     text = ""
     if sample is not None:
         prompts = [turn.content for turn in sample.conversation if turn.role == "user"]
         text = prompts[-1] if prompts else sample.response or ""
+    judged = judged_of(row, wanted)
+    made = {each.number: each.judgment for each in judged if each.judgment is not None}
+    sought = {each.number: made[each.number] for each in judged if each.wanted}
+    response = (sample and sample.response) or ""
+    known = [each.confidence for each in made.values() if each.confidence is not None]
+    spent = () if row.critique is None else row.critique.expenses
     return {
         "position": position,
         "id": row.id,
         "problem": row.problem,
-        "judged": _judged(row, wanted),
+        "judged": judged,
         "tags": {} if sample is None else sample.tags,
         "text": text if len(text) <= SNIPPET else f"{text[:SNIPPET]}…",
+        "response": excerpt(response, passages(response, sought)) if response else "",
+        "judges": ", ".join(dict.fromkeys(each.judge or "" for each in made.values())),
+        "confidence": min(known, default=None),
+        "tokens": sum(each.prompt_tokens + each.completion_tokens for each in spent or ()),
         "hit": _hit(row, wanted.text),
     }
 
@@ -335,7 +338,7 @@ def _texts(row: Scored, sample: Sample) -> list[tuple[str, str]]:
     return [*texts, ("reference", sample.reference or ""), ("id", row.id)]
 
 
-def _judged(row: Scored, wanted: Filter) -> list[JudgedConstraint]:
+def judged_of(row: Scored, wanted: Filter) -> list[JudgedConstraint]:
     """Pair constraints with their judgments; a critique may end before its checklist does."""
     if row.sample is None:
         return []
@@ -347,7 +350,8 @@ def _judged(row: Scored, wanted: Filter) -> list[JudgedConstraint]:
         label = labels[place] if place < len(labels) else None
         hit = False
         if judgment is not None and wanted.of_constraint:
-            hit = wanted.wants(fact(constraint.type, judgment.model_dump(mode="json"), label))
+            asked = constraint.model_dump(mode="json", include={"text", "type", "check"})
+            hit = wanted.wants(fact(asked, judgment.model_dump(mode="json"), label))
         judged.append(JudgedConstraint(place + 1, constraint, judgment, label, hit))
     return judged
 
@@ -387,7 +391,7 @@ def sample(request: Request) -> Response:
 
 def laid_out(row: Scored, wanted: Filter, *, whole: bool) -> dict[str, Any]:
     """Lay out a row for its page."""
-    judged = _judged(row, wanted)
+    judged = judged_of(row, wanted)
     limit = None if whole else LONG
     sample = row.sample
     if sample is None:
@@ -404,15 +408,10 @@ def laid_out(row: Scored, wanted: Filter, *, whole: bool) -> dict[str, Any]:
     calls = [each.shown for each in sample.tool_calls]
     response = None
     if sample.response is not None:
-        quoted = [
-            (judgment.number, part)
-            for judgment in judged
-            if judgment.judgment is not None
-            for part in quotes(judgment.judgment.explanation)
-        ]
-        text = marked(sample.response, spans(sample.response, quoted), limit)
+        made = {each.number: each.judgment for each in judged if each.judgment is not None}
+        text = marked(sample.response, passages(sample.response, made), limit)
         response = Turn("response", text, len(sample.response))
-    turns += [Turn("tool call of the response", marked(c, [], limit), len(c)) for c in calls]
+    turns += [Turn("tool call", marked(c, [], limit), len(c)) for c in calls]
     lengths = [turn.length for turn in (*turns, *filter(None, [response]))]
     extra = {**sample.source, **(sample.model_extra or {})}
     return {
@@ -422,75 +421,3 @@ def laid_out(row: Scored, wanted: Filter, *, whole: bool) -> dict[str, Any]:
         "cut": not whole and any(length > LONG for length in lengths),
         "source": json.dumps(extra, ensure_ascii=False, indent=2, default=str) if extra else "",
     }
-
-
-PAIR, MOST = 2, 8
-"""Runs that are compared at a time: a page of more has no room for its columns."""
-
-
-def compare(request: Request) -> Response:
-    """Show how runs differ: of two also the verdicts, of more each beside the others."""
-    viewer: Viewer = request.app.state.viewer
-    items = _chosen(viewer, request, MOST)
-    anyway = "anyway" in request.query_params
-    outcome = viewer.comparisons.ask([item.path for item in items], anyway=anyway)
-    values: dict[str, Any] = {"items": items, "anyway": anyway, "outcome": outcome, "pair": None}
-    if outcome.found is None:
-        return viewer.page("compare.html", **values)
-    values |= {"head": head(outcome.found), "notes": notes(outcome.found)}
-    if len(items) > PAIR:
-        shown = list(tables(outcome.found, groups=GROUPS_SHOWN, flips=0))
-        return viewer.page("compare.html", **values, tables=shown)
-    pair = values["pair"] = outcome.found["pairs"][0]
-    flips = pair["flips"]["listed"]
-    way = request.query_params.get("way", "")
-    if way in ("met", "unmet"):
-        flips = [flip for flip in flips if flip["first"]["status"] == way]
-    number = page_number(request, len(flips))
-    return viewer.page(
-        "compare.html",
-        **values,
-        tables=list(tables(outcome.found, flips=0)),
-        flips=flips[number * PAGE : (number + 1) * PAGE],
-        listed=len(flips),
-        way=way,
-        page=number,
-        more=(number + 1) * PAGE < len(flips),
-        percent=percent,
-    )
-
-
-def compared_sample(request: Request) -> Response:
-    """Show the same sample in two runs."""
-    viewer: Viewer = request.app.state.viewer
-    items = _chosen(viewer, request, PAIR)
-    sides = []
-    for item, name in zip(items, ("id", "other"), strict=True):
-        key = request.query_params.get(name, "")
-        row, position = _row_of(viewer, item, key)
-        sides.append(
-            {
-                "item": item,
-                "row": row,
-                "position": position,
-                **laid_out(row, Filter(), whole="whole" in request.query_params),
-            }
-        )
-    return viewer.page("compare_sample.html", first=items[0], second=items[1], sides=sides)
-
-
-def _row_of(viewer: Viewer, item: ViewedItem, key: str) -> tuple[Scored, int]:
-    with viewer.open(item) as opened:
-        record = next(opened.saved.query("SELECT position FROM inputs WHERE id = ?", key), None)
-        if record is None:
-            raise RunError(f"no sample {key!r}", where=item.name)
-        position = int(str(record[0]))
-        return opened.row(position), position
-
-
-def _chosen(viewer: Viewer, request: Request, most: int) -> list[ViewedItem]:
-    keys = list(dict.fromkeys(request.query_params.getlist("run")))
-    if not PAIR <= len(keys) <= most:
-        what = f"{PAIR} to {MOST} runs are compared at a time, and samples of two"
-        raise UsageError(what, hint="go back and choose others")
-    return [viewer.item(key, "run") for key in keys]

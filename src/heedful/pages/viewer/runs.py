@@ -15,8 +15,8 @@ from heedful.core.closing import Closing
 from heedful.core.errors import RunError
 from heedful.jobs.saved_run import SavedRun
 from heedful.pages.overview import State, changed, state
-from heedful.pages.viewer.building import Facts, facts, identity, row
-from heedful.pages.viewer.index import TRIGRAM, Covered, Index
+from heedful.pages.viewer.building import BATCH, Facts, facts, identity, row
+from heedful.pages.viewer.index import Covered, Index
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -137,6 +137,12 @@ class Run(Closing):
         """How many rows are in its index."""
         return self.index.covered()
 
+    @property
+    def missing(self) -> int:
+        """How many rows its index lacks; the text of less than a block is looked through."""
+        text = self.total // BATCH * BATCH - self.covered.text
+        return max(self.total - self.covered.columns, text)
+
     def state(self) -> State:
         """Say whether it is under way."""
         return state(self.directory)
@@ -149,11 +155,11 @@ class Run(Closing):
 
     def select(self, wanted: Filter) -> RowSelection:
         """Find the rows that a filter wants, in its order; rows that aren't indexed come last."""
-        found = self._found(replace(wanted, sort=""))
+        found = self._found(wanted.bare)
         limit = self.covered.columns
         if not wanted.sort or not limit:
             return found
-        key = self._identity, limit, wanted, len(found.positions)
+        key = self._identity, limit, wanted.bare, wanted.sort, len(found.positions)
         cached = self._memory.get(key)
         if cached is not None:
             return replace(cached, looked=found.looked, total=found.total)
@@ -184,7 +190,7 @@ class Run(Closing):
                 matches, limit = array("L"), 0
             matches = matches[: bisect_left(matches, limit)]
             cached = RowSelection(matches, limit, limit)
-            if len(wanted.text) > TRIGRAM and matches:
+            if wanted.text and matches:
                 cached = RowSelection(array("L"), matches[0], limit, matches)
             if limit:
                 self._memory.keep(key, cached)

@@ -30,17 +30,22 @@ if TYPE_CHECKING:
     from multiprocessing.process import BaseProcess
 
 
-Kind = Literal["run", "report", "audit"]
+Kind = Literal["run", "report", "audit", "accuracy"]
 
 HEAD_BYTES = 65_536
 """How much of a file is read to see whether it is an audit."""
 
 
+TRAINING = "training.json"
+
+
 @dataclass(frozen=True, slots=True)
 class ViewedItem:
-    """A run, report or audit that can be viewed."""
+    """A run, report, audit or measured judge that can be viewed."""
 
-    kind: Kind  # a run's directory, a folder with a report.json, or the file of an audit
+    # a run's directory, a folder with a report.json, the file of an audit, or of heedful
+    # judge-accuracy or a training
+    kind: Kind
     path: Path  # where it is
     name: str  # its path below the folder that was searched
     key: str  # names it in an address
@@ -65,6 +70,8 @@ def _items(folder: Path, files: list[str]) -> Iterator[tuple[Kind, Path]]:
     for name in files:
         if name.endswith((".csv", ".jsonl")) and _is_audit(folder / name):
             yield "audit", folder / name
+        elif name.endswith(".json") and "run.sqlite" not in files and _is_accuracy(folder / name):
+            yield "accuracy", folder / name
 
 
 def _is_audit(path: Path) -> bool:
@@ -75,6 +82,16 @@ def _is_audit(path: Path) -> bool:
     except OSError:
         return False
     return "number" in head and any(all(q in head for q in kind.each) for kind in KINDS.values())
+
+
+def _is_accuracy(path: Path) -> bool:
+    """Look at a file's beginning for what judge-accuracy and trainings write."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(HEAD_BYTES)
+    except OSError:
+        return False
+    return path.name == TRAINING or (b'"labels"' in head and b'"judges"' in head)
 
 
 def _key(kind: Kind, name: str) -> str:
@@ -104,7 +121,7 @@ class Builds:
 
     def bring_up(self, run: Run) -> None:
         """Have a run's index brought up to date; a large step is taken in the background."""
-        missing = run.total - min(run.covered)
+        missing = run.missing
         if not missing or not run.has_samples:
             return
         path = run.index_path

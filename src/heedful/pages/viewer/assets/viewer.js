@@ -45,7 +45,7 @@
       }
       return;
     }
-    const done = (key === "j" && step(1)) || (key === "k" && step(-1)) || choose(key) || press(key);
+    const done = label(key) || (key === "j" && step(1)) || (key === "k" && step(-1)) || choose(key) || press(key);
     if (done) event.preventDefault();
   });
 
@@ -62,6 +62,27 @@
     if (box) box.click();
     return Boolean(box);
   }
+
+  /* Labels: of the constraint that is focused, or of the first without one. */
+  const forms = () => [...document.querySelectorAll("form.label")];
+  const isOpen = (form) => !form.querySelector("[aria-pressed=true]");
+
+  function label(key) {
+    const focused = document.activeElement.closest(".constraint");
+    const form = focused ? focused.querySelector("form.label") : forms().find(isOpen);
+    const button = form && (focused || key !== "?") && form.querySelector(`[data-label="${CSS.escape(key)}"]`);
+    if (button && button.getAttribute("aria-pressed") !== "true") button.click();
+    return Boolean(button);
+  }
+
+  /* The constraint that an address names, or after a label the next one without. */
+  document.addEventListener("DOMContentLoaded", () => {
+    const said = /^#constraint-(\d+)$/.exec(location.hash);
+    if (!said || !forms().length) return;
+    const here = Number(said[1]) - 1;
+    const next = forms().slice(here).find(isOpen) || forms().find(isOpen) || forms()[here];
+    if (next) next.closest(".constraint").focus();
+  });
 
   function pair() {
     const button = document.querySelector("[data-pair] button");
