@@ -76,7 +76,7 @@ class FaultyJudge:
         misread = name == SOURCE and CLEARER not in block and number % 2 == 0
         unshown = name == BRIEF and EXAMPLE not in block and number % 3 == 0
         slip = random.Random(f"{response} {name} {sample}").random() < self.slips
-        return true != (misread or unshown) != slip
+        return (true != (misread or unshown)) != slip
 
 
 def main() -> None:

@@ -8,6 +8,7 @@ from plain_responses import characters, chinese_sentences, sentences, words
 TABLE = "| a | b | c |\n|---|---|---|\n| 1 | 2 | 3 |"
 WIDE = "| a | b | c | d |\n|---|---|---|---|\n| 1 | 2 | 3 | 4 |"
 PARTED = "The rain fell.\n\nThe wind rose."
+RAIN = "The rain fell on the town."
 UNPARTED = "The rain fell.\nThe wind rose."
 
 TEXTS: list[tuple[str, str, str]] = [
@@ -100,5 +101,56 @@ TEXTS: list[tuple[str, str, str]] = [
     ("Liebe是否出现2次", "Liebe ist Liebe.", "Liebe."),
     ('是否不存在关键词""internet", "vida""', "Es la casa.", "La vida es corta."),
     ("'der'字的使用是否不超过1次", "der Hund", "der Hund, der Ball"),
+    # As people type them into a chat.
+    ("50-word limit", words(40), words(90)),
+    ("a 60-word minimum", words(90), words(40)),
+    ("as 60 words", words(60), words(90)),
+    ("Mention Paris and Rome", "From Paris to Rome.", ""),
+    ("do not mention price or cost", "", "The price is low."),
+    ("必须提到北京和上海", "从北京到上海。", ""),
+    ("Do not use parentheses", RAIN, "Rain (heavy) fell."),
+    ("Include the year 2024", "In 2024 it rained.", RAIN),
+    ("Include the date 12/05/2024", "On 12/05/2024 it rained.", RAIN),
+    ("include the url https://a.org/b", "See https://a.org/b for it.", "See https://a.org."),
+    ("Begin with Dear Sir", "Dear Sir,\n\nIt rained.", "It rained."),
+    ("End with Best regards", "It rained.\n\nBest regards", "It rained."),
+    ("start with a question", "Did it rain? It did.", "It rained. Did it?"),
+    ("no follow-up questions", RAIN, ""),
+    ("spell out numbers", "It rained for two days.", "It rained for 2 days."),
+    ("Each line has 5 words", "The rain fell all day\nThe wind rose at night", "Rain fell"),
+    ("Title in all caps", "# THE RAIN\n\nIt fell.", "# The rain\n\nIt fell."),
+    ("wrap the code in a code block", "```\na = 1\n```", "a = 1"),
+    ("a numbered list", "1. Rain\n2. Wind", RAIN),
+    ("250 words give or take", words(250), words(90)),
+    ("10 items max", "- Rain\n- Wind", "\n".join(f"- {at}" for at in range(14))),
+    ("Emojis allowed: max 2", "Rain 😀", "Rain 😀😀😀"),
+    ("single word only", "Rain", RAIN),
+    ("Answer: yes/no", "Yes", RAIN),
+    ("use the hashtag #rain", "It fell. #rain", "It fell. #wind"),
+    ("Don't number the items", "- Rain\n- Wind", "1. Rain\n2. Wind"),
+    ("Bold the keywords", "", RAIN),
+    ("不要分段", "下雨了。天黑了。", "下雨了。\n\n天黑了。"),
+    ("结尾署名“王老师”", "下雨了。\n\n王老师", "下雨了。"),
+    ("最后以感叹号结束", "下雨了！", "下雨了。"),
+    ("一个三行四列的表格", f"{WIDE}\n| 1 | 2 | 3 | 4 |\n| 1 | 2 | 3 | 4 |", TABLE),
+    ("选A、B、C、D中的一个", "B", "下雨了"),
+    # Parts that only a reader finds: no more is known than of the whole.
+    ("Each slide must contain at most 50 words", words(40), ""),
+    ("Each essay topic must be explained in at least 5 sentences", "", sentences(2)),
+    ("each translation must include the keyword 'rain'", "", "It fell."),
+    ("The answer must use a level 2 heading for each topic", "", RAIN),
+    ("每个摘要是否都不少于100字", "", characters(40)),
+    ('是否存在所有关键词""春天", "雨""', "春天多雨。", "秋天到了。"),
+    ("【el】的使用是否不超过1次", "el sol", "el sol, el mar y el aire"),
+    # Tables and headings of a shape.
+    ("If a table is used to list them, it must not exceed 3 columns", RAIN, WIDE),
+    ("when presenting data in a table, ensure that the table does not exceed 2 rows", TABLE, ""),
+    ("Present the summary in a table format with a maximum of 3 columns", TABLE, WIDE),
+    ("if any tabular data is included, it should be limited to 3 columns", TABLE, WIDE),
+    ("It must include a level 2 heading titled 'Rain'", "## Rain\nIt fell.", "# Rain\nIt fell."),
+    ("Use heading levels to organize the report", "# A\n\n## B\n\nC.", RAIN),
+    ("at least two heading levels, one for topics and one for details", "# A\n\n## B", "# A"),
+    ("ensuring conciseness by not exceeding 60 words", words(40), words(90)),
+    ("yet concise, limited to no more than 3 sentences", sentences(2), sentences(5)),
+    ("include the keyword 'rain' as part of the response", RAIN, "It fell."),
 ]
-"""Text, a response that meets it, one that doesn't; an empty one where none is beyond doubt."""

@@ -1,5 +1,7 @@
 """Responses at the edge of what a constraint asks for, with the verdict; ``None``: undecided."""
 
+from plain_responses import words
+
 LETTER = (
     "Ann Jones\n12 Main St\n\nDear Ann,\n\nIt rained.\n\nIt snowed.\n\nIt was cold.\n\n"
     "Sincerely,\nBob"
@@ -134,4 +136,11 @@ TRAPS: list[tuple[str, str, bool | None]] = [
     ("不能使用“您”，使用“你”", "您好。", False),
     ("Use 'colour', not 'color'.", "A fine colour.", True),
     ("要给出三点建议", "1. 早睡\n2. 早起\n3. 散步\n\n1. Sleep\n2. Rise\n3. Walk", None),
+    # A part that only a reader finds.
+    ("Each slide must contain at most 50 words", words(90), None),
+    ("Each slide must contain at least 50 words", words(90), None),
+    ("the question must include the keyword 'rain'", "It rains. rain", None),
+    ("Use bold for key terms", "A **fine** day.", None),
+    ("Mention Paris and Rome", "From Paris to the Eternal City.", None),
+    ("No parentheses.", "Fine :)", None),
 ]

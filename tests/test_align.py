@@ -172,6 +172,34 @@ def test_gepa_rewrites_the_rules(tmp_path: Path) -> None:
     assert after.summary["coverage"] == 1
 
 
+def test_what_a_proposer_says_is_hostile_until_read() -> None:
+    """Odd causes, words that are no text, and texts of many lines change nothing or one line."""
+    replies = [
+        json.dumps({"causes": [{"a": 1}, ["judge"], 5], "wording": ["x"], "definition": 7}),
+        json.dumps({"causes": "judge", "wording": "A\nB {{response}}", "definition": "x" * 9999}),
+        "[" * 9999,
+    ]
+
+    def scripted(messages: Any, sample: int) -> str:
+        asked = messages[-1].content.startswith("A judge decides")
+        return replies.pop() if asked else faulty.reply(messages, sample)
+
+    faulty = Faulty(slips=0.3)
+    model = ScriptedModel(scripted)
+    model.name = "scripted"
+    summary = align(rows(12), model=model, judge="checklist", prompt="plain", seed=1)
+    assert not replies
+    assert all(group["causes"] == {} for group in summary["groups"])
+    names = [each["name"] for each in summary["candidates"]]
+    assert sum(name.startswith(("other words", "a definition")) for name in names) == 2
+
+
+def test_settings_that_a_prompt_cannot_have_are_not_tried() -> None:
+    faulty = Faulty(misreads=False)
+    summary = align(rows(12), model=faulty.model, judge="checklist", prompt="if_critic")
+    assert "verdicts alone" not in [each["name"] for each in summary["candidates"]]
+
+
 @pytest.mark.parametrize(
     ("content", "said"),
     [
@@ -219,7 +247,7 @@ def test_the_command_aligns_a_labelled_run_and_evaluate_takes_its_protocol(
         assert "A gain is shown" in told
         assert "heedful evaluate FILE --protocol heedful-align/protocol.json" in told
         again = len(server.bodies)
-        assert command("align", "mine", *flags) == 0  # nothing is bought twice
+        assert command("align", "mine", *flags, "-o", "again") == 0  # nothing is bought twice
         assert len(server.bodies) == again > bought == 60
         asked = ["--protocol", "heedful-align/protocol.json", "--base-url", server.url]
         assert command("judge-accuracy", "mine.labels.jsonl", *asked, "-o", "a.json") == 0

@@ -1,5 +1,6 @@
 """Evaluations in Python: rows by place, verdicts as tables, their look in a notebook."""
 
+import json
 import re
 from html.parser import HTMLParser
 from typing import Any
@@ -8,7 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heedful import Evaluation, evaluate
+from heedful import Constraint, Critique, Evaluation, Judgment, Sample, Status, evaluate
+from heedful.engine.store import Entry
+from heedful.jobs.results import Scored, StoredSample, line, record, scored_entry, written
 
 ROWS: list[dict[str, Any]] = [
     {
@@ -126,3 +129,40 @@ def test_an_evaluation_without_rows_is_still_one() -> None:
     assert nothing[:3] == []
     assert "nothing decided" in repr(nothing)
     assert nothing._repr_html_()
+
+
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
+JUDGMENTS = st.builds(
+    lambda fields, extra: Judgment.model_validate({**extra, **fields}),
+    st.fixed_dictionaries(
+        {"status": st.sampled_from(Status), "explanation": TEXTS, "judge": TEXTS},
+        optional={
+            "confidence": st.floats(0, 1),
+            "loose": st.sampled_from([Status.MET, Status.UNMET]),
+            "votes": st.just(({"judge": "a", "status": "met"},)),
+            "evidence": TEXTS,
+        },
+    ),
+    st.dictionaries(TEXTS, TEXTS | st.integers() | st.booleans(), max_size=1),
+)
+
+
+@given(judgments=st.lists(JUDGMENTS, min_size=1, max_size=3), text=TEXTS, data=st.data())
+@settings(max_examples=100)
+def test_a_row_is_the_same_as_it_is_judged_in_the_store_and_in_the_results(
+    judgments: list[Judgment], text: str, data: st.DataObject
+) -> None:
+    source = data.draw(st.dictionaries(TEXTS, TEXTS | st.floats(-1, 1), max_size=2))
+    tags = data.draw(st.dictionaries(TEXTS, TEXTS, max_size=1))
+    checklist = tuple(Constraint(text=f"{text}{number}") for number in range(len(judgments)))
+    sample = Sample(id=text, checklist=checklist, response=text, source=source, tags=tags)
+    declared = data.draw(st.sampled_from([{}, {"cfbench": 1}]))
+    critique = Critique(judgments=tuple(judgments), text=text or None, declared=declared)
+    entry = Entry(0, 1, text, StoredSample.of(sample), None, written(critique), None)
+    read = entry._replace(input=str(entry.input), output=str(entry.output))
+    row = Scored(1, text, sample, critique, None)
+    assert scored_entry(read) == scored_entry(entry)
+    assert (scored_entry(read).sample, scored_entry(read).critique) == (sample, critique)
+    lines = [line(row, "strict"), line(row, "strict", entry=entry), line(row, "strict", entry=read)]
+    assert lines == [lines[0]] * 3
+    assert json.loads(lines[0]) == json.loads(json.dumps(record(row, "strict")))

@@ -133,7 +133,8 @@ def test_advancedif_fields_may_be_encoded_at_any_level(depth: int) -> None:
     assert [constraint.text for constraint in sample.checklist] == ["Is it brief?", "Is it polite?"]
     assert [turn.role for turn in sample.conversation] == ["system", "user"]
     assert sample.tags == {"benchmark": "advancedif", "task": "carried_context"}
-    assert (sample.id, sample.source) == ("row-3", record)
+    assert (sample.id, sample.response) == ("row-3", record.pop("response"))
+    assert sample.source == record
 
 
 @pytest.mark.parametrize(

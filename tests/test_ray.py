@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 import extras
+from heedful import BatchJudge, evaluate
 from heedful.core.errors import UsageError
 from heedful.judges import prompts
 from heedful.judges.model import Checklist
@@ -114,8 +115,6 @@ def test_a_run_that_is_killed_comes_to_what_it_would_have_come_to(
 
 @pytest.mark.usefixtures("address")
 def test_a_model_that_cannot_be_sent_is_refused(tmp_path: Path) -> None:
-    from heedful import evaluate
-
     lock = threading.Lock()
     checklist = Checklist(ScriptedModel(lambda *_: str(lock)), prompts.make("plain"))
     with pytest.raises(UsageError, match="cannot be sent"):
@@ -126,8 +125,6 @@ def test_a_model_that_cannot_be_sent_is_refused(tmp_path: Path) -> None:
 def test_files_that_are_judged_in_tasks_come_to_what_a_local_run_comes_to(tmp_path: Path) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
-
-    from heedful import evaluate
 
     files = [tmp_path / f"shard-{number}.parquet" for number in range(3)]
     texts = [sample.model_dump_json(exclude_defaults=True) for sample in rows(120)[:-1]]
@@ -164,8 +161,6 @@ def test_files_that_are_judged_in_tasks_come_to_what_a_local_run_comes_to(tmp_pa
 def test_the_recipe_for_ray_data_comes_to_what_a_server_comes_to(tmp_path: Path) -> None:
     import ray
 
-    from heedful import evaluate
-
     samples = [sample for sample in rows(12) if sample.id not in {"14", "15"}]
     recipe = runpy.run_path(str(EXAMPLES / "ray_data" / "judge.py"))
 
@@ -201,3 +196,26 @@ def test_the_recipe_makes_a_processor_with_vllm(
 if __name__ == "__main__":
     where, size, directory = sys.argv[1:]
     judge(where, int(size), Path(directory), executor="ray", workers=2)
+
+
+@pytest.mark.usefixtures("address")
+def test_ray_data_has_batches_judged() -> None:
+    import ray
+
+    texts = ["Hi!", "Hi, you!", "Hello to all of you"]
+    samples = [
+        {"id": str(number), "checklist": ["No commas.", "At most 2 words."], "response": text}
+        for number, text in enumerate(texts * 8)
+    ]
+    data = ray.data.from_items(samples, override_num_blocks=3)
+    options: dict[str, Any] = {"fn_constructor_kwargs": {"judge": "compiled"}, "concurrency": 1}
+    records = list(evaluate(samples, judge="compiled").records())
+    for judged in (
+        data.map_batches(BatchJudge(judge="compiled"), batch_size=4),
+        data.map_batches(BatchJudge, batch_size=8, **options),
+    ):
+        by_place = sorted(judged.take_all(), key=lambda row: int(row["id"]))
+        assert [json.loads(row["judgments"]) for row in by_place] == [
+            record["judgments"] for record in records
+        ]
+        assert [row["csr"] for row in by_place] == [record["scores"]["csr"] for record in records]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from heedful.core.errors import VerifierError
 from heedful.verify import Response
-from heedful.verify.text.language import language_of
+from heedful.verify.text.language import language_of, likeliest_language
 from heedful.verify.text.sentences import (
     LOWER_INSIDE,
     NUMBER,
@@ -234,3 +234,25 @@ def test_installed_punkt_data_gives_the_same_verdicts(
     texts = [json.loads(line)["response"] for line in lines]
     different = [text for text in texts if len(trained.split(text)) != len(OWN.split(text))]
     assert len(different) <= 0.01 * len(texts)
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        ("de", "Der Zug nach Bern fährt heute wegen einer Störung nicht vor dem späten Abend."),
+        ("fr", "Il est essentiel de consommer des aliments variés tout au long de la semaine."),
+        ("en", "The train to the coast does not leave before the evening because of the snow."),
+        (
+            "ko",
+            "levee와 embankment의 차이점은 다음과 같습니다: 둘의 용도는 물을 방어하는 것입니다.",
+        ),
+        ("ja", "これは日本語の文章です。"),
+        (None, "123 + 4"),
+        (None, ""),
+    ],
+)
+def test_the_likeliest_language_does_not_depend_on_case_or_repetition(
+    language: str | None, text: str
+) -> None:
+    told = [likeliest_language(each) for each in (text, text.upper(), f"{text} " * 200)]
+    assert told == [language] * 3

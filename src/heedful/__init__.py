@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from heedful.engine.job import Job
     from heedful.engine.options import RunOptions
     from heedful.integrations.testing import assert_follows
+    from heedful.jobs.batch_judge import BatchJudge, judge_batch
     from heedful.jobs.checklists import checklist
     from heedful.jobs.evaluate import Evaluation, evaluate, evaluate_async
     from heedful.jobs.merge import merge
@@ -63,6 +64,7 @@ _HOMES = {
         "UsageError",
         "VerifierError",
     ),
+    "heedful.jobs.batch_judge": ("BatchJudge", "judge_batch"),
     "heedful.jobs.evaluate": ("Evaluation", "evaluate", "evaluate_async"),
     "heedful.jobs.results": ("Scored",),
     "heedful.jobs.merge": ("merge",),
@@ -94,6 +96,7 @@ _HOMES = {
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = [
+    "BatchJudge",
     "Cascade",
     "Check",
     "Constraint",
@@ -135,6 +138,7 @@ __all__ = [
     "export",
     "judge_accuracy",
     "judge_accuracy_async",
+    "judge_batch",
     "make_judge",
     "merge",
     "read",

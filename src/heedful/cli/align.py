@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from heedful.analysis.align.options import Trying
 from heedful.analysis.meta.options import MetaOptions
-from heedful.cli.flags import FlagGroup, Judge, takes
+from heedful.cli.flags import FlagGroup, Judge, RequiredOutput, takes
 from heedful.cli.judge_accuracy import CONSOLE, COST, LABELS, RUNS_FOLDER
 from heedful.cli.judging import JUDGING
 from heedful.cli.running import Outcome, carry_out
@@ -29,7 +29,7 @@ def align(
     labels: Path | None = None,
     judge: Judge = None,
     seed: int = 0,
-    output: Path = Path("heedful-align"),
+    output: RequiredOutput = Path("heedful-align"),
     **options: Any,
 ) -> int:
     """Choose how a judge is asked by people's labels, and prove it on others.

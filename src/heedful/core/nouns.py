@@ -315,6 +315,15 @@ class Judgment(Noun):
         ("rationale", "reason", "reasoning"), "explanation"
     )
 
+    def fields(self) -> dict[str, Any]:
+        """Return the fields that have values, the status as text."""
+        said = {name: value for name, value in self.__dict__.items() if value is not None}
+        said["status"] = self.status._value_  # as a member of an enum it takes ten times as long
+        extra = self.__pydantic_extra__
+        if extra:
+            said |= {name: value for name, value in extra.items() if value is not None}
+        return said
+
 
 class Expense(Noun):
     """Usage of a model, in calls and tokens."""

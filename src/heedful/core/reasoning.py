@@ -27,6 +27,8 @@ _FIELDS = ("reasoning_content", "reasoning")
 _NAME = r"(?i:think|thinking|thought|reasoning|seed:think)"
 _OPENING = rf"<{_NAME}>|\[THINK\]|◁think▷|<\|START_THINKING\|>|<\|channel>thought"
 _CLOSING = rf"</{_NAME}>|\[/THINK\]|◁/think▷|<\|END_THINKING\|>|<channel\|>"
+_TAG_WORDS = ("think", "thought", "reasoning", "channel")
+"""One of them is in each tag."""
 _BEGIN = re.compile(rf"\s*(?:<\|im_start\|>assistant\s*)?(?:{_OPENING})")
 # Between backticks a tag is only mentioned.
 _CLOSE = re.compile(rf"(?<!`)(?:{_CLOSING})(?!`)")
@@ -64,9 +66,9 @@ def separate(text: str, *, lost_opening: bool = True) -> tuple[str, str | None]:
     >>> separate("Models write `</think>` before the answer.")
     ('Models write `</think>` before the answer.', None)
     """
-    # Looked for by its first sign first: the search takes a fifth of the work on a row.
-    tagged = any(sign in text for sign in "<[◁") and _TAG.search(text)
-    if not (tagged or _CHANNEL.match(text) or _BARE_CHANNEL.match(text)):
+    if not (_may_be_tagged(text) and _TAG.search(text)) and not (
+        _CHANNEL.match(text) or _BARE_CHANNEL.match(text)
+    ):
         return text, None
     thoughts: list[str] = []
     start = 0
@@ -81,6 +83,16 @@ def separate(text: str, *, lost_opening: bool = True) -> tuple[str, str | None]:
         if token in answer:
             answer = answer.removeprefix(token).rstrip().removesuffix(token)
     return answer, "\n\n".join(filter(None, thoughts))
+
+
+def _may_be_tagged(text: str) -> bool:
+    """Look for signs and words that tags consist of: their search takes a tenth of a row's time."""
+    if "<" not in text and "[" not in text and "◁" not in text:
+        return False
+    if not text.isascii():  # other letters may count as theirs
+        return True
+    words = text.lower()
+    return any(word in words for word in _TAG_WORDS)
 
 
 def beside(message: Mapping[str, Any]) -> str | None:

@@ -19,7 +19,6 @@ from heedful.engine.reader import SUMMARY
 from heedful.jobs.results import (
     PROBLEMS_LISTED,
     RESULTS,
-    StoredSample,
     line,
     scored_entry,
     with_reply,
@@ -147,9 +146,7 @@ class RunCounts(Closing):
             return
         lines = []
         for entry, row, said in zip(entries, rows, scores, strict=True):
-            stored = entry.input
-            fields = stored.fields if isinstance(stored, StoredSample) else None
-            text = line(row, self._scoring, said, fields)
+            text = line(row, self._scoring, said, entry)
             lines.append(with_reply(text, row) if self._replies else text)
         try:
             self._file.write("".join(lines))

@@ -128,7 +128,10 @@ DEFAULT = f"{PUBLISHED},compiled"
 PROMPT = "plain"
 """The prompt, unless the options or the model's folder name another."""
 
-_NAMES = ("rules", "compiled", "recorded", CHECKLIST, LIKELIHOOD)
+PROPOSED = "proposed"
+"""The name of the judge by code whose checks a model proposes."""
+
+_NAMES = ("rules", "compiled", "recorded", CHECKLIST, LIKELIHOOD, PROPOSED)
 _DEFAULTS = (DEFAULT, PUBLISHED, WITH_MODEL)
 _PLUGINS = "heedful.judges"
 _CALLS = CallOptions.__annotations__
@@ -180,9 +183,10 @@ def make_judge(
     if names not in _DEFAULTS:  # a look for plugins would take 12 ms
         check_names(names)
     asks = [name.strip() for name in names.split(",")]
-    if LIKELIHOOD in asks and CHECKLIST not in asks:
+    own = [name for name in asks if name in (LIKELIHOOD, PROPOSED)]
+    if own and CHECKLIST not in asks:
         given = {name: each for name, each in options.items() if name not in _ASKS}
-        _refuse_unused(cast("JudgeOptions", given), f"{LIKELIHOOD} asks with a prompt of its own")
+        _refuse_unused(cast("JudgeOptions", given), f"{own[0]} asks with a prompt of its own")
     elif CHECKLIST not in asks:
         _refuse_unused(options, f"no judge uses it: the judge is {names}")
     judges = [_make(name, scoring, seed, options) for name in asks]
@@ -208,7 +212,7 @@ def _make(name: str, scoring: Scoring, seed: int, options: JudgeOptions) -> Judg
         return Recorded(scoring)
     if name == "compiled":
         return Compiled()
-    if name in (CHECKLIST, LIKELIHOOD):
+    if name in (CHECKLIST, LIKELIHOOD, PROPOSED):
         return _asking(name, options)
     needs = ("name", "config", "judge")
     made: Judge = plugins.make(
@@ -236,6 +240,10 @@ def _asking(name: str, options: JudgeOptions) -> Judge:
     calls = cast("CallOptions", {name: each for name, each in options.items() if name in _CALLS})
     how = sampling(1.0 if votes > 1 else 0.0, **calls)
     models = connect(options["model"], **calls)
+    if name == PROPOSED:
+        from heedful.judges.proposed import Proposed
+
+        return Proposed(models[0], how)
     least = options.get("min_confidence", 0.0)
     members: list[Judge] = []
     if name == LIKELIHOOD:

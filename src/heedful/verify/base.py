@@ -144,6 +144,14 @@ def known(id: str) -> bool:  # noqa: A002 - what the data calls it
     return _find(id) is not None
 
 
+def arguments(id: str) -> dict[str, Any]:  # noqa: A002 - what the data calls it
+    """Return the JSON schema of a verifier's arguments."""
+    entry = _find(id)
+    if entry is None:
+        raise _unknown(id)
+    return _arguments(entry.function).json_schema()
+
+
 def describe(check: Check) -> str:
     """Describe a check in English, e.g. ``"Write at least 300 words."``."""
     binding = _bind(check)

@@ -35,16 +35,19 @@ def _headline(summary: Mapping[str, Any]) -> str:
     rate = RATE_NAMES[summary["rate"]]
     if proof is None:
         return "No gain is shown: no candidate was better on the rows that choose."
-    change = f"{summary['chosen']}: {rate} {signed(proof['difference']['value'], 1)} points"
+    gain = f"{rate} {signed(proof['difference']['value'], 1)} points"
     between = interval(proof["difference"]["interval"], signed)
     sides = " to ".join(
         percent(proof[side]["accuracy_compared"]["value"], 1) for side in ("before", "after")
     )
-    found = f"{change} ({between}), {sides} %, on rows that didn't choose"
-    return {
-        "gain": f"A gain is shown. {found}.",
-        "loss": f"A loss is shown. {found}. The protocol stays as it is.",
-    }.get(proof["shown"], f"No gain is shown. {found}. The protocol stays as it is.")
+    shown = {"gain": "A gain is shown", "loss": "A loss is shown"}.get(
+        proof["shown"], "No gain is shown"
+    )
+    kept = "" if proof["shown"] == "gain" else " The protocol stays as it is."
+    return (
+        f"{shown}: {gain} ({between}), {sides} %, on rows that didn't choose. "
+        f"Chosen: {summary['chosen']}.{kept}"
+    )
 
 
 def _tables(summary: Mapping[str, Any]) -> Iterator[Table]:

@@ -68,6 +68,14 @@ class _Alignment:
         options = cast("JudgeOptions", {"protocol": protocol, **self.calls})
         return make_judge(None, seed=self.trials.bench.seed, **options)
 
+    def is_possible(self, change: Change) -> bool:
+        """Check whether the judge can be asked so: not every prompt can leave explanations out."""
+        try:
+            self.judge(change)
+        except UsageError:
+            return False
+        return True
+
     def compared(self, change: Change, rung: int) -> Paired:
         """Try a change on a part; nothing is compared where it can't be paid for."""
         part = self.trials.rungs[rung]
@@ -163,6 +171,9 @@ def _prepared(
     own = taken(given, JudgeOptions)
     base = as_protocol(own.pop("protocol", None))
     asked = {**base.options, **{name: own.pop(name) for name in OPTIONS if name in own}}
+    if "prompt_file" in own:
+        hint = "give its text with --prompt: a protocol file holds it"
+        raise UsageError("a prompt file isn't part of a protocol", hint=hint)
     if not asked.get("model"):
         raise UsageError("the judge has no model", hint="name one: --model, or model= in Python")
     names = judge or base.judge or WITH_MODEL
@@ -181,10 +192,9 @@ def _changes(
     writer = trying.get("proposer") or (models[0] if isinstance(models, list | tuple) else models)
     calls = {name: each for name, each in work.calls.items() if name in CallOptions.__annotations__}
     bench, rungs = work.trials.bench, work.trials.rungs
-    changes = [
-        *proposals.settings(work.present, rungs, trying.get("alternatives", ())),
-        *proposals.proposed(groups, bench, writer, calls),
-    ]
+    settings = proposals.settings(work.present, rungs, trying.get("alternatives", ()))
+    changes = [*filter(work.is_possible, settings)]
+    changes += proposals.proposed(groups, bench, writer, calls)
     if trying.get("optimize"):
         from heedful.analysis.align.gepa import rewritten
 
@@ -258,7 +268,7 @@ def _planned(work: _Alignment, models: Sequence[AnyModel]) -> tuple[list[dict[st
     parts = (*trials.rungs, trials.prove)
     planned = [bench.planned(work.judge(), part.samples) for part in parts]
     first = trials.rungs[0]
-    changes = proposals.settings(work.present, trials.rungs, models)
+    changes = filter(work.is_possible, proposals.settings(work.present, trials.rungs, models))
     planned += [bench.planned(work.judge(change), first.samples) for change in changes]
     on_top = (
         f"on top come {proposals.MOST_GROUPS} proposals at most, up to three candidates of each, "

@@ -127,16 +127,19 @@ def grouped(parts: Sequence[LabelledPart], entries: Sequence[JudgeEntry]) -> lis
         said = {(each["id"], each["constraint"]): each for each in entry.disagreements}
         for sample in part.samples:
             labels = part.labelled.targets[sample.id].labels
-            for place, (constraint, label) in enumerate(zip(sample.checklist, labels, strict=True)):
+            states = entry.verdicts.get(sample.id, [labels])[0]
+            for place, constraint in enumerate(sample.checklist):
+                label, state = labels[place], states[place]
                 if label not in (MET, UNMET):
                     continue
                 key = ("type", constraint.type or ALL)
                 if texts[constraint.text] >= SHARED:
                     key = ("criterion", constraint.text)
                 group = groups.setdefault(key, VerdictGroup(*key))
-                case = LabelledVerdict(
-                    sample, place, label == MET, said.get((sample.id, place + 1))
-                )
+                wrong = {label, state} == {MET, UNMET}
+                # Of many disagreements not all are listed with what the judge said.
+                about = said.get((sample.id, place + 1), {}) if wrong else None
+                case = LabelledVerdict(sample, place, label == MET, about)
                 group.cases.append(case)
     return sorted(groups.values(), key=lambda group: -len(group.wrong))
 
@@ -222,8 +225,9 @@ def proposed(
     for group, reply in zip(asked, replies, strict=True):
         given = read(reply)
         causes = given.get("causes")
-        for case, cause in zip(group.wrong, causes if isinstance(causes, list) else ()):  # noqa: B905
-            if cause in CAUSES:
+        listed = causes if isinstance(causes, list) else []
+        for case, cause in zip(group.wrong[:SHOWN], listed, strict=False):
+            if isinstance(cause, str) and cause in CAUSES:
                 group.causes[cause] += 1
             if cause == "label":
                 group.doubted.append({"id": case.sample.id, "constraint": case.place + 1})
@@ -252,7 +256,8 @@ def _question(group: VerdictGroup) -> str:
         cases.append(
             f"Criterion: {case.sample.checklist[case.place].text}\nConversation:\n"
             f"{turns[-LONGEST:]}\nResponse:\n{(case.sample.response or '')[:LONGEST]}\n"
-            f"People: {'met' if case.label else 'unmet'}\nJudge: {said.get('verdict')}, because: "
+            f"People: {'met' if case.label else 'unmet'}\n"
+            f"Judge: {'unmet' if case.label else 'met'}, because: "
             f"{(said.get('explanation') or '')[:LONGEST]}"
         )
     fence = Fence.around(cases)

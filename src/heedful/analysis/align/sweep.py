@@ -10,6 +10,7 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
+from heedful.analysis.align.document import RATE_NAMES
 from heedful.analysis.align.trials import (
     BALANCED,
     PER,
@@ -240,9 +241,6 @@ def _protocols(
             }
         )
     return protocols, best
-
-
-RATE_NAMES = {"balanced_accuracy": "balanced accuracy", "accuracy": "accuracy"}
 
 
 def document(summary: Mapping[str, Any]) -> Document:

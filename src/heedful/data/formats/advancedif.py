@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from heedful.core.errors import RowError
 from heedful.core.nouns import Critique, Recording, Sample, Status
 from heedful.core.outputs import atomically
+from heedful.core.reasoning import separate
 from heedful.data.formats import fields, native
 from heedful.data.formats.base import Format
 from heedful.data.formats.files import shown
@@ -39,7 +40,7 @@ TASKS = {
 
 
 def sample(record: dict[str, Any], number: int) -> Sample:
-    """Read one record; ``source`` keeps all of it, to be written back."""
+    """Read one record; ``source`` keeps it, to be written back."""
     for key in ("conversation_history", "prompt_metadata"):
         if record.get(key) in (None, ""):
             earlier = record.get("judge_result")
@@ -51,17 +52,25 @@ def sample(record: dict[str, Any], number: int) -> Sample:
     name = record.get("benchmark_name")
     if isinstance(name, str) and name.strip():
         tags["task"] = TASKS.get(name.strip(), name)
+    response = _response(record.get("response"))
     return Sample.model_validate(
         {
             "id": fields.row_id(record, number, "id", "key", "prompt_id"),
             "conversation": fields.messages(history, "conversation_history"),
             "checklist": [{"text": rubric} for rubric in _rubrics(record)],
-            "response": _response(record.get("response")),
+            "response": response,
             "tags": tags,
             "recording": _recording(record),
-            "source": record,
+            "source": _beside_response(record, response),
         }
     )
+
+
+def _beside_response(record: dict[str, Any], response: str | None) -> dict[str, Any]:
+    """Leave out the response where the sample's will be the same: it needn't be stored twice."""
+    if response is None or record["response"] != response or separate(response)[1] is not None:
+        return record
+    return {key: value for key, value in record.items() if key != "response"}
 
 
 def _decoded(value: Any, name: str) -> Any:
@@ -179,7 +188,10 @@ def results(sample: Sample, critique: Critique, reply: Reply) -> dict[str, Any]:
         "raw_output": reply.text,
         "error": None if success else "; ".join(undecided) or "the row has no rubrics",
     }
-    return sample.source | {"judge_result": result}
+    source = sample.source
+    if sample.response is not None and "response" not in source:
+        source = source | {"response": sample.response}
+    return source | {"judge_result": result}
 
 
 def write_jsonl(path: Path, rows: Callable[[], Iterable[Result]]) -> None:

@@ -151,6 +151,9 @@ _FOREIGN = re.compile("[\u0370-\u052f]")
 _ASCII = bytes(range(128))
 _LOWER = _ASCII.lower() + bytes(range(128, 256))
 _DELETED = bytes(code for code in _ASCII if not chr(code).isalnum())
+_BETWEEN = "\0"
+"""Parts texts whose letters are joined."""
+_DELETED_WITHIN = _DELETED.replace(_BETWEEN.encode(), b"")
 
 
 class Shown:
@@ -158,7 +161,7 @@ class Shown:
 
     def __init__(self, *texts: str) -> None:
         self.texts = texts
-        self._letters: list[str] | None = None
+        self._letters: str | None = None
 
     @classmethod
     def of(cls, sample: Sample) -> Shown:
@@ -181,13 +184,22 @@ class Shown:
     def holds(self, words: str) -> bool:
         """Tell whether words stand in one of the texts, whatever signs are around and in them."""
         if self._letters is None:
-            self._letters = [found for text in self.texts if (found := letters(text))]
+            self._letters = _joined(self.texts)
         said = letters(words)
-        return bool(said) and any(said in text for text in self._letters)
+        return bool(said) and said in self._letters
 
 
 NOTHING = Shown()
 """For replies of which nobody knows what they are about."""
+
+
+def _joined(texts: Sequence[str]) -> str:
+    """Reduce texts to their letters; most are plain ASCII, and reduced together."""
+    whole = _BETWEEN.join(texts)
+    plain = whole.isascii() and "&" not in whole and "\\" not in whole
+    if plain and whole.count(_BETWEEN) == len(texts) - 1:
+        return whole.encode().translate(_LOWER, _DELETED_WITHIN).decode()
+    return _BETWEEN.join(map(letters, texts))
 
 
 def letters(text: str) -> str:

@@ -112,9 +112,15 @@ def _exact(text: str, count: int, shown: Shown) -> list[Judgment] | None:
     """Read a reply that has exactly the requested form, as most do; ``None`` for any other."""
     judgments = []
     at = 0
+    quoted: dict[str, bool] = {}
     for number in range(1, count + 1):
         block = _EXACT.match(text, at)
-        if block is None or int(block[1]) != number or shown.holds(block[0][block.start(3) - at :]):
+        if block is None or int(block[1]) != number:
+            return None
+        verdict = block[3]
+        if verdict not in quoted:
+            quoted[verdict] = shown.holds(verdict)
+        if quoted[verdict] and shown.holds(block[0][block.start(3) - at :]):
             return None
         explanation = (block[2] or "").strip()
         if explanation.isascii():
@@ -122,7 +128,7 @@ def _exact(text: str, count: int, shown: Shown) -> list[Judgment] | None:
                 return None
         elif _COLON.search(explanation):
             return None
-        judgments.append(decided(_READ[block[3]], explanation))
+        judgments.append(decided(_READ[verdict], explanation))
         at = block.end()
     return judgments if judgments and at == len(text) else None
 

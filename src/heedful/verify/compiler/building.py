@@ -237,6 +237,23 @@ def _only_keys(id_: str, bound: dict[str, Any], *, open_: bool) -> Check:
     return either([Check(id=id_, args=bound), strict]) if open_ else strict
 
 
+def _headed(id_: str, bound: dict[str, Any]) -> Check:
+    """Make the check of headings, maybe of a level."""
+    unit = bound.pop("unit", None)  # level_2_headings
+    for name in _NUMBERS:
+        bound.pop(name, None)
+    return Check(id=id_, args=bound | ({"level": int(unit.split("_")[1])} if unit else {}))
+
+
+def _each_named(id_: str, bound: dict[str, Any]) -> Check:
+    """Make the check of a topic by any of its names, or of several topics that are named."""
+    named = bound.pop("named", None)
+    if named is None:
+        return Check(id=id_, args=bound)
+    checks = [_plain(Check(id=id_, args={"phrases": [name]})) for name in named]
+    return Check(id="heedful:all", args={"checks": checks})
+
+
 def _neither(id_: str, bound: dict[str, Any]) -> Check | None:
     """Make the check of phrases that are listed, or of two: "neither “a” nor “b”"."""
     if bound.pop("instead", None):
@@ -253,6 +270,8 @@ _MAKERS = {
     "heedful:wrapped": _wrapped,
     **dict.fromkeys(("heedful:table", "heedful:letters"), _phrase_check),
     "heedful:at_end": _at_end,
+    "heedful:headed": _headed,
+    "heedful:mentions": _each_named,
     "heedful:json": _json,
     "heedful:equals": _equals,
     "heedful:excludes": _neither,

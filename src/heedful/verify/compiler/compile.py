@@ -32,6 +32,7 @@ _MOST_CHECKS = 3
 """Readings of a text that are all checked, so that what they agree on is decided."""
 _CACHE_SIZE = 1 << 14
 _IN_PASSAGE = ("part", "passage")
+_OF_PASSAGES = frozenset({"heedful:count", "heedful:contains", "heedful:excludes"})
 
 _NUMBERING = re.compile(r"\s*(?:\(?\d{1,2}(?:[.)、]|）)(?!\d)|[-*•]\s)?\s*")
 _TRAILING = " \t\n\u3000。.；;!！?？,，、吗"
@@ -222,8 +223,9 @@ def _readings_within(check: Check) -> Iterator[Check]:
     elif {"words", "alone"} & check.args.keys():
         args = {k: v for k, v in check.args.items() if k not in {"words", "alone"}}
         yield Check(id=check.id, args=args)
-    elif check.id == "heedful:count" and "part" not in check.args:
-        yield Check(id=check.id, args=check.args | {"part": "passage"})
+    elif check.id in _OF_PASSAGES and _IN_PASSAGE not in check.args.items():
+        rest = {key: value for key, value in check.args.items() if key != "which"}
+        yield Check(id=check.id, args=rest | dict([_IN_PASSAGE]))
 
 
 @lru_cache(maxsize=64)

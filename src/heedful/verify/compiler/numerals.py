@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 # A number may stand right behind a Chinese character, but not inside of a word or a decimal.
-_DIGITS = re.compile(r"(\d{1,3}(?:,\d{3})+|\d+)(?![.,]?\d)(?:\s?(k(?![a-z])|千|万))?")
+_DIGITS = re.compile(r"(\d{1,3}(?:,\d{3})+|\d+)(?:\.0)?(?![.,]?\d)(?:\s?(k(?![a-z])|千|万))?")
 _GOES_ON = re.compile(r"[a-z0-9_.]")
 _SMALL = """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen
 fifteen sixteen seventeen eighteen nineteen"""

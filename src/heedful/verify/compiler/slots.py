@@ -236,12 +236,12 @@ _ONE_NAME = re.compile(r"[A-Z][A-Za-z'-]+(?: [A-Z][A-Za-z'-]+)?(?![\w'-])")
 
 
 def _matched(pattern: re.Pattern[str]) -> Reader:
-    """Make the reader of what a pattern matches, word for word."""
+    """Make the reader of what a pattern, or its one group, matches, word for word."""
 
     def read(form: str, written: str, at: int) -> _Phrases:
         del form
         match = pattern.match(written, at)
-        return [(match.end(), (match[0],))] if match else []
+        return [(match.end(), (match[match.lastindex or 0],))] if match else []
 
     return read
 
@@ -340,33 +340,92 @@ _FOREIGN = re.compile(
     rf"(?!(?:emoji|hashtag|markdown|json|html)s?)[^\W\d_{scripts.HAN}]{{2,30}}", re.IGNORECASE
 )
 """A word of another script, which needs no quotation marks in a Chinese text."""
-_RESTRICTING = re.compile(
-    r"""\d|["“”「」『』《》【】\[\](){}]|(?<!\w)['‘]
+_RESTRICTING = r"""\d|["“”「」『』《》【】\[\](){}]|(?<!\w)['‘]
     |\b(?:except|unless|only|if|when|but|not|no|nor|without|instead|rather|other\ than|must|should
-    |each|every|any|least|most|exactly|than|limit\w*|maximum|minimum|avoid\w*
-    |two|three|four|five|six|seven|eight|nine|ten|bullets?|headings?|tables?|emojis?|lists?|hashtags?
-    |links?|titles?|json|bold|italics?|paragraphs?|sentences|words|introductions?|conclusions?
-    |summar(?:y|ies)|sections?|parts?|captions?|abstracts?|examples?|steps?)\b
+    |least|most|exactly|than|limit\w*|maximum|minimum|avoid\w*)\b
     |(?:,|;|\band)\s+(?:then\s+|please\s+)?(?:use|include|write|add|keep|start|begin|end|conclude
     |mention|respond|answer|put|provide|present|give|format|place|do|make|ensure|with|using|containing
     |also)\b
-    |除|只|仅|不|如果|若|每|至少|最多|超过|必须|[一二三四五六七八九十两]""",
-    re.VERBOSE,
-)
+    |除|只|仅|不|如果|若|每|至少|最多|超过|必须|[一二三四五六七八九十两]"""
 """What makes a tail more than a purpose: an exception, a bound, another requirement."""
+_COUNTABLE = r"""
+    |\b(?:each|every|any|two|three|four|five|six|seven|eight|nine|ten|bullets?|headings?|tables?
+    |emojis?|lists?|hashtags?|links?|titles?|json|bold|italics?|paragraphs?|sentences|words
+    |introductions?|conclusions?|summar(?:y|ies)|sections?|parts?|captions?|abstracts?|examples?
+    |steps?)\b"""
+"""What a purpose may be of, but not the thing that a requirement speaks of."""
 _PAUSE = re.compile(r"[,.;，。；]|$")
 
 
-def reason(form: str, written: str, at: int) -> list[tuple[int, None]]:
-    """Read the rest of a purpose, up to a pause: `x`."""
-    del written
-    ends = [pause.start() for pause in _PAUSE.finditer(form, at)]
-    return [
-        (end, None)
-        for end in ends
-        if form[at:end].strip() and not _RESTRICTING.search(form, at, end)
-    ]
+def _up_to_pause(refused: str) -> Reader:
+    """Make the reader of words up to a pause that say nothing of what is refused."""
+    pattern = re.compile(refused, re.VERBOSE)
 
+    def read(form: str, written: str, at: int) -> list[tuple[int, Any]]:
+        del written
+        ends = [pause.start() for pause in _PAUSE.finditer(form, at)]
+        good = [end for end in ends if form[at:end].strip() and not pattern.search(form, at, end)]
+        return [(end, None) for end in good]
+
+    return read
+
+
+_EXAMPLES = re.compile(
+    r"(?!.*\b(?:not|no|never|must|should|exactly|only|except|at least|at most|also|ensure|each)\b)"
+    r"[^.;\n]+"
+)
+
+
+def examples(form: str, written: str, at: int) -> list[tuple[int, None]]:
+    """Read examples that end the text: ``'Overview', 'Details'``."""
+    del written
+    match = _EXAMPLES.match(form, at)
+    return [(match.end(), None)] if match else []
+
+
+_MATTER_WORD = re.compile(r"[a-z][a-z'-]*")
+_NO_MATTER = """sentence sentences paragraph paragraphs line lines bullet bullets item items point
+points word words letter letters heading headings header section stanza verse title table tables row
+column response responses reply output text content answer answers it them this that each every all
+any must should shall will is are be has have not no never only can may does do contain contains
+include includes exceed first second third last final word's total number length maximum minimum
+limit same following list and or"""
+_LONGEST_MATTER = 5
+
+
+def matter(form: str, written: str, at: int) -> list[tuple[int, None]]:
+    """Read the name of a thing that only a reader finds, by each of its ends: ``book review``."""
+    del written
+    ends: list[int] = []
+    while len(ends) < _LONGEST_MATTER and (match := _MATTER_WORD.match(form, at)):
+        if match[0] in _NO_MATTER.split():
+            break
+        ends.append(match.end())
+        at = match.end() + (form[match.end() : match.end() + 1] == " ")
+    return [(end, None) for end in ends]
+
+
+def topics(joint: str, form: str, written: str, at: int) -> _Phrases:
+    """Read at least two topics that are listed: ``北京和上海``, ``price or cost``."""
+    del form
+    rest = written[at:].rstrip(" .;。；")
+    pieces = re.split(rf"\s*、\s*|\s*,\s*(?:{joint})?\s*|\s*(?:{joint})\s*", rest)
+    named = [[end for end, _ in topic(piece.lower(), piece, 0)] for piece in pieces]
+    whole = named == [[len(piece)] for piece in pieces]
+    return [(at + len(rest), tuple(pieces))] if whole and len(pieces) > 1 else []
+
+
+_INSIDE_ZH = re.compile(
+    rf"(?![第除全每各以引标])[{scripts.HAN}]{{2,8}}?"
+    "(?=的|是否|都|不|要|应|需|必须|中|字数|词数|长度)"
+)
+_BRACKETED = re.compile("【([^【】\n]{1,20})】")
+_FIGURE = re.compile(r"[$€£¥]?\d(?:[\d,./:-]*\d)?%?")
+_WEB_ADDRESS = re.compile(r"https?://[^\s，。,]+[^\s，。,.;]")
+_SALUTATION = re.compile(
+    r"(?:Dear [A-Z][\w.-]*(?: [A-Z][\w-]*){0,2}|Hello|Hi|Greetings|(?:Best|Kind|Warm) regards"
+    r"|Sincerely|Yours (?:sincerely|truly|faithfully)|Cheers|Thank you|Thanks)(?=$|[.;])"
+)
 
 _POSTSCRIPT = re.compile(r"([\"'“]?)(p\.?\s?)?p\.?\s?s\b\.?([\"'”]?)")
 
@@ -394,7 +453,17 @@ SLOTS: dict[str, Slot] = {
     "letters": Slot(letters, _QUOTE | _LETTERS),
     "word": Slot(word, _LETTERS),
     "topic": Slot(topic),
-    "reason": Slot(reason),
+    "reason": Slot(_up_to_pause(_RESTRICTING + _COUNTABLE)),
+    "target": Slot(_up_to_pause(_RESTRICTING)),
+    "examples_of": Slot(examples),
+    "matter": Slot(matter, _LETTERS),
+    "inside_zh": Slot(_matched(_INSIDE_ZH)),
+    "bracketed": Slot(_matched(_BRACKETED), frozenset("【")),
+    "topics": Slot(partial(topics, "和|与|及|以及")),
+    "topics_or": Slot(partial(topics, r"\bor\b|\band\b"), _LETTERS),
+    "figure": Slot(_matched(_FIGURE)),
+    "address": Slot(_matched(_WEB_ADDRESS), frozenset("h")),
+    "salutation": Slot(_matched(_SALUTATION), frozenset("dhgbkwsyct")),
     "foreign": Slot(_matched(_FOREIGN)),
     "wordlist": Slot(partial(_words_joined, _AND_GAP, "and"), _LETTERS),
     "columns": Slot(columns, _LETTERS),

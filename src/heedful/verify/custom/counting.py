@@ -432,6 +432,7 @@ UNITS: dict[str, CountedUnit] = {
     "question_marks": CountedUnit("question mark/s", "个问号", signs.question_marks),
     "exclamation_marks": CountedUnit("exclamation mark/s", "个感叹号", signs.exclamation_marks),
     "quotation_marks": CountedUnit("quotation mark/s", "个引号", signs.quotation_marks),
+    "parentheses": CountedUnit("parenthesis|parentheses", "个圆括号", signs.parentheses),
     "brackets": CountedUnit("bracket/s", "个括号", signs.brackets),
     "dashes": CountedUnit("dash|dashes", "个破折号", signs.dashes),
     "ellipses": CountedUnit("ellipsis|ellipses", "个省略号", signs.ellipses),

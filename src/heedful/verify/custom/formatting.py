@@ -266,21 +266,25 @@ _AROUND_HEADING = re.compile(r"^[\W\d_]+|[\W_]+$")
 
 @verifier(
     "heedful:headed",
-    describe=lambda phrases: f"Write sections with the headings {quoted(phrases)}.",
+    describe=lambda phrases, level: (
+        f"Write sections with the headings {quoted(phrases)}"
+        f"{'' if level is None else f' of level {level}'}."
+    ),
 )
-def headed(response: Response, *, phrases: list[str]) -> Finding:
-    """Each of the phrases is a heading."""
+def headed(response: Response, *, phrases: list[str], level: int | None = None) -> Finding:
+    """Each of the phrases is a heading, maybe of a level."""
     marked = {
-        _AROUND_HEADING.sub("", folded(unmarked(line.text)))
+        _AROUND_HEADING.sub("", folded(unmarked(line.text))): line.depth
         for line in response.layout.lines
         if line.kind == "heading"
     }
     text = folded(response.layout.plain)
     wanted = {phrase: _AROUND_HEADING.sub("", folded(phrase)) for phrase in phrases}
     absent = [phrase for phrase, form in wanted.items() if form not in text]
+    other = [phrase for phrase, form in wanted.items() if marked.get(form, level) != level]
     unsure = [phrase for phrase, form in wanted.items() if form not in marked]
-    if absent:
-        return Finding(met=False, found=f"not there: {quoted(absent)}")
+    if absent or (other and level):
+        return Finding(met=False, found=f"not there: {quoted(absent or other)}")
     return decide(None if unsure else True, f"no heading: {quoted(unsure)}" if unsure else "all")
 
 

@@ -32,8 +32,8 @@ _LETTERS_TO_REFUSE = 200
 def language(response: Response, *, language: str) -> Finding:
     """Respond in the language '{language}'.
 
-    Given as ISO 639-1 code. Chinese is told by its characters, other languages by langdetect and
-    their script.
+    Given as ISO 639-1 code. Chinese is told by its characters, other languages by their script and
+    by how often they use which letters together.
     """
     return decide(*_in_language(response, language))
 
@@ -55,8 +55,8 @@ def _in_language(response: Response, language: str) -> Decision:
     if share < _FEW:
         return False, f"{share:.0%} of it in the letters of the language '{language}'"
     letters = sum(map(str.isalpha, text))
-    detected = response.language
-    reason = f"the language is '{detected}' by langdetect"
+    detected = response.likeliest_language
+    reason = f"the language is '{detected}' by its letters"
     if detected == language and letters >= _LETTERS_TO_TELL and share >= _ALMOST_ALL:
         return True, reason
     refused = detected != language and letters >= _LETTERS_TO_REFUSE

@@ -194,6 +194,12 @@ def brackets(layout: Layout) -> list[int]:
     return [len(_BRACKET.findall(prose)), len(_ANY_BRACKET.findall(layout.text))]
 
 
+def parentheses(layout: Layout) -> list[int]:
+    """Count parentheses in pairs and sign by sign; those of links and numbers may not count."""
+    prose = LIST_NUMBER.sub("", layout.plain)
+    return [len(re.findall("[(（]", prose)), len(re.findall("[()（）]", layout.text))]
+
+
 _BRACKET = re.compile(r"[()（）\[\]【】{}]")
 _ANY_BRACKET = re.compile(r"[()（）\[\]【】{}〔〕［］｛｝〈〉⟨⟩]|<(?=[^<>\s])|>(?<=[^<>\s-]>)")
 

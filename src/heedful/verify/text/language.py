@@ -5,6 +5,7 @@ over character 1- to 3-grams. It samples n-grams at random until one language is
 seven times over, and averages. This does the same arithmetic on the same profiles in the same
 order, so the answers are those of ``langdetect`` with ``DetectorFactory.seed = 0``; it only reads
 the profiles without expanding them, and finds the n-grams of a word once, not once per occurrence.
+What needn't reproduce ``langdetect`` is told by the same profiles without sampling.
 """
 
 from __future__ import annotations
@@ -34,6 +35,10 @@ _LONGEST_TEXT = 10_000
 _LONGEST_SEARCHED = 40_000
 """Characters of a text in which addresses are looked for."""
 _LONGEST_CACHED_WORD = 40
+_TOLD_BY = 1000
+"""Characters that tell whether a text is in capitals."""
+_MOST_WORDS = 100
+"""Words of a text that are looked at where nothing is sampled."""
 
 # Compiled on first use: their long repetitions take milliseconds.
 _URL = r"https?://[-_.?&~;+=/#0-9A-Za-z]{1,2076}"
@@ -58,6 +63,18 @@ def language_of(text: str) -> str | None:
     mean = functools.reduce(operator.add, trials)
     best = int(mean.argmax())
     return profiles.languages[best] if mean[best] > _LEAST_PROBABILITY else "unknown"
+
+
+def likeliest_language(text: str) -> str | None:
+    """Detect the language by all n-grams of a hundred different words, from all over the text.
+
+    Quicker than :func:`language_of`, and right more often where words are repeated or in capitals.
+    ``None`` where the text holds no n-gram of any language.
+    """
+    begin = text[:_TOLD_BY]
+    if 2 * sum(map(str.isupper, begin)) > sum(map(str.isalpha, begin)):
+        text = text.lower()  # the profiles know little of words in capitals
+    return _profiles().likeliest(_clean(text))
 
 
 class _Profiles:
@@ -86,6 +103,7 @@ class _Profiles:
         self._rows: dict[str, NDArray[np.float64]] = {}
         self._normal = _Normal()
         self._grams_of_word = functools.lru_cache(maxsize=1 << 15)(self._find_grams)
+        self._evidence_of_word = functools.lru_cache(maxsize=1 << 14)(self._evidence)
 
     def grams(self, text: str) -> list[str]:
         """List the n-grams of a text that some profile knows, in order, repeats included."""
@@ -112,6 +130,29 @@ class _Profiles:
             for gram in (padded[at], padded[at - 1 : at + 1], padded[at - 2 : at + 1])
             if gram in known
         ]
+
+    def likeliest(self, text: str) -> str | None:
+        """Return the language in which a text's n-grams are likeliest."""
+        import numpy as np
+
+        words = list(dict.fromkeys(text.split(" ")))
+        chosen = " ".join(words[:: len(words) // _MOST_WORDS + 1])
+        words = chosen.translate(self._normal).split(" ")
+        evidence = [found for word in words if (found := self._evidence_of_word(word)) is not None]
+        if not evidence:
+            return None
+        return self.languages[int(np.add.reduce(evidence).argmax())]
+
+    def _evidence(self, word: str) -> NDArray[np.float64] | None:
+        """Add up the log-probabilities of a word's n-grams, in each language."""
+        import numpy as np
+
+        grams = self._find_grams(word) if word else []
+        if not grams:
+            return None
+        shares = np.array([self._rows[g] if g in self._rows else self._row(g) for g in grams])
+        added: NDArray[np.float64] = np.log(shares + _SMOOTHING / _SMOOTHING_SCALE).sum(axis=0)
+        return added
 
     def trial(self, grams: list[str], rng: random.Random) -> NDArray[np.float64]:
         """Sample n-grams until one language is almost certain; return all probabilities."""
