@@ -24,11 +24,10 @@ from typing import TYPE_CHECKING, Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
-from heedful import Check, Constraint, Judgment, Status, verify
+from heedful import Check, verify
 from heedful.core.errors import VerifierError
-from heedful.critic.data.export import CodeVerdicts, Decided
+from heedful.critic.data.known import Known, blind_rates, known_verdicts
 from heedful.critic.data.options import ExportSettings
-from heedful.engine.inputs import items, open_data
 from heedful.verify.compiler.compile import compile_constraint
 from heedful.verify.compiler.measuring import measure as measured
 from llama_server import unpack
@@ -179,64 +178,21 @@ def labelled(rows: Sequence[Row], pool: Sequence[Row], most: int) -> Iterator[Ro
         }
 
 
-EVEN = 0.5
-
-Seen = tuple[Constraint, bool]
-"""A constraint, and whether it is met: all that a blind baseline is told."""
-
-
-def words_of(constraint: Constraint) -> list[str]:
-    """Name what a judge can tell without the response, ever more exactly: type, direction, text."""
-    name = "" if constraint.check is None else constraint.check.id
-    kind = Decided(constraint, Judgment(status=Status.MET)).kind
-    return ["", kind.removeprefix(name), name, kind, constraint.text]
-
-
-def blind(learnt: Sequence[Seen], judged: Sequence[Seen]) -> list[tuple[bool, bool]]:
-    """Return verdict and label of each constraint, by how often its like was met in training."""
-    counts: dict[str, list[int]] = defaultdict(lambda: [0, 0])
-    for constraint, met in learnt:
-        for words in words_of(constraint):
-            counts[words][met] += 1
-    said = []
-    for constraint, met in judged:
-        share = EVEN
-        for words in words_of(constraint):
-            unmet_count, met_count = counts.get(words, (0, 0))
-            share = (met_count + 2 * share) / (unmet_count + met_count + 2)
-        said.append((share >= EVEN, met))
-    return said
-
-
-def blind_line(test: str, learnt: Sequence[Seen], judged: Sequence[Seen]) -> str:
+def blind_line(test: str, learnt: Sequence[Known], judged: Sequence[Known]) -> str:
     """Write the blind baseline as a row of the table."""
-    said = Counter(blind(learnt, judged))
-    both, neither = said[True, True], said[False, False]
-    wrong = said[True, False] + said[False, True]
-    f1 = [2 * right / max(1, 2 * right + wrong) for right in (both, neither)]
-    total = both + neither + wrong
-    says, is_met = (both + said[True, False]) / total, (both + said[False, True]) / total
-    chance = says * is_met + (1 - says) * (1 - is_met)
-    kappa = ((both + neither) / total - chance) / (1 - chance) if chance < 1 else 0.0
-    words = f"{f1[0]:.1%}, {f1[1]:.1%} | {sum(f1) / 2:.1%} | {kappa:.2f}"
-    return f"| {test} | blind: type, direction, text | 100.0% | {words} |"
+    rates = blind_rates(learnt, judged)
+    words = f"{rates['f1_met']:.1%}, {rates['f1_unmet']:.1%} | {rates['mean_f1']:.1%}"
+    return f"| {test} | blind: type, direction, text | 100.0% | {words} | {rates['kappa']:.2f} |"
 
 
-def learnt_verdicts(work: Path, cross: int) -> list[Seen]:
+def learnt_verdicts(work: Path, cross: int) -> list[Known]:
     """Return the verdicts that the export took."""
-    rows = [item.value for item in items(open_data(work / "train.jsonl") or ()) if item.value]
-    code = CodeVerdicts(lambda: iter(rows), ExportSettings(cross=cross))
-    taken = (each for row in rows for group in code.groups(row) for each in group)
-    return [(each.constraint, each.judgment.status is Status.MET) for each in taken]
+    return known_verdicts(work / "train.jsonl", ExportSettings(cross=cross))
 
 
-def labels(work: Path, test: str) -> list[Seen]:
+def labels(work: Path, test: str) -> list[Known]:
     """Return the labels of a test."""
-    return [
-        (Constraint.model_validate(item), met)
-        for row in read(work / f"{test}.jsonl")
-        for item, met in zip(row["checklist"], row["labels"], strict=True)
-    ]
+    return known_verdicts(work / f"{test}.jsonl", ExportSettings())
 
 
 def blind_lines(work: Path, cross: int) -> Iterator[str]:

@@ -39,7 +39,6 @@ TEXTS = [
     "The title should be catchy.",
     "Each bullet should start with a verb.",
     "Use 3 sections.",
-    "Each answer must be at most 50 words.",
     'Use all of the following words except "harbor": "sea", "wind".',
     'Use "harbor" but not "sea".',
     'Use either "harbor" or "sea", but not both.',

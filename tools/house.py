@@ -54,7 +54,7 @@ FOLDERS = {
     "judges": ("prompts", ""),
     "jobs": ("", "checklists"),
     "analysis": ("", "compare", "meta", "align", "export"),
-    "critic": ("", "data", "training"),
+    "critic": ("", "data", "training", "building"),
     "bench": ("", "grading", "criticbench", "realcritic"),
     "rewards": ("", "server"),
     "pages": ("", "report", "viewer"),

@@ -44,6 +44,9 @@ heedful critic train sft parts/sft.jsonl -m BASE -o critic-sft
 heedful critic sample parts/preference.jsonl --model ./critic-sft --samples 10 -o sampled.jsonl
 heedful critic pairs sampled.jsonl -o pairs.jsonl
 heedful critic train dpo pairs.jsonl -m critic-sft -o critic
+
+All of it, from one file:
+heedful critic build critic.toml -o build
 """
 
 
@@ -59,6 +62,11 @@ TRAIN = Group(
         sft="Fine-tune a model on critiques, or on checklists.",
         dpo="Train a critic to prefer one critique of a pair to the other (DPO).",
     ),
+)
+
+BUILD = _commands(
+    "critic_train",
+    build="Build a critic from one file: its data, its training, its test, its card.",
 )
 
 CRITIC = _commands(
@@ -149,7 +157,7 @@ COMMANDS: Mapping[str, Command | Group] = {
         completion="Print the script that completes commands and flags in a shell.",
     ),
     **_commands("config", trust="Trust this folder's heedful.toml: its addresses, keys, headers."),
-    "critic": Group(CRITIC_HELP, {**CRITIC, "train": TRAIN}),
+    "critic": Group(CRITIC_HELP, {**BUILD, **CRITIC, "train": TRAIN}),
     "reward": Group(
         "Rewards of judged responses: preference pairs, the best of n, statistics.", REWARD
     ),

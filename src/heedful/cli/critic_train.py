@@ -1,22 +1,24 @@
-"""``heedful critic train sft | dpo``."""
+"""``heedful critic train sft | dpo`` and ``heedful critic build``."""
 
 from __future__ import annotations
 
 import sys
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
 from cyclopts import Parameter
 
-from heedful.cli.flags import FlagGroup, RequiredOutput, taken, takes
+from heedful.cli.flags import FlagGroup, Quiet, RequiredOutput, taken, takes
 from heedful.cli.running import INCOMPLETE, Outcome, print_outcome
 from heedful.critic.training.settings import DpoSettings, SftSettings, load_settings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from heedful.critic.training.session import TrainingResult
+    from heedful.reporting.table import Table
 
 Model = Annotated[str, Parameter(name=["--model", "-m"])]
 
@@ -102,14 +104,46 @@ def dpo(
     return _run(partial(train_dpo, data, output, model=model, settings=settings), **watch)
 
 
-def _run(train: Callable[..., TrainingResult], *, quiet: bool = False, **watched: Path) -> int:
-    """Train with a line of progress, and print the result."""
-    import os
+def build(
+    config: Path,
+    /,
+    *,
+    output: RequiredOutput,
+    push_to_hub: str | None = None,
+    quiet: Quiet = False,
+) -> int:
+    """Build a critic from a file: responses, verdicts, fine-tuning, preferences, test, card.
 
+    Re-run the same command to resume. Only steps whose inputs or settings changed
+    are done again.
+
+    heedful critic build critic.toml -o build
+
+    Args:
+        config: The file with data, model and settings: TOML. docs/training.md shows one.
+        output: The folder for all steps; the critic is in its folder critic.
+        push_to_hub: A repository on the Hugging Face Hub that receives the critic, as private.
+        quiet: Print no progress and no numbers.
+    """
+    from heedful.critic.building import build as build_critic
+    from heedful.critic.building import load_config
+    from heedful.critic.building.card import steps_table
+    from heedful.critic.training.session import TrainingResult
+
+    with _watched(quiet=quiet) as on_progress:
+        result = build_critic(
+            load_config(config), output, push_to_hub=push_to_hub, on_progress=on_progress
+        )
+    trained = TrainingResult(result.folder, result.report)
+    return print_outcome(_outcome(trained, steps_table(result.steps)), quiet=quiet)
+
+
+@contextmanager
+def _watched(*, quiet: bool) -> Iterator[Callable[[Any], None]]:
+    """Show a training's progress in one line."""
     from heedful.critic.training.session import line
     from heedful.engine.progress import Display
 
-    main = os.environ.get("RANK", "0") == "0"  # of several processes, one prints
     display = Display(say=line)
 
     def on_progress(step: Any) -> None:
@@ -120,16 +154,25 @@ def _run(train: Callable[..., TrainingResult], *, quiet: bool = False, **watched
             display(step)
 
     try:
-        result = train(**watched, on_progress=on_progress)
+        yield on_progress
     finally:
         display.clear()
+
+
+def _run(train: Callable[..., TrainingResult], *, quiet: bool = False, **watched: Path) -> int:
+    """Train with a line of progress, and print the result."""
+    import os
+
+    main = os.environ.get("RANK", "0") == "0"  # of several processes, one prints
+    with _watched(quiet=quiet) as on_progress:
+        result = train(**watched, on_progress=on_progress)
     outcome = _outcome(result)
     if main:
         return print_outcome(outcome, quiet=quiet)
     return 0 if outcome.complete else INCOMPLETE
 
 
-def _outcome(result: TrainingResult) -> Outcome:
+def _outcome(result: TrainingResult, *more: Table) -> Outcome:
     from rich.console import Group
 
     from heedful.critic.training.report import summary, tables
@@ -138,7 +181,7 @@ def _outcome(result: TrainingResult) -> Outcome:
     before = (
         ["This training is finished; nothing was left to do."] if result.finished_before else []
     )
-    shown = tables(result.report)[:-1]  # without the settings, which the user has
+    shown = [*tables(result.report)[:-1], *more]  # without the settings, which the user has
     return Outcome(
         view=lambda: Group(*before, summary(result.report), *(table.terminal() for table in shown)),
         written=[result.folder],

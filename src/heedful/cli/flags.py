@@ -95,6 +95,7 @@ BOTH_WAYS = frozenset(
         "keep_adapter",
         "lora_4bit",
         "measure",
+        "share_prompts",
     }
 )
 """Switches that can also be turned off."""

@@ -470,14 +470,18 @@ class Engine:
 
 def _cache_name(model: Any, config: Any) -> str | None:
     """Return the name of a cache whose rows can be chosen: keys and values of all tokens."""
-    parameters = signature(model.forward).parameters
-    layers = set(getattr(config, "layer_types", None) or ["full_attention"])
-    if layers != {"full_attention"} or getattr(config, "sliding_window", None):
-        return None
-    if not {"position_ids", "logits_to_keep"} <= parameters.keys():
+    if not attends_fully(model, config):
         return None
     names = ("cache", "past_key_values")  # transformers has renamed it
-    return next((name for name in names if name in parameters), None)
+    return next((name for name in names if name in signature(model.forward).parameters), None)
+
+
+def attends_fully(model: Any, config: Any) -> bool:
+    """Tell whether each token attends to all before it, at positions that can be given."""
+    layers = set(getattr(config, "layer_types", None) or ["full_attention"])
+    if layers != {"full_attention"} or getattr(config, "sliding_window", None):
+        return False
+    return {"position_ids", "logits_to_keep"} <= signature(model.forward).parameters.keys()
 
 
 def _control_tokens(tokenizer: Any) -> re.Pattern[str] | None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path  # noqa: TC003 - a build's configuration is read with these types
 from typing import TYPE_CHECKING, Literal
 
 from heedful.core.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from heedful.models.base import Sampling
 

@@ -72,7 +72,7 @@ def collected(
         "data": str(rows.path),
         "evaluation": job.held_out.where or None if job.held_out else None,
         "test_data": job.test.where or None if job.test else None,
-        "rows": _rows(job, last, configuration["processes"]),
+        "rows": _rows(job, history),
         "problems": rows.left_out.problems,
         "checkpoint": {
             "step": best["step"] if best else last,
@@ -94,18 +94,15 @@ def collected(
     }
 
 
-def _rows(job: TrainingPlan, steps: int, processes: int) -> dict[str, Any]:
+def _rows(job: TrainingPlan, history: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Count the rows, and those that the steps have come to."""
-    rows, settings = len(job.tokens.rows), job.settings
-    batch = settings.batch_size * processes
-    full, rest = divmod(steps, math.ceil(math.ceil(rows / batch) / settings.gradient_accumulation))
-    # The last step of a pass takes what is left.
-    seen = full * rows + min(rows, rest * batch * settings.gradient_accumulation)
+    rows = len(job.tokens.rows)
+    passes = max((log.get("epoch", 0.0) for log in history), default=0.0)
     return {
         "read": job.rows.read,
         "usable": rows,
-        "trained_on": min(rows, seen),
-        "passes": seen / rows,
+        "trained_on": min(rows, round(rows * passes)),
+        "passes": passes,
         "left_out": dict(sorted(job.rows.left_out.reasons.items())),
     }
 

@@ -7,6 +7,7 @@ never sees an end in training does not stop by itself. That is checked before tr
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -278,26 +279,37 @@ class Chat:
 
     def encode(self, prompt: Sequence[Message], answer: str) -> Encoded:
         """Make tokens of a prompt and an answer."""
-        question, said = self._texts(prompt, answer)
-        before = self._ids(question)
-        tokens = self.tokenizer(said, add_special_tokens=False, return_offsets_mapping=True)
-        ids: list[int] = tokens["input_ids"]
-        if ids[: len(before)] != before:
-            what = "the prompt's last token changes when an answer follows"
-            raise RowError(what, hint="end the template's prompt with a line end or a token")
-        written = answer if answer in said[len(question) :] else answer.strip()
-        start = said.find(written, len(question))
-        if start < 0:
-            raise RowError("the chat template changes the answer", hint=_HINT)
-        shift = start - answer.index(written)
-        places: list[Span | None] = [
-            (low - shift, high - shift) if start <= low < high <= start + len(written) else None
-            for low, high in tokens["offset_mapping"]
-        ]
-        return Encoded(before, ids[len(before) :], places)
+        (encoded,) = self.encode_all([(prompt, answer)])
+        if isinstance(encoded, RowError):
+            raise encoded
+        return encoded
 
-    def _texts(self, prompt: Sequence[Message], answer: str) -> tuple[str, str]:
+    def encode_all(
+        self, pairs: Sequence[tuple[Sequence[Message], str]]
+    ) -> list[Encoded | RowError]:
+        """Make tokens of prompts and answers together, which the tokenizer does in parallel."""
+        texts = [self._texts(prompt, answer) for prompt, answer in pairs]
+        good = [each for each in texts if not isinstance(each, RowError)]
+        if not good:
+            return [each for each in texts if isinstance(each, RowError)]
+        before = self.tokenizer([question for question, _ in good], add_special_tokens=False)
+        whole = self.tokenizer(
+            [said for _, said in good], add_special_tokens=False, return_offsets_mapping=True
+        )
+        tokens = zip(before["input_ids"], whole["input_ids"], whole["offset_mapping"], strict=True)
+        return [
+            each if isinstance(each, RowError) else _encoded(each, answer, *next(tokens))
+            for each, (_, answer) in zip(texts, pairs, strict=True)
+        ]
+
+    def _texts(self, prompt: Sequence[Message], answer: str) -> tuple[str, str] | RowError:
         """Return the prompt as the model is given it, and the prompt with the answer."""
+        try:
+            return self._laid_out(prompt, answer)
+        except RowError as error:
+            return error
+
+    def _laid_out(self, prompt: Sequence[Message], answer: str) -> tuple[str, str]:
         turns = [{"role": message.role, "content": message.content} for message in prompt]
         # As the model will be asked: an engine maps roles in the same way.
         turns, question, mapped = fitting(
@@ -320,10 +332,6 @@ class Chat:
         except TemplateError as error:
             raise RowError(f"the chat template refuses the conversation: {error}") from None
         return str(text)
-
-    def _ids(self, text: str) -> list[int]:
-        ids: list[int] = self.tokenizer(text, add_special_tokens=False)["input_ids"]
-        return ids
 
     def _check(self) -> None:
         """Check that the answer fits and ends in EOS."""
@@ -348,6 +356,27 @@ class Chat:
         self.ends = {*self.ends, ends[0]}
 
 
+def _encoded(
+    texts: tuple[str, str], answer: str, before: list[int], ids: list[int], offsets: Sequence[Span]
+) -> Encoded | RowError:
+    """Divide the tokens of a prompt with its answer."""
+    question, said = texts
+    if ids[: len(before)] != before:
+        what = "the prompt's last token changes when an answer follows"
+        return RowError(what, hint="end the template's prompt with a line end or a token")
+    written = answer if answer in said[len(question) :] else answer.strip()
+    start = said.find(written, len(question))
+    if start < 0:
+        return RowError("the chat template changes the answer", hint=_HINT)
+    shift = start - answer.index(written)
+    places: list[Span | None] = [None] * len(before)
+    places += [
+        (low - shift, high - shift) if start <= low < high <= start + len(written) else None
+        for low, high in offsets[len(before) :]
+    ]
+    return Encoded(before, ids[len(before) :], places)
+
+
 def _behind(encoded: Encoded) -> list[int]:
     """Return the tokens that follow the answer's text."""
     places = encoded.offsets[len(encoded.prompt) :]
@@ -365,6 +394,10 @@ def _template(name: str) -> str:
         raise InputError(
             f"the chat template cannot be read: {error}", where=name, hint=hint
         ) from error
+
+
+_TOGETHER = 256
+"""Rows that are made to tokens at a time."""
 
 
 class Tokens(NamedTuple):
@@ -404,25 +437,52 @@ def open_chat(model: ModelFolder, settings: Settings) -> tuple[Chat, int | None]
 def tokenised(rows: Rows, chat: Chat, limit: int | None, *, segments: bool) -> Tokens:
     """Make tokens of the rows."""
     kept: list[tuple[Any, ...]] = []
-    for line, example in rows:
-        answers = [text for text in (example.completion, example.chosen, example.rejected) if text]
-        try:
-            encoded = [chat.encode(example.prompt, text) for text in answers]
-            if segments:
-                _check_segments(example, encoded)
-        except RowError as error:
-            rows.left_out.add(line, example.id, str(error), "unusable")
-            continue
-        longest = max(map(len, encoded))
-        if limit is not None and longest > limit:
-            what = f"{longest:,} tokens, more than {limit:,}"
-            rows.left_out.add(line, example.id, what, "too long")
-            continue
-        kept.append((example, *encoded))
+    read = iter(rows)
+    while batch := list(islice(read, _TOGETHER)):
+        answers = [
+            [text for text in (each.completion, each.chosen, each.rejected) if text]
+            for _, each in batch
+        ]
+        encoded = iter(
+            chat.encode_all(
+                [
+                    (example.prompt, text)
+                    for (_, example), texts in zip(batch, answers, strict=True)
+                    for text in texts
+                ]
+            )
+        )
+        for (line, example), texts in zip(batch, answers, strict=True):
+            own = list(islice(encoded, len(texts)))
+            problem = _unusable(example, own, limit, segments=segments)
+            if problem is None:
+                kept.append((example, *own))
+            else:
+                rows.left_out.add(line, example.id, *problem)
     if not kept:
         what = f"no row can be trained on{rows.left_out.first()}"
         raise InputError(what, where=str(rows.path))
     return Tokens(kept, max(len(one.answer) for _, *encoded in kept for one in encoded))
+
+
+def _unusable(
+    example: Example, encoded: list[Encoded | RowError], limit: int | None, *, segments: bool
+) -> tuple[str, str] | None:
+    """Say why a row cannot be trained on, and of what kind the reason is."""
+    usable: list[Encoded] = []
+    for each in encoded:
+        if isinstance(each, RowError):
+            return str(each), "unusable"
+        usable.append(each)
+    if segments:
+        try:
+            _check_segments(example, usable)
+        except RowError as error:
+            return str(error), "unusable"
+    longest = max(map(len, usable))
+    if limit is not None and longest > limit:
+        return f"{longest:,} tokens, more than {limit:,}", "too long"
+    return None
 
 
 def _check_segments(example: Example, encoded: list[Encoded]) -> None:

@@ -40,6 +40,10 @@ if TYPE_CHECKING:
     from heedful.critic.training.settings import Settings
 
 
+SAVE_SECONDS = 600
+"""Between checkpoints, unless they are asked for by steps."""
+
+
 @dataclass(frozen=True, slots=True)
 class Step:
     """How far a training is."""
@@ -386,6 +390,7 @@ class TrainingWatch:
         self._tick = on_progress if main else lambda _: None
         self._stop_requested = False
         self._before = 0.0
+        self.saved = time.monotonic()  # when a checkpoint was last written
 
     def begin(self, step: int, total: int, history: list[dict[str, Any]]) -> None:
         """Restore the progress of an earlier session."""
@@ -415,20 +420,30 @@ class TrainingWatch:
         """Show a notice."""
         self._tick(replace(self.last, note=words))
 
-    def should_stop(self) -> bool:
-        """Tell whether any of the processes received a signal to stop.
+    def _due(self) -> tuple[bool, bool]:
+        """Tell whether to stop, on a signal, and whether it's time for a checkpoint.
 
-        They must agree: one that stopped alone would leave the others waiting for it.
+        Processes must agree: one that stopped alone would leave the others waiting for it.
         """
         import torch
 
         together = torch.distributed
+        late = time.monotonic() - self.saved >= SAVE_SECONDS
         if together.is_available() and together.is_initialized():
             device = "cuda" if together.get_backend() == "nccl" else "cpu"
-            stopping = torch.tensor(float(self._stop_requested), device=device)
-            together.all_reduce(stopping)
-            self._stop_requested = bool(stopping.item())
-        return self._stop_requested
+            said = torch.tensor([float(self._stop_requested), float(late)], device=device)
+            together.all_reduce(said)
+            self._stop_requested, late = map(bool, said.tolist())
+        return self._stop_requested, late
+
+    def control(self, control: Any, *, by_clock: bool, last: bool) -> None:
+        """Have the trainer stop, or write a checkpoint, where that is due."""
+        stop, late = self._due()
+        if stop and not last:
+            self.interrupted = True
+            control.should_save = control.should_training_stop = True
+        elif late and by_clock:
+            control.should_save = True
 
     @contextmanager
     def interruptible(self) -> Iterator[None]:
@@ -467,7 +482,7 @@ def callback(
         def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ARG002
             watch.begin(state.global_step, state.max_steps, state.log_history)
 
-        def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ARG002
+        def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
             watch.show(step=state.global_step)
             last = state.global_step == state.max_steps
             if evaluate is not None and (last or not state.global_step % every(state.max_steps)):
@@ -475,9 +490,10 @@ def callback(
                 state.log_history.append({"step": state.global_step, report.EVALUATION: measured})
                 watch.show(mean_f1=measured["pooled"]["mean_f1"]["value"], evaluating=None)
             # Behind the evaluation, or a training that goes on later would lack it.
-            if watch.should_stop() and not last:
-                watch.interrupted = True
-                control.should_save = control.should_training_stop = True
+            watch.control(control, by_clock=args.save_strategy == "no", last=last)
+
+        def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ARG002
+            watch.saved = time.monotonic()
 
         def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:  # noqa: ARG002
             if "loss" not in (logs or {}):

@@ -42,8 +42,8 @@ class Settings(BaseModel):
             LoRA.
         epochs: Passes over the data; may be a fraction. Default: 2 for sft, 1 for dpo.
         max_steps: Optimizer steps, instead of epochs.
-        batch_size: Rows (or pairs) per device and forward pass.
-        gradient_accumulation: Batches per optimizer step.
+        batch_size: Rows (or pairs) per device and forward pass. Default: 8 for sft, 4 for dpo.
+        gradient_accumulation: Batches per optimizer step. Default: 2 for sft, 4 for dpo.
         max_length: Maximum tokens of prompt and critique. Longer rows are left out and counted,
             never cut. Default: the model's context.
         warmup: Share of the steps over which the learning rate rises.
@@ -53,7 +53,8 @@ class Settings(BaseModel):
         seed: Seed for the order of rows, dropout and LoRA's initial weights.
         dtype: Precision of the computation; auto is bfloat16 on a GPU and float32 on a CPU.
             Trained weights stay in float32; weights that LoRA freezes take this dtype.
-        gradient_checkpointing: Recompute activations to save memory. Default: on a GPU.
+        gradient_checkpointing: Recompute activations to save memory. Default: on a GPU, from a
+            billion parameters on.
         lora_rank: Rank of a LoRA adapter, which is trained instead of all weights.
         lora_alpha: Scale of the adapter. Default: twice the rank.
         lora_dropout: Dropout on the adapter's input.
@@ -63,7 +64,7 @@ class Settings(BaseModel):
         attention: Attention implementation, by transformers' name. Default: transformers' choice.
         optimizer: AdamW, AdamW with 8-bit state, or Adafactor (arXiv 1804.04235).
         keep_adapter: Keep the adapter beside the merged model.
-        save_every: Steps between checkpoints. Default: a tenth of the training.
+        save_every: Steps between checkpoints. Default: ten minutes.
         eval_every: Steps between evaluations. Default: a tenth of the training.
         keep: Number of recent checkpoints to keep.
         select: Which weights to publish: the best evaluated ones, or the last.
@@ -148,13 +149,21 @@ class SftSettings(Settings):
     Attributes:
         group_by_length: Batch rows of similar length to reduce padding; the order of rows is then
             less random.
+        share_prompts: Compute once what the rows of one response begin with. They share batches
+            then. Not with FlashAttention, or models whose attention isn't full.
+        batch_tokens: Tokens per device and forward pass, padding included, instead of batch_size
+            rows. Needs share_prompts.
     """
 
     stage = "sft"
     adapter_rate = 1e-4
     learning_rate: float = Field(default=1e-5, gt=0)
     epochs: float = Field(default=2, gt=0)
+    batch_size: int = Field(default=8, ge=1)
+    gradient_accumulation: int = Field(default=2, ge=1)
     group_by_length: bool = False
+    share_prompts: bool = True
+    batch_tokens: int | None = Field(default=None, ge=1)
 
 
 class DpoSettings(Settings):

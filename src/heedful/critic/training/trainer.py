@@ -7,6 +7,7 @@ from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from heedful.core.errors import HeedfulWarning, RunError, UsageError
+from heedful.critic.training import packing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -104,8 +105,8 @@ def _gathered(trainer: Any) -> Iterator[None]:
 _OPTIMIZERS = {"adamw": "adamw_torch_fused", "adamw_8bit": "adamw_8bit", "adafactor": "adafactor"}
 """By transformers' names."""
 
-_IGNORED = -100
-"""The label of tokens that are not trained on, by torch's convention."""
+_LARGE = 1_000_000_000
+"""Parameters from which on activations are computed twice by default, to save memory."""
 
 
 def a_tenth(steps: int) -> int:
@@ -133,22 +134,34 @@ def sft_trainer(
     from datasets import Dataset
     from trl import SFTConfig, SFTTrainer
 
-    data = [
-        {
-            "input_ids": [*encoded.prompt, *encoded.answer],
-            "labels": [_IGNORED] * len(encoded.prompt) + encoded.answer,
-        }
-        for _, encoded in rows
-    ]
-    arguments = _arguments(len(rows), folder, settings)
-    if settings.group_by_length:
-        arguments["train_sampling_strategy"] = "group_by_length"
+    model_kind = skeleton(model)
+    encoded = [answer for _, answer in rows]
+    given: dict[str, Any] = {}
+    if packing.shares(model_kind, settings):
+        data: list[dict[str, Any]] = [
+            {"trees": each} for each in packing.batches(encoded, settings)
+        ]
+        arguments = _arguments(folder, settings, model_kind, batch_size=1)
+        arguments["remove_unused_columns"] = False
+        given["data_collator"] = packing.collator(chat.tokenizer.pad_token_id)
+    else:
+        data = [
+            {
+                "input_ids": [*row.prompt, *row.answer],
+                "labels": [packing.IGNORED] * len(row.prompt) + row.answer,
+            }
+            for row in encoded
+        ]
+        arguments = _arguments(folder, settings, model_kind)
+        if settings.group_by_length:
+            arguments["train_sampling_strategy"] = "group_by_length"
     return SFTTrainer(
         model=str(model),
         args=SFTConfig(**arguments, dataset_kwargs={"skip_prepare_dataset": True}),
         train_dataset=Dataset.from_list(data),
         processing_class=chat.tokenizer,
         peft_config=_lora(settings),
+        **given,
     )
 
 
@@ -186,7 +199,7 @@ def dpo_trainer(
     losses: dict[str, Any] = {"loss_type": ["sigmoid"]}
     if settings.sft_weight:
         losses = {"loss_type": ["sigmoid", "sft"], "loss_weights": [1.0, settings.sft_weight]}
-    arguments = _arguments(len(rows), folder, settings)
+    arguments = _arguments(folder, settings, skeleton(model))
     return DPOTrainer(
         model=str(model),
         args=DPOConfig(
@@ -203,25 +216,36 @@ def dpo_trainer(
     )
 
 
-def _arguments(rows: int, folder: Path, settings: Settings) -> dict[str, Any]:
+def skeleton(model: Path) -> Any:
+    """Make a model without weights, to see what kind it is and how large."""
+    import torch
+    from transformers import AutoConfig, AutoModelForCausalLM
+
+    with torch.device("meta"):
+        return AutoModelForCausalLM.from_config(AutoConfig.from_pretrained(model))
+
+
+def _arguments(
+    folder: Path,
+    settings: Settings,
+    model: Any,
+    *,
+    batch_size: int | None = None,
+) -> dict[str, Any]:
     """Return the arguments that both of TRL's configurations share."""
     import torch
     from accelerate import PartialState
 
     gpu = torch.cuda.is_available()
     dtype = computing_dtype(settings)
-    state = PartialState(cpu=not gpu)
-    batches = math.ceil(rows / (settings.batch_size * state.num_processes))
-    total = settings.max_steps or math.ceil(
-        settings.epochs * math.ceil(batches / settings.gradient_accumulation)
-    )
+    PartialState(cpu=not gpu)
     checkpointing = settings.gradient_checkpointing
     return {
         "output_dir": str(folder),
         "learning_rate": settings.learning_rate,
         "num_train_epochs": settings.epochs,
         "max_steps": settings.max_steps or -1,
-        "per_device_train_batch_size": settings.batch_size,
+        "per_device_train_batch_size": batch_size or settings.batch_size,
         "gradient_accumulation_steps": settings.gradient_accumulation,
         "max_length": None,  # longer rows were left out, and counted
         "warmup_steps": settings.warmup,
@@ -233,8 +257,11 @@ def _arguments(rows: int, folder: Path, settings: Settings) -> dict[str, Any]:
         "use_cpu": not gpu,
         "optim": _OPTIMIZERS[settings.optimizer],
         "model_init_kwargs": _loading(settings, dtype),
-        "gradient_checkpointing": gpu if checkpointing is None else checkpointing,
-        "save_steps": settings.save_every or a_tenth(total),
+        "gradient_checkpointing": (
+            gpu and model.num_parameters() >= _LARGE if checkpointing is None else checkpointing
+        ),
+        "save_strategy": "steps" if settings.save_every else "no",  # then by the clock
+        "save_steps": settings.save_every or 1,
         "save_total_limit": settings.keep,
         "logging_steps": 1,
         "logging_nan_inf_filter": False,

@@ -113,6 +113,7 @@ class Filter:
         sort, group = query.get("sort", ""), query.get("group", "")
         if sort and sort.removeprefix("-") not in ORDERS:
             raise UsageError(f"no order is {sort!r}", hint=f"choose {' or '.join(ORDERS)}")
+        show = tuple(name for name in SHOWN if name in query.getlist("show"))
         if group and group != REPEATS:
             raise UsageError(f"no groups are {group!r}", hint=f"choose {REPEATS}")
         return cls(
@@ -126,7 +127,7 @@ class Filter:
             tags=tuple(dict.fromkeys(filter(None, query.getlist("tag")))),
             constraint=_number(query.get("constraint", "")),
             sort=sort,
-            show=tuple(name for name in SHOWN if name in query.getlist("show")),
+            show=() if show == DEFAULT else show,
             group=group,
         )
 
@@ -242,7 +243,8 @@ GROUPED = """
 SELECT min(position), count(*), sum(undecided = 0 AND unmet = 0), sum(unmet > 0),
     min(CAST(met AS REAL) / (met + unmet + undecided)),
     max(CAST(met + undecided AS REAL) / (met + unmet + undecided)), repeats
-FROM (SELECT * FROM samples WHERE met + unmet + undecided > 0)
+FROM samples WHERE met + unmet + undecided > 0
+    AND repeats IN (SELECT repeats FROM samples GROUP BY repeats HAVING count(*) > 1)
 GROUP BY repeats HAVING count(*) > 1 ORDER BY {}
 """
 """Of each group: its first row, its rows, those that pass and that fail, the least and most met."""

@@ -18,7 +18,7 @@ from heedful.jobs.results import record
 from heedful.metrics.reliability import CHANCES
 from heedful.pages.passages import LONG, Span, excerpt, marked, passages, spans
 from heedful.pages.viewer.building import STATUSES, fact
-from heedful.pages.viewer.index import DISAGREEMENTS, GROUPS, PROBLEM, SHOWN, Filter
+from heedful.pages.viewer.index import DEFAULT, DISAGREEMENTS, GROUPS, PROBLEM, SHOWN, Filter
 from heedful.pages.viewer.pages_writing import labelling, saved_filters
 from heedful.reporting.notation import interval, percent
 
@@ -157,6 +157,7 @@ def samples(request: Request) -> Response:
             statuses=[*STATUSES[:2], *GROUPS, *STATUSES[2:], PROBLEM],
             disagreements=list(DISAGREEMENTS),
             orders=SHOWN,
+            default=DEFAULT,
             asked_for=_asked_for(rows, wanted),
             filters=saved_filters(viewer.root),
             state=opened.state(),

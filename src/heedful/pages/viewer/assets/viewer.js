@@ -117,6 +117,7 @@
   document.addEventListener("htmx:configRequest", (event) => {
     if (!event.target.matches("form.filter")) return;
     const fields = event.detail.formData;
+    if (fields.getAll("show").join("") === event.target.dataset.columns) fields.delete("show");
     for (const name of new Set(fields.keys())) {
       const values = fields.getAll(name).filter(Boolean);
       fields.delete(name);
