@@ -1,6 +1,6 @@
 """What ``heedful serve`` adds to its judge's latency, and how many rewards it computes in a second.
 
-    python benchmarks/reward_server.py [--rounds 5] [--latency] [--stall]
+    python benchmarks/reward_server.py [--rounds 5] [--latency] [--stall] [--step] [--workers 2]
 
 The model, the server and the clients are processes of their own; the model takes 50 ms to answer,
 or 500. Code decides two of five constraints, and the model the other three in one call; all
@@ -22,6 +22,8 @@ responses differ.
    after the other (timed on a part), by 32 threads that do so, by 32 threads with one call a
    response, as the server has it, and by the server, sent as one batch and as one request for each
    rollout.
+   With --step only the server's part of this, with one process and with so many workers: rewards a
+   second, the server's processor time a reward, and the waits of /health meanwhile.
 4. Stall: while the server judges one large batch by code, another client asks for /health again and
    again. The longest wait, the seconds of the batch and the memory of the server are printed.
 """
@@ -367,6 +369,62 @@ def throughput(url: str, wide_url: str, model_url: str, rounds: int) -> None:
         print(f"  {name:36} median {statistics.median(values):7,.0f}   best {best:7,.0f}{took}")
 
 
+# --- a step, with workers ----------------------------------------------------------------------
+
+
+def processors(url: str) -> list[float]:
+    """Ask for the processor's time of each worker, in seconds."""
+    with urllib.request.urlopen(f"{url}/metrics") as answer:  # noqa: S310 - the loopback
+        lines = answer.read().decode().splitlines()
+    return [
+        float(line.rsplit(" ", 1)[1])
+        for line in lines
+        if line.startswith("process_cpu_seconds_total")
+    ]
+
+
+async def watched(url: str, given: Sequence[Row], batch: int, at_once: int) -> list[float]:
+    """Send rows; return the seconds of all of them, then those of each request to /health."""
+    began = time.perf_counter()
+    batches = [given[at : at + batch] for at in range(0, len(given), batch)]
+    sending = asyncio.ensure_future(post(url, batches, at_once))
+    seconds = []
+    async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(force_close=True)) as session:
+        while not sending.done():
+            asked = time.perf_counter()
+            async with session.get(f"{url}/health") as answer:
+                await answer.read()
+            seconds.append(time.perf_counter() - asked)
+            await asyncio.sleep(0.01)
+    await sending
+    return [time.perf_counter() - began, *seconds]
+
+
+def step(urls: dict[str, str], rounds: int) -> None:
+    """Print what a step takes; the servers take turns."""
+    size = PROMPTS * ROLLOUTS
+    print(f"\na step of {size:,} responses, medians of {rounds} rounds; 256 calls at a time")
+    for batch, at_once in ((BATCH, size // BATCH), (1, size)):
+        measured: dict[str, list[tuple[float, ...]]] = {name: [] for name in urls}
+        for _ in range(rounds):
+            for name, url in urls.items():
+                before = processors(url)
+                took, *health = asyncio.run(
+                    watched(url, rows(size, [*CODED, *ASKED]), batch, at_once)
+                )
+                used = [each - was for each, was in zip(processors(url), before, strict=True)]
+                p99 = statistics.quantiles(health, n=100)[98]
+                shares = max(used) / sum(used)
+                figures = size / took, sum(used) / size * 1000, p99 * 1000, shares
+                measured[name].append(figures)
+        for name, values in measured.items():
+            rewards, used_ms, p99_ms, share = map(statistics.median, zip(*values, strict=True))
+            print(
+                f"  requests of {batch:2}, {name:11} {rewards:6,.0f} rewards/s, "
+                f"{used_ms:.2f} ms of CPU a reward (busiest {share:.0%}), /health p99 {p99_ms:.0f} ms"
+            )
+
+
 # --- stall --------------------------------------------------------------------------------------
 
 LARGE = {"512 x 200 texts": (512, 200, 60), "4,096 x 200 texts": (4096, 200, 60),
@@ -430,6 +488,8 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--latency", action="store_true", help="only the first part")
     parser.add_argument("--stall", action="store_true", help="only the last part")
+    parser.add_argument("--step", action="store_true", help="only a step, by the server")
+    parser.add_argument("--workers", type=int, default=1, help="of the server, in a step")
     parser.add_argument("--model-at", type=int, help=argparse.SUPPRESS)
     parser.add_argument("--proxy-at", type=int, help=argparse.SUPPRESS)
     parser.add_argument("--to", default="", help=argparse.SUPPRESS)
@@ -449,6 +509,12 @@ def main() -> None:
         quick = [*command, f"--base-url={model_url}/0.05/v1"]
         patient = [*command, f"--base-url={model_url}/0.5/v1", "--port"]
         wide = [*quick, "--max-concurrency=256", "--port"]
+        if chosen.step:
+            workers = f"--workers={chosen.workers}"
+            with running(*wide) as one, running(*wide[:-1], workers, "--port") as several:
+                urls = {"one process": one, f"{chosen.workers} workers": several}
+                step(urls if chosen.workers > 1 else {"one process": one}, chosen.rounds)
+            return
         with (
             running(*quick, "--port") as url,
             running(*patient) as patient_url,

@@ -215,6 +215,9 @@ class ServerOptions(TypedDict, total=False):
         max_body: Mebibytes of one request. Default: 32.
         max_bodies: Mebibytes of all requests of which anything is being judged. Default: 256.
         cache: A directory that keeps the model's answers over restarts.
+        workers: Processes that serve on the port. They share the cache; calls in flight and calls
+            and tokens a minute are divided evenly between them; --capacity, --max-bodies are each
+            one's. Default: 1.
     """
 
     host: str
@@ -227,6 +230,7 @@ class ServerOptions(TypedDict, total=False):
     max_body: float
     max_bodies: float
     cache: Path
+    workers: int
 
 
 LIMITS = {"max_batch": "batch", "max_body": "body", "max_bodies": "bodies"}

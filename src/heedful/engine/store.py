@@ -171,8 +171,9 @@ class Store(Closing):
     Use it as a context manager: leaving it commits what is pending and closes the file.
     """
 
-    def __init__(self, directory: Path | None) -> None:
+    def __init__(self, directory: Path | None, *, shared: bool = False) -> None:
         self.directory = directory
+        self._shared = shared  # other processes add answers meanwhile
         try:
             if directory is not None:
                 directory.mkdir(parents=True, exist_ok=True)
@@ -403,11 +404,7 @@ class Store(Closing):
         """Return the answer stored under a key; a damaged one counts as none."""
         if key in self._calls:
             return self._calls[key]
-        if self._digests is None:
-            self._digests = Digests()
-            for (stored,) in self.query("SELECT key FROM calls"):
-                self._digests.add(stored)
-        if key not in self._digests:
+        if not (self._shared or self._knows(key)):
             return self._answer_of_earlier(key)
         query = "SELECT CAST(value AS BLOB), checksum FROM calls WHERE key = ?"
         for value, stored in self.query(query, key):
@@ -416,6 +413,14 @@ class Store(Closing):
                 return text
             logger.warning("a stored answer is damaged and is requested again")
         return None
+
+    def _knows(self, key: bytes) -> bool:
+        """Whether an answer was stored before or by this process, without a look at the file."""
+        if self._digests is None:
+            self._digests = Digests()
+            for (stored,) in self.query("SELECT key FROM calls"):
+                self._digests.add(stored)
+        return key in self._digests
 
     def answered(self) -> list[str]:
         """Name the runs that hold answers: this one, and the one whose answers are reused."""

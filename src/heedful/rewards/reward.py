@@ -28,6 +28,7 @@ from heedful.judges import Rules, make_judge
 from heedful.judges.compose import Cascade, better
 from heedful.judges.dependencies import DEPENDENCY, judge_in_order
 from heedful.judges.prompts.base import NO_INSTRUCTION, lacks_instruction
+from heedful.models.limiter import AdaptiveLimiter
 from heedful.rewards.gates import GATES, criteria
 from heedful.rewards.terms import terms
 
@@ -212,6 +213,7 @@ class Reward(Closing):
         self._rules = Rules()
         self.concurrency = concurrency
         self._cache = None if cache is None else Path(cache)
+        self._shared = False
         self._begin_in_this_process()
 
     def _begin_in_this_process(self) -> None:
@@ -298,12 +300,23 @@ class Reward(Closing):
                     await place.close()
                     self._foreground = None
 
+    def share(self, processes: int, cache: Path) -> None:
+        """Leave each of several processes its share of the limits, and one cache to all.
+
+        The cache is in the directory given here, unless the reward has one.
+        """
+        self._cache = self._cache or cache
+        self._shared = True
+        self._opened().close()  # so that none of them finds it half made
+        self.concurrency = max(1, self.concurrency // processes)
+        AdaptiveLimiter.divide_all(processes)
+
     def _judgeable(self, sample: Sample) -> Sample:
         """Return a sample as it is judged."""
         return answered(sample) if self.reasoning == "strip" else sample
 
     def _opened(self) -> Store:
-        store = Store(self._cache)
+        store = Store(self._cache, shared=self._shared)
         store.configure({"command": "reward"})
         return store
 

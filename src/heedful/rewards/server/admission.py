@@ -66,6 +66,7 @@ class Limits:
     bodies: int = 256 * 2**20  # bytes of all requests of which anything is in work
     deadline: float = 150.0  # seconds after which a request is answered with what there is
     grace: float = 30.0  # seconds to answer what was accepted, once the server is stopping
+    workers: int = 1  # processes that serve; the limits above hold for each
 
     def __post_init__(self) -> None:
         """Refuse limits that let nothing through."""

@@ -21,6 +21,7 @@ from heedful.rewards.adapters import logged, openrlhf_sample
 from heedful.rewards.server import openapi as document
 from heedful.rewards.server.admission import Body, RefusedError, error_payload
 from heedful.rewards.server.auth import BODY, refusal
+from heedful.rewards.server.metrics import merged
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Sequence
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from heedful.rewards.reward import RewardSession
     from heedful.rewards.server.admission import JudgingService
     from heedful.rewards.server.metrics import Metrics
+    from heedful.rewards.server.workers import Worker
 
 AGAIN = "send it again; answers are cached"
 
@@ -141,9 +143,15 @@ class Endpoints:
     """The endpoints for a reward."""
 
     def __init__(
-        self, reward: Reward, session: RewardSession, service: JudgingService, metrics: Metrics
+        self,
+        reward: Reward,
+        session: RewardSession,
+        service: JudgingService,
+        metrics: Metrics,
+        worker: Worker | None,
     ) -> None:
         self._reward = reward
+        self._worker = worker
         self._session = session
         self._service = service
         self._metrics = metrics
@@ -242,8 +250,9 @@ class Endpoints:
         return _reply(OK if health["status"] == "ok" else UNAVAILABLE, health)
 
     async def metrics(self) -> Response:
-        """Write the metrics for Prometheus."""
-        return Response(self._metrics.text(), media_type=CONTENT_TYPE_LATEST)
+        """Write the metrics for Prometheus; those of all workers, where there are several."""
+        text = self._metrics.text() if self._worker is None else merged(await self._worker.texts())
+        return Response(text, media_type=CONTENT_TYPE_LATEST)
 
     def _health(self) -> dict[str, Any]:
         service, admission = self._service, self._service.admission
@@ -252,10 +261,16 @@ class Endpoints:
             status = "failing"
         if service.closing:
             status = "stopping"
-        about = {"status": status, "held": admission.held, "capacity": admission.capacity}
-        return (
-            about if service.failing is None else {**about, "error": error_payload(service.failing)}
-        )
+        about: dict[str, Any] = {
+            "status": status,
+            "held": admission.held,
+            "capacity": admission.capacity,
+        }
+        if self._worker is not None:
+            about["worker"] = self._worker.number
+        if service.failing is not None:
+            about["error"] = error_payload(service.failing)
+        return about
 
     async def _json(self, request: Request, until: float) -> Any:
         """Read a request's JSON."""
@@ -323,12 +338,13 @@ def application(
     session: RewardSession,
     service: JudgingService,
     metrics: Metrics,
+    worker: Worker | None = None,
     *,
     secured: bool,
 ) -> FastAPI:
     """Make the app that answers."""
     app = document.described()
-    here = Endpoints(reward, session, service, metrics)
+    here = Endpoints(reward, session, service, metrics, worker)
     for path, endpoint, request, reply in (
         ("/v1/critique", here.critique, document.SampleBody, document.CritiqueReply),
         ("/v1/critiques", here.critiques, document.Batch, document.Critiques),

@@ -13,6 +13,8 @@ from prometheus_client import (
     generate_latest,
 )
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+from prometheus_client.parser import text_string_to_metric_families
+from prometheus_client.registry import Collector
 
 from heedful.core.nouns import Status
 
@@ -98,6 +100,39 @@ class Metrics:
     def text(self) -> bytes:
         """Write all in Prometheus' text format."""
         return generate_latest(self.registry)
+
+
+SHARED = ("heedful_model_calls", "heedful_model_tokens", "heedful_model_cost_dollars")
+"""What is counted in the cache, which all workers share."""
+
+
+class _Merged(Collector):
+    """The metrics of several workers, by their numbers, which become a label."""
+
+    def __init__(self, texts: Mapping[int, str]) -> None:
+        self._families: dict[str, Metric] = {}
+        for number, text in texts.items():
+            for family in text_string_to_metric_families(text):
+                known = self._families.get(family.name)
+                samples, family.samples = family.samples, [] if known is None else known.samples
+                if family.name not in SHARED:
+                    family.samples += [
+                        each._replace(labels={"worker": str(number), **each.labels})
+                        for each in samples
+                    ]
+                elif known is None:
+                    family.samples = samples
+                self._families[family.name] = family
+
+    def collect(self) -> Iterator[Metric]:
+        yield from self._families.values()
+
+
+def merged(texts: Mapping[int, str]) -> bytes:
+    """Write the metrics of several workers as one text."""
+    registry = CollectorRegistry()
+    registry.register(_Merged(texts))
+    return generate_latest(registry)
 
 
 class _UsageCollector:

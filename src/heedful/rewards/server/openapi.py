@@ -168,6 +168,7 @@ class Health(BaseModel):
     status: Literal["ok", "full", "stopping", "failing"]
     held: int = Field(description="Samples accepted and not judged yet.")
     capacity: int
+    worker: int | None = Field(None, description="Which of several workers answers, for itself.")
     error: Failure | None = Field(None, description="Why no call to the judge's model succeeds.")
 
 

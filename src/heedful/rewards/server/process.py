@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from heedful.core.errors import UsageError
 from heedful.core.log import logger
 from heedful.core.net import listen
 from heedful.core.text import amount
 from heedful.rewards.server.admission import Limits
+from heedful.rewards.server.workers import STOPPING, Worker, Workers
 
 if TYPE_CHECKING:
     import socket
@@ -62,35 +65,65 @@ def serve(
 
     token = checked(host, token)
     _allow_connections()
-    with _signals_noted() as signals, listen(host, port) as listener, loop_runner() as runner:
-        return runner.run(_serve(reward, listener, signals, token, limits, prices, announce))
+    serving = Serving(reward, token, limits, prices)
+    if limits.workers == 1:
+        with _signals_noted() as signals, listen(host, port) as listener, loop_runner() as runner:
+            return runner.run(serving.run(listener, signals, lambda: announce(_url(listener))))
+    return _serve_by_workers(serving, host, port, announce)
 
 
-async def _serve(
-    reward: Reward,
-    listener: socket.socket,
-    signals: list[int],
-    token: str | None,
-    limits: Limits,
-    prices: Mapping[str, Price] | None,
-    announce: Callable[[str], None],
+def _serve_by_workers(
+    serving: Serving, host: str, port: int, announce: Callable[[str], None]
 ) -> bool:
-    from heedful.rewards.server.admission import READ_AT_ONCE, JudgingService
-    from heedful.rewards.server.app import application
-    from heedful.rewards.server.auth import AuthMiddleware
-    from heedful.rewards.server.metrics import Metrics
+    count = serving.limits.workers
+    with listen(host, port) as listener, TemporaryDirectory(prefix="heedful-") as folder:
 
-    service = JudgingService(limits, max(READ_AT_ONCE, reward.concurrency))
-    metrics = Metrics(reward, service.admission, prices)
-    async with reward.session() as session:
-        app = application(reward, session, service, metrics, secured=token is not None)
-        server = _server(AuthMiddleware(app, metrics, token), service)
-        if not signals:
-            announce(_url(listener))
-            await server.serve(sockets=[listener])
-    if service.unanswered:
-        logger.error("stopped with %s not judged", amount(service.unanswered, "sample"))
-    return not service.unanswered
+        def work(number: int, watched: int) -> bool:
+            with _signals_noted() as signals, loop_runner() as runner:
+                signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPPING)
+                worker = Worker(Path(folder), number, watched)
+                return runner.run(serving.run(listener, signals, lambda: None, worker))
+
+        workers = Workers(count, work)
+        serving.reward.share(count, Path(folder) / "answers")
+        return workers.run(lambda: announce(_url(listener)))
+
+
+class Serving(NamedTuple):
+    """What is served."""
+
+    reward: Reward
+    token: str | None
+    limits: Limits
+    prices: Mapping[str, Price] | None
+
+    async def run(
+        self,
+        listener: socket.socket,
+        signals: list[int],
+        started: Callable[[], None],
+        worker: Worker | None = None,
+    ) -> bool:
+        """Serve in this process until a signal."""
+        from heedful.rewards.server.admission import READ_AT_ONCE, JudgingService
+        from heedful.rewards.server.app import application
+        from heedful.rewards.server.auth import AuthMiddleware
+        from heedful.rewards.server.metrics import Metrics
+
+        reward, token = self.reward, self.token
+        service = JudgingService(self.limits, max(READ_AT_ONCE, reward.concurrency))
+        metrics = Metrics(reward, service.admission, self.prices)
+        beside = nullcontext() if worker is None else worker.beside(metrics)
+        async with reward.session() as session, beside:
+            secured = token is not None
+            app = application(reward, session, service, metrics, worker, secured=secured)
+            server = _server(AuthMiddleware(app, metrics, token), service)
+            if not signals:
+                started()
+                await server.serve(sockets=[listener])
+        if service.unanswered:
+            logger.error("stopped with %s not judged", amount(service.unanswered, "sample"))
+        return not service.unanswered
 
 
 def loop_runner() -> asyncio.Runner:
