@@ -24,6 +24,7 @@ RARE = frozenset(
         "--min-confidence",
         "--reasks",
         "--reject-contradictions",
+        "--proposals",
         "--replies",
         "--temperature",
         "--top-p",
