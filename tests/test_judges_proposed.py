@@ -4,7 +4,7 @@ import asyncio
 import itertools
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -53,8 +53,11 @@ def test_a_check_that_both_proposals_name_decides() -> None:
 REFUSED_TEXT = TEXT.replace("3 sentences", "4 sentences")
 
 
-def answering(fail: Callable[[int], Exception | None] = lambda _: None) -> ScriptedModel:
+def answering(answers: int = 100) -> ScriptedModel:
     """Proposes the same twice for TEXT, two checks for the other, and finds what is asked met."""
+
+    def fail(number: int) -> Exception | None:
+        return StopRunError("enough") if number >= answers else None
 
     def reply(messages: Sequence[Message], sample: int) -> str:
         prompt = messages[-1].content
@@ -96,7 +99,8 @@ def test_each_distinct_text_is_paid_for_once_and_the_summary_says_what_came_of_i
 
 
 def test_without_the_option_nothing_is_proposed() -> None:
-    for option in ({}, {"proposals": False}):
+    options: list[dict[str, Any]] = [{}, {"proposals": False}]
+    for option in options:
         model = answering()
         summary = evaluate(rows(), model=model, **option).summary
         assert len(model.calls) == 9
@@ -121,9 +125,8 @@ def test_a_run_stopped_anywhere_goes_on_and_buys_no_answer_twice(tmp_path: Path)
     evaluate(rows(), model=answering(), run=tmp_path / "whole", concurrency=2, **OPTIONS)
     for stop in range(CALLS):
         run = tmp_path / str(stop)
-        first = answering(lambda at, stop=stop: StopRunError("enough") if at >= stop else None)
         with pytest.raises(StopRunError, match="enough"):
-            evaluate(rows(), model=first, run=run, concurrency=2, **OPTIONS)
+            evaluate(rows(), model=answering(stop), run=run, concurrency=2, **OPTIONS)
         rest = answering()
         evaluate(rows(), model=rest, run=run, concurrency=2, **OPTIONS)
         assert stop + len(rest.calls) == CALLS
