@@ -20,7 +20,7 @@ from heedful.models import Price, ScriptedModel
 from heedful.verify.compiler.compile import compile_constraint
 
 TEXT = "Keep the whole thing to something like 3 sentences, no more than that, yeah?"
-CHECK = {"id": "heedful:count", "args": {"unit": "sentences", "at_most": 3}}
+CHECK: dict[str, Any] = {"id": "heedful:count", "args": {"unit": "sentences", "at_most": 3}}
 MET, UNMET = "It rained.", "It rained. It blew. It froze. It stopped."
 GOOD = {"check": CHECK, "met": MET, "unmet": UNMET}
 
