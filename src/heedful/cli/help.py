@@ -25,6 +25,7 @@ RARE = frozenset(
         "--reasks",
         "--reject-contradictions",
         "--proposals",
+        "--protocol",
         "--replies",
         "--temperature",
         "--top-p",
