@@ -421,7 +421,8 @@ def step(urls: dict[str, str], rounds: int) -> None:
             rewards, used_ms, p99_ms, share = map(statistics.median, zip(*values, strict=True))
             print(
                 f"  requests of {batch:2}, {name:11} {rewards:6,.0f} rewards/s, "
-                f"{used_ms:.2f} ms of CPU a reward (busiest {share:.0%}), /health p99 {p99_ms:.0f} ms"
+                f"{used_ms:.2f} ms of CPU a reward (busiest {share:.0%}), "
+                f"/health p99 {p99_ms:.0f} ms"
             )
 
 
