@@ -67,7 +67,7 @@ def test_workers_share_port_and_cache_and_one_that_dies_is_replaced() -> None:
         assert {(status, *body["rewards"]) for status, body in result} == {(200, 1)}
         assert len(model.bodies) == 40
         code, log = made.stop()
-        assert (code, "Traceback" in log) == (0, False)
+        assert (code, "Traceback" in log) == (0, False), log
         assert f"(process {killed}) has died" in log
 
 

@@ -213,7 +213,9 @@ class Store(Closing):
             if path and db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
                 refuse_version(db.execute("PRAGMA user_version").fetchone()[0], Path(path))
                 refuse_damaged(db.execute, Path(path))
-            db.executescript(f"BEGIN; {schema.SCHEMA} COMMIT")
+            # A transaction that begins to write later isn't waited for where another has written.
+            begin = "BEGIN IMMEDIATE" if self._shared else "BEGIN"
+            db.executescript(f"{begin}; {schema.SCHEMA} COMMIT")
         return db
 
     def close(self) -> None:
