@@ -415,8 +415,13 @@ def topics(joint: str, form: str, written: str, at: int) -> _Phrases:
     return [(at + len(rest), tuple(pieces))] if whole and len(pieces) > 1 else []
 
 
+_NOT_OF_A_PART = (
+    "[不没未无非别勿莫禁偶谁若]|可以|可能|允许|尽[量可]|最好|有时|时候|情况|如果|假如|要是|或许|也许"
+    "|通常|一般|原则|[很极]少|什么|难道|几乎|基本|必要"
+)
+"""A negation, a hedge or a condition, which names no part of a response."""
 _INSIDE_ZH = re.compile(
-    rf"(?![第除全每各以引标])[{scripts.HAN}]{{2,8}}?"
+    rf"(?![第除全每各以引标])(?:(?!{_NOT_OF_A_PART})[{scripts.HAN}]){{2,8}}?"
     "(?=的|是否|都|不|要|应|需|必须|中|字数|词数|长度)"
 )
 _BRACKETED = re.compile("【([^【】\n]{1,20})】")
