@@ -76,7 +76,7 @@
   }
 
   /* The constraint that an address names, or after a label the next one without. */
-  document.addEventListener("DOMContentLoaded", () => {
+  addEventListener("load", () => {  // the browser has focused what the address names
     const said = /^#constraint-(\d+)$/.exec(location.hash);
     if (!said || !forms().length) return;
     const here = Number(said[1]) - 1;
