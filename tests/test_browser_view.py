@@ -222,7 +222,7 @@ def test_constraints_are_labelled_by_keys_alone(chromium: Browser, tmp_path: Pat
         page = watched.open("mine", "/samples/1")
         pressed = page.locator("form.label [aria-pressed=true]")
         press(page, "1")
-        page.wait_for_url("**#label-1")
+        page.wait_for_url("**#constraint-1")
         page.wait_for_selector("#constraint-2:focus")
         press(page, "0")
         page.wait_for_selector("#constraint-2 [aria-pressed=true]")

@@ -47,7 +47,7 @@ def test_a_label_is_saved_beside_the_run_and_taken_back(run: Path, browser: Test
     before = {path.name: path.read_bytes() for path in run.iterdir() if path.is_file()}
     answer = post(browser, 2, {"constraint": "2", "label": "unmet"}, params={"status": "met"})
     assert answer.status_code == 303
-    assert answer.headers["location"].endswith("/samples/2?status=met#label-2")
+    assert answer.headers["location"].endswith("/samples/2?status=met#constraint-2")
     path = run.with_name("mine.labels.jsonl")
     assert [(row["id"], row["labels"]) for row in read_rows(path)] == [("note-1", [None, False])]
     assert pressed(browser, 2) == ["unmet"]

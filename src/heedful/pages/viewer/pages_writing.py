@@ -295,7 +295,7 @@ async def label(request: Request) -> Response:
 
     await run_in_threadpool(save)
     query = f"?{request.url.query}" if request.url.query else ""
-    return RedirectResponse(f"{request.url.path}{query}#label-{int(number)}", 303)
+    return RedirectResponse(f"{request.url.path}{query}#constraint-{int(number)}", 303)
 
 
 def labelling(opened: Run, sample: Sample | None, annotator: str | None) -> dict[str, Any]:

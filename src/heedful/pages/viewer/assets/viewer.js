@@ -75,9 +75,9 @@
     return Boolean(button);
   }
 
-  /* After a label the next constraint without one. Browsers focus #constraint-1, but not #label-1. */
-  document.addEventListener("DOMContentLoaded", () => {
-    const said = /^#label-(\d+)$/.exec(location.hash);
+  /* The constraint that an address names, or after a label the next one without. */
+  addEventListener("load", () => {  // the browser has focused what the address names
+    const said = /^#constraint-(\d+)$/.exec(location.hash);
     if (!said || !forms().length) return;
     const here = Number(said[1]) - 1;
     const next = forms().slice(here).find(isOpen) || forms().find(isOpen) || forms()[here];
