@@ -3,18 +3,24 @@
 import asyncio
 import itertools
 import json
+import re
+from collections.abc import Sequence
+from io import StringIO
+from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
-from heedful import Constraint, Sample, Status, dry_run, evaluate
-from heedful.judges import Cascade, Compiled, make_judge
+from heedful import Constraint, Message, Sample, Status, StopRunError, UsageError, dry_run, evaluate
+from heedful.jobs.evaluate_tables import view
+from heedful.judges import make_judge
 from heedful.judges.proposed import PROPOSABLE, Proposed
-from heedful.models import ScriptedModel
+from heedful.models import Price, ScriptedModel
 from heedful.verify.compiler.compile import compile_constraint
 
 TEXT = "Keep the whole thing to something like 3 sentences, no more than that, yeah?"
-CHECK = {"id": "heedful:count", "args": {"unit": "sentences", "at_most": 3}}
+CHECK: dict[str, Any] = {"id": "heedful:count", "args": {"unit": "sentences", "at_most": 3}}
 MET, UNMET = "It rained.", "It rained. It blew. It froze. It stopped."
 GOOD = {"check": CHECK, "met": MET, "unmet": UNMET}
 
@@ -33,9 +39,10 @@ def verdict(model: ScriptedModel, sample: Sample) -> Any:
 
 
 def test_the_text_is_one_that_code_measures_and_does_not_compile() -> None:
-    compiled = compile_constraint(TEXT)
-    assert compiled.check is None
-    assert compiled.measures
+    for text in (TEXT, REFUSED_TEXT):
+        compiled = compile_constraint(text)
+        assert compiled.check is None
+        assert compiled.measures
 
 
 def test_a_check_that_both_proposals_name_decides() -> None:
@@ -43,23 +50,110 @@ def test_a_check_that_both_proposals_name_decides() -> None:
     assert verdict(replying(GOOD), row(UNMET)).status is Status.UNMET
 
 
-def test_each_distinct_text_is_paid_for_once(tmp_path: Any) -> None:
-    model = replying(GOOD)
-    rows = [row(each, name=str(at)) for at, each in enumerate((MET, UNMET, MET, UNMET))]
-    judge = Cascade(Compiled(), Proposed(model))
-    first = evaluate(rows, judge=judge, output=tmp_path / "run")
-    assert (first.summary["verdicts"]["met"], first.summary["verdicts"]["unmet"]) == (2, 2)
-    assert len(model.calls) == 2
-    evaluate([*rows, row(name="5")], judge=Cascade(Compiled(), Proposed(model)))
-    assert len(model.calls) == 4  # another run has a store of its own
+REFUSED_TEXT = TEXT.replace("3 sentences", "4 sentences")
 
 
-def test_a_dry_run_counts_the_proposals_of_each_text() -> None:
-    model = replying(GOOD)
-    rows = [row(name="1"), row(UNMET, name="2"), row(text=TEXT.replace("3", "4"), name="3")]
-    estimate = dry_run(evaluate, rows, judge=Cascade(Compiled(), Proposed(model)))
-    assert estimate["calls"] == 4
+def answering(answers: int = 100) -> ScriptedModel:
+    """Proposes the same twice for TEXT, two checks for the other, and finds what is asked met."""
+
+    def fail(number: int) -> Exception | None:
+        return StopRunError("enough") if number >= answers else None
+
+    def reply(messages: Sequence[Message], sample: int) -> str:
+        prompt = messages[-1].content
+        if "You choose a check" not in prompt:
+            return "<c1>\nSo it is.\nVERDICT: MET\n</c1>"
+        most = 3 if TEXT in prompt else 3 + sample
+        return json.dumps({**GOOD, "check": {**CHECK, "args": {**CHECK["args"], "at_most": most}}})
+
+    return ScriptedModel(reply, fail=fail)
+
+
+def rows() -> list[Sample]:
+    """Rows of one constraint: of twelve, three each are TEXT, refused, vague and for code."""
+    texts = itertools.cycle((TEXT, REFUSED_TEXT, "Be kind.", "At most 5 words."))
+    responses = (f"Row {at}. {(MET, UNMET)[at // 4 % 2]}" for at in range(12))
+    return [row(*each, name=str(at)) for at, each in enumerate(zip(responses, texts, strict=False))]
+
+
+def comes_to(run: Path) -> tuple[bytes, str]:
+    """The files of a run, but for the answers that a row which was cut off had bought already."""
+    summary = re.sub(r'"reused": \d+', "", (run / "summary.json").read_text(encoding="utf-8"))
+    return (run / "results.jsonl").read_bytes(), summary
+
+
+OPTIONS: dict[str, Any] = {"proposals": True, "prices": {"scripted": Price(prompt=1, completion=4)}}
+CALLS = 2 * 2 + 3 + 3
+"""Two proposals for each of two texts, and a verdict on each row that they leave."""
+
+
+def test_each_distinct_text_is_paid_for_once_and_the_summary_says_what_came_of_it() -> None:
+    model = answering()
+    summary = evaluate(rows(), model=model, **OPTIONS).summary
+    assert len(model.calls) == summary["cost"]["calls"] == CALLS
+    assert summary["proposals"] == {"compiled": 1, "refused": 1}
+    assert summary["decided_by"] == {"scripted/plain": 6, "scripted/proposed": 3, "compiled": 3}
+    with StringIO() as shown:
+        Console(file=shown, width=100).print(view(summary))
+        assert "1 text compiled with a model's help, 1 refused" in shown.getvalue()
+
+
+def test_without_the_option_nothing_is_proposed() -> None:
+    options: list[dict[str, Any]] = [{}, {"proposals": False}]
+    for option in options:
+        model = answering()
+        summary = evaluate(rows(), model=model, **option).summary
+        assert len(model.calls) == 9
+        assert "proposals" not in summary
+    with pytest.raises(UsageError, match="--proposals is given"):
+        evaluate(rows(), proposals=True)
+
+
+def test_a_dry_run_counts_what_the_run_requests() -> None:
+    model = answering()
+    assert dry_run(evaluate, rows()[:1], model=model, **OPTIONS)["calls"] == 3  # if it is refused
+    estimate = dry_run(evaluate, rows(), model=model, **OPTIONS)
+    assert [(each["judge"], each["calls"]) for each in estimate["judges"]] == [
+        ("scripted/plain", 9),
+        ("scripted/proposed", 4),
+    ]
     assert not model.calls
+
+
+@pytest.mark.slow
+def test_a_run_stopped_anywhere_goes_on_and_buys_no_answer_twice(tmp_path: Path) -> None:
+    evaluate(rows(), model=answering(), run=tmp_path / "whole", concurrency=2, **OPTIONS)
+    for stop in range(CALLS):
+        run = tmp_path / str(stop)
+        with pytest.raises(StopRunError, match="enough"):
+            evaluate(rows(), model=answering(stop), run=run, concurrency=2, **OPTIONS)
+        rest = answering()
+        evaluate(rows(), model=rest, run=run, concurrency=2, **OPTIONS)
+        assert stop + len(rest.calls) == CALLS
+        assert comes_to(run) == comes_to(tmp_path / "whole")
+
+
+def test_the_budget_holds_and_what_it_bought_is_kept(tmp_path: Path) -> None:
+    run, first, rest = tmp_path / "run", answering(), answering()
+    whole = evaluate(rows(), model=answering(), run=tmp_path / "whole", **OPTIONS).summary
+    half = whole["cost"]["dollars"] / 2
+    with pytest.raises(StopRunError, match="--max-cost"):
+        evaluate(rows(), model=first, run=run, max_cost=half, **OPTIONS)
+    assert 0 < len(first.calls) < CALLS
+    evaluate(rows(), model=rest, run=run, max_cost=4 * half, **OPTIONS)
+    assert len(first.calls) + len(rest.calls) == CALLS
+    assert comes_to(run) == comes_to(tmp_path / "whole")
+
+
+@pytest.mark.slow
+def test_workers_come_to_what_one_process_comes_to(tmp_path: Path) -> None:
+    many = [each.model_copy(update={"id": f"{at} {each.id}"}) for at in range(4) for each in rows()]
+    sides = []
+    for executor in ("local", "processes"):
+        run = tmp_path / executor
+        judged = evaluate(many, model=answering(), run=run, executor=executor, workers=2, **OPTIONS)
+        sides.append((comes_to(run)[0], {**judged.summary, "cost": None, "saved": None}))
+    assert sides[0] == sides[1]
 
 
 REFUSED: dict[str, list[Any]] = {
@@ -93,9 +187,12 @@ def test_no_call_is_made_for_what_compiles_or_counts_nothing() -> None:
     assert not model.calls
 
 
-def test_it_goes_by_name_between_code_and_the_model() -> None:
-    judge = make_judge("rules,compiled,proposed,checklist", model=replying(GOOD))
-    assert judge.name == "rules,compiled,scripted/proposed,scripted/plain"
+def test_it_goes_between_code_and_the_model() -> None:
+    named = make_judge("rules,compiled,proposed,checklist", model=replying(GOOD))
+    assert named.name == "rules,compiled,scripted/proposed,scripted/plain"
+    for names in (None, "rules,compiled,checklist", "rules,compiled,proposed,checklist"):
+        made = make_judge(names, model=replying(GOOD), proposals=True)
+        assert made.config == named.config
 
 
 def test_what_may_be_proposed_is_listed_with_its_arguments() -> None:

@@ -41,10 +41,10 @@ def evaluate(
 
     Args:
         input: The file to judge; several, a folder, a 'PATTERN*' or - (standard input).
-        judge: rules (code), compiled (code, from the constraints' words), proposed (code, by checks
-            that the model proposes), recorded (in the file), checklist (a model), likelihood (a
-            model's log-probabilities), or a plugin's; with commas, in turn. Default:
-            rules,recorded,compiled; with a model rules,compiled,checklist.
+        judge: rules (code), compiled (code, from the constraints' words), recorded (in the file),
+            checklist (a model), likelihood (a model's log-probabilities), or a plugin's; with
+            commas, in turn. Default: rules,recorded,compiled; with a model
+            rules,compiled,checklist.
         response: A column of responses; several: compare.
     """
     from heedful.cli.files import readable
@@ -74,9 +74,8 @@ def rejudge(
 
     Args:
         past: The directory of the run whose samples are judged; it stays as it is.
-        judge: rules (code), compiled (code, from the constraints' words), proposed (code, by checks
-            that the model proposes), recorded (in the file), checklist (a model); with commas, in
-            turn. Default: rules,compiled,checklist.
+        judge: rules (code), compiled (code, from the constraints' words), recorded (in the file),
+            checklist (a model); with commas, in turn. Default: rules,compiled,checklist.
     """
     from heedful.jobs.saved_run import SavedRun
 

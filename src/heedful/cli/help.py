@@ -24,6 +24,8 @@ RARE = frozenset(
         "--min-confidence",
         "--reasks",
         "--reject-contradictions",
+        "--proposals",
+        "--protocol",
         "--replies",
         "--temperature",
         "--top-p",

@@ -354,12 +354,14 @@ class Critique(Noun):
         text: the judge's reply, word for word, where there is one.
         declared: what the judge said of the row as a whole, in its benchmark's own terms;
             faithful scoring reads it.
+        proposals: by the text of a constraint, whether a check that a model proposed is in use.
         expenses: what the model calls cost.
     """
 
     judgments: tuple[Judgment, ...] = ()
     text: str | None = None
     declared: dict[str, Any] = Field(default_factory=dict)
+    proposals: dict[str, bool] = Field(default_factory=dict)
     expenses: tuple[Expense, ...] = ()
 
     @classmethod

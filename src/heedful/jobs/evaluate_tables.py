@@ -317,6 +317,10 @@ def _headline(summary: Mapping[str, Any]) -> Iterator[tuple[int, str, str]]:
     if len(summary["decided_by"]) > 1:
         by = (f"{judge} {count:,}" for judge, count in summary["decided_by"].items())
         yield 2, f"decided by {', '.join(by)}", ""
+    if "proposals" in summary:
+        texts = amount(summary["proposals"]["compiled"], "text")
+        refused = f"{summary['proposals']['refused']:,} refused"
+        yield 2, f"{texts} compiled with a model's help, {refused}", ""
     if "cost" in summary:
         yield 2, cost_line(summary["cost"]), ""
     if "saved" in summary:

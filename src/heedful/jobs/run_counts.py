@@ -80,6 +80,7 @@ class RunCounts(Closing):
         self._needs_model = 0
         self._contradicted = 0
         self._reasoning: Counter[str] = Counter()
+        self._proposals: dict[str, bool] = {}
         self._deciders = Deciders()
         self._account = CostSummary(prices=prices)
         self._file: TextIOWrapper | None = None
@@ -125,6 +126,7 @@ class RunCounts(Closing):
         self._needs_model += other._needs_model
         self._contradicted += other._contradicted
         self._reasoning.update(other._reasoning)
+        self._add_proposals(other._proposals)
         self._deciders.merge(other._deciders)
         self._account.merge(other._account)
         if self._file is not None:
@@ -163,9 +165,15 @@ class RunCounts(Closing):
         scores = self._summary.add(row.sample, row.critique)
         self._count_reasons(row.sample, row.critique)
         self._count_reasoning(row.sample)
+        self._add_proposals(row.critique.proposals)
         self._deciders.add(row.critique)
         self._account.add(row.critique.expenses)
         return scores
+
+    def _add_proposals(self, proposals: Mapping[str, bool]) -> None:
+        """Count each text once; it compiled if it did in any part of the run."""
+        for text, compiled in proposals.items():
+            self._proposals[text] = compiled or self._proposals.get(text, False)
 
     def _count_reasoning(self, sample: Sample) -> None:
         """Count the responses whose reasoning was removed, or judged as a part of them."""
@@ -211,6 +219,10 @@ class RunCounts(Closing):
             result["responses_with_reasoning"] = dict(self._reasoning)
             notes = _on_reasoning(self._reasoning, self._scoring)
             result["notes"] = [*result["notes"], *notes]
+        if self._proposals:
+            compiled = sum(self._proposals.values())
+            refused = len(self._proposals) - compiled
+            result["proposals"] = {"compiled": compiled, "refused": refused}
         result["decided_by"] = dict(self._deciders.verdicts.most_common())
         self._account.record(store.usage_records())
         if self._account:

@@ -63,12 +63,15 @@ def merged(parts: Sequence[Critique], judgments: Sequence[Judgment]) -> Critique
     """Merge critiques of parts of one checklist."""
     texts = [part.text for part in parts if part.text is not None]
     declared: dict[str, Any] = {}
+    proposals: dict[str, bool] = {}
     for part in parts:
         declared |= part.declared
+        proposals |= part.proposals
     return Critique(
         judgments=tuple(judgments),
         text="\n\n".join(texts) if texts else None,
         declared=declared,
+        proposals=proposals,
         expenses=tuple(expense for part in parts for expense in part.expenses),
     )
 

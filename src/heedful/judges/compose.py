@@ -39,6 +39,7 @@ class Cascade:
         left = list(range(len(sample.checklist))) if requested is None else list(requested)
         text: str | None = None
         declared: dict[str, Any] = {}
+        proposals: dict[str, bool] = {}
         expenses: list[Expense] = []
         for judge in self.judges:
             if not left:
@@ -49,11 +50,13 @@ class Cascade:
             left = [position for position in left if not verdicts[position].status.settled]
             text = critique.text if critique.text is not None else text
             declared |= critique.declared
+            proposals |= critique.proposals
             expenses += critique.expenses
         return Critique(
             judgments=tuple(verdicts[position] for position in sorted(verdicts)),
             text=text,
             declared=declared,
+            proposals=proposals,
             expenses=tuple(expenses),
         )
 

@@ -136,7 +136,7 @@ _DEFAULTS = (DEFAULT, PUBLISHED, WITH_MODEL)
 _PLUGINS = "heedful.judges"
 _CALLS = CallOptions.__annotations__
 
-_ASKS = {"model", "min_confidence", "images"}
+_ASKS = {"model", "min_confidence", "images", "proposals"}
 """The options of the protocol that apply where log-probabilities are read."""
 
 
@@ -183,6 +183,8 @@ def make_judge(
     if names not in _DEFAULTS:  # a look for plugins would take 12 ms
         check_names(names)
     asks = [name.strip() for name in names.split(",")]
+    if options.get("proposals"):
+        _add_proposals(asks)
     own = [name for name in asks if name in (LIKELIHOOD, PROPOSED)]
     if own and CHECKLIST not in asks:
         given = {name: each for name, each in options.items() if name not in _ASKS}
@@ -196,6 +198,13 @@ def make_judge(
             for name, judge in zip(asks, judges, strict=True)
         ]
     return judges[0] if len(judges) == 1 else Cascade(*judges)
+
+
+def _add_proposals(asks: list[str]) -> None:
+    """Add the judge by proposed checks before the first that would ask a model each time."""
+    asking = [place for place, name in enumerate(asks) if name in (CHECKLIST, LIKELIHOOD)]
+    if asking and PROPOSED not in asks:
+        asks.insert(asking[0], PROPOSED)
 
 
 def as_protocol(given: str | os.PathLike[str] | AskingProtocol | None) -> AskingProtocol:

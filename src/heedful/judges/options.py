@@ -45,6 +45,8 @@ class JudgeOptions(CallOptions, total=False):
             contradicts. Default: such an explanation is only marked.
         protocol: A file that heedful align or judge-accuracy --sweep wrote: the judge, its options
             and the words of criteria. Flags that are given count before it.
+        proposals: Have the model propose a check for each text that doesn't compile but names
+            something countable: two requests for each distinct text. Default: off.
         images: The folder of image files that rows name by their paths. Default: no file is read.
     """
 
@@ -60,4 +62,5 @@ class JudgeOptions(CallOptions, total=False):
     reasks: int
     reject_contradictions: bool
     protocol: str | os.PathLike[str] | AskingProtocol | None
+    proposals: bool
     images: str | os.PathLike[str] | None

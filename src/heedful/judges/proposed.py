@@ -6,7 +6,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from heedful.core.errors import InputError, ModelError, UndecidedError, VerifierError
-from heedful.core.nouns import Check, Critique, Judgment, Message, Status
+from heedful.core.nouns import Check, Critique, Expense, Judgment, Message, Status
 from heedful.engine.call_cache import complete, expense
 from heedful.engine.purpose import Purpose
 from heedful.engine.runner import together
@@ -23,7 +23,7 @@ from heedful.verify.compiler.compile import compile_constraint
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from heedful.core.nouns import Constraint, Expense, Sample
+    from heedful.core.nouns import Constraint, Sample
     from heedful.models.base import Completion, Model
 
 _PARSER = 1
@@ -63,6 +63,7 @@ class Proposed:
             update={"temperature": 1.0, "response_format": {"type": "json_object"}}
         )
         self._checks: dict[str, Check | str] = {}
+        self._reused: dict[str, list[Expense]] = {}
 
     @property
     def config(self) -> Mapping[str, Any]:
@@ -83,9 +84,15 @@ class Proposed:
         if sample.response is None:
             reason = "the row has no response"
             return Critique.undecided(constraints, Status.FAILED, reason, self.name)
-        response, expenses = Response(sample.response), list["Expense"]()
+        response, expenses = Response(sample.response), list[Expense]()
         judgments = await together(self._judgment(each, response, expenses) for each in constraints)
-        return Critique(judgments=tuple(judgments), expenses=tuple(expenses))
+        asked = [each.text for each in constraints if each.check is None]
+        known = {text: self._checks.get(text) for text in asked}
+        return Critique(
+            judgments=tuple(judgments),
+            proposals={text: isinstance(each, Check) for text, each in known.items() if each},
+            expenses=tuple(expenses),
+        )
 
     async def _judgment(
         self, constraint: Constraint, response: Response, expenses: list[Expense]
@@ -108,7 +115,9 @@ class Proposed:
 
     async def _check(self, text: str, expenses: list[Expense]) -> Check:
         """Return the check that both proposals agree on; remember it, or why there is none."""
-        if text not in self._checks:
+        if text in self._checks:
+            expenses += self._reused[text]  # so a run that is resumed counts as one that isn't
+        else:
             compiled = compile_constraint(text)
             if compiled.check is not None or not compiled.measures:
                 raise Refused("no check is requested: nothing is countable, or it compiles")
@@ -119,6 +128,9 @@ class Proposed:
                 if isinstance(reply, ModelError):
                     raise reply
                 completions.append(reply)
+            self._reused[text] = [
+                Expense(judge=self.name, model=each.model, reused=1) for each in completions
+            ]
             try:
                 self._checks[text] = _agreed(text, completions)
             except Refused as refusal:
