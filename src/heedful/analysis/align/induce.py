@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from heedful.analysis.meta.options import MetaOptions
     from heedful.engine.inputs import Data
     from heedful.jobs.evaluate import Evaluation
+    from heedful.models.base import AnyModel
 
 MOST = 8
 """Criteria that are asked for in a call, and that are measured."""
@@ -79,9 +80,7 @@ def induce(
     """
     given: dict[str, Any] = {**options}
     trying, own = taken(given, Trying), taken(given, JudgeOptions)
-    if not own.get("model"):
-        raise UsageError("the judge has no model", hint="name one: --model, or model= in Python")
-    first = own["model"][0] if isinstance(own["model"], list | tuple) else own["model"]
+    first = _first_model(own)
     asked = make_judge(judge, seed=seed, **cast("JudgeOptions", own))
     bench = Bench(data, cast("MetaOptions", given), scoring="strict", seed=seed)
     samples, problems = _readable(bench)
@@ -112,10 +111,22 @@ def induce(
         "criteria": _measured(texts, prove, judged, seed),
     }
     if output is not None:
-        kept = [each["text"] for each in summary["criteria"] if each["separates"]]
-        document(summary).write(Path(output), summary, name="induced")
-        write_samples(_with(samples, kept), Path(output) / "checklists.jsonl")
+        _write(Path(output), summary, samples)
     return summary
+
+
+def _first_model(own: Mapping[str, Any]) -> AnyModel:
+    models = own.get("model")
+    if not models:
+        raise UsageError("the judge has no model", hint="name one: --model, or model= in Python")
+    first: AnyModel = models[0] if isinstance(models, list | tuple) else models
+    return first
+
+
+def _write(folder: Path, summary: Mapping[str, Any], samples: Sequence[Sample]) -> None:
+    kept = [each["text"] for each in summary["criteria"] if each["separates"]]
+    document(summary).write(folder, summary, name="induced")
+    write_samples(_with(samples, kept), folder / "checklists.jsonl")
 
 
 def _readable(bench: Bench) -> tuple[list[Sample], list[dict[str, Any]]]:
