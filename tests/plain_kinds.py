@@ -153,4 +153,16 @@ TEXTS: list[tuple[str, str, str]] = [
     ("ensuring conciseness by not exceeding 60 words", words(40), words(90)),
     ("yet concise, limited to no more than 3 sentences", sentences(2), sentences(5)),
     ("include the keyword 'rain' as part of the response", RAIN, "It fell."),
+    # Said twice, said last, said with a verb of its own.
+    ("respond in one sentence only", "It fell.", sentences(2)),
+    ("Exactly 10 words. Not more, not less.", words(10), words(11)),
+    ("Use bold for at least two key terms", "**Rain** and **sea**.", "**Rain** and sea."),
+    ("No uppercase letters at all, please", "rain fell.", RAIN),
+    ("Include a link to https://example.com", "See https://example.com", RAIN),
+    ("附上链接 https://example.com", "见 https://example.com", "见网站。"),
+    ("Must include the hashtag #rain", "It fell. #rain", "It fell. #sea"),
+    ("“首先”“其次”“最后”都要用上", "首先洗，其次切，最后炒。", "首先洗，最后炒。"),
+    ("至少有两处加粗", "**米**和**豆**。", "**米**和豆。"),
+    ("Don't start sentences with 'We'", "It fell. Rain came.", "It fell. We ran."),
+    ("Do not include any of the following words: sea, sun", RAIN, "The sea."),
 ]

@@ -68,6 +68,7 @@ def columns(form: str, written: str, at: int) -> _Phrases:
 _TOPIC = re.compile(f"[{scripts.HAN}]{{2,6}}(?=$|[\\s，。；！,.;!])")
 _NO_TOPIC = re.compile(
     "[的了吗呢和与或及等其几些每该这那哪何]|任何|自己|以[下上]|相关|关于|所有|至少|原因|[优缺]点|例子|方法|名[字称]|姓名|人|次|遍|内容|具体"
+    "|[除若视]|如果|最好|更好|为宜|左右|情况|例外|尽量"
 )
 
 
@@ -144,6 +145,7 @@ _TERM = re.compile(r"[^\s、，,。.；;：:！!？?（）()\"“”'‘’「�
 _ENGLISH_TERM = re.compile(r"[A-Za-z][A-Za-z'-]{1,20}(?: [A-Za-z][A-Za-z'-]{1,20})?")
 _UNLISTED = re.compile(
     r"等|之类|etc|并|且|必须|需|要|应|不|其|各|都|每|出现|加粗|次|个|以及|和|与|或"
+    r"|除|如果|若|最好|更好|为宜|左右|情况|的话"
 )
 
 
@@ -226,7 +228,11 @@ def terms(form: str, written: str, at: int) -> list[tuple[int, tuple[str, ...]]]
     else:
         pieces = _AND_GAP.split(rest)
         good = all(_ENGLISH_TERM.fullmatch(each) for each in pieces)
-        good = good and not re.search(r"\b(?:etc|or|such|so on|like)\b", form[at:end])
+        good = good and not re.search(
+            r"\b(?:etc|or|such|so on|like|please|ideally|if)\b", form[at:end]
+        )
+        # "sun, sea, rain twice": only the last has a second word, which may be no part of it.
+        good = good and (" " not in pieces[-1] or any(" " in each for each in pieces[:-1]))
     return [(end, tuple(pieces))] if good and rest else []
 
 
@@ -342,7 +348,8 @@ _FOREIGN = re.compile(
 """A word of another script, which needs no quotation marks in a Chinese text."""
 _RESTRICTING = r"""\d|["“”「」『』《》【】\[\](){}]|(?<!\w)['‘]
     |\b(?:except|unless|only|if|when|but|not|no|nor|without|instead|rather|other\ than|must|should
-    |least|most|exactly|than|limit\w*|maximum|minimum|avoid\w*)\b
+    |least|most|exactly|than|limit\w*|maximum|minimum|avoid\w*|excluding|apart|besides|where\w*
+    |possible|optional\w*|ideally|preferably|sometimes|or\ so)\b
     |(?:,|;|\band)\s+(?:then\s+|please\s+)?(?:use|include|write|add|keep|start|begin|end|conclude
     |mention|respond|answer|put|provide|present|give|format|place|do|make|ensure|with|using|containing
     |also)\b
@@ -415,8 +422,13 @@ def topics(joint: str, form: str, written: str, at: int) -> _Phrases:
     return [(at + len(rest), tuple(pieces))] if whole and len(pieces) > 1 else []
 
 
+_NOT_OF_A_PART = (
+    "[不没未无非别勿莫禁偶谁若]|可以|可能|允许|尽[量可]|最好|有时|时候|情况|如果|假如|要是|或许|也许"
+    "|通常|一般|原则|[很极]少|只[有要]|万一|凡是|宁可|什么|难道|几乎|基本|必要"
+)
+"""A negation, a hedge or a condition, which names no part of a response."""
 _INSIDE_ZH = re.compile(
-    rf"(?![第除全每各以引标])[{scripts.HAN}]{{2,8}}?"
+    rf"(?![第除全每各以引标])(?:(?!{_NOT_OF_A_PART})[{scripts.HAN}]){{2,8}}?"
     "(?=的|是否|都|不|要|应|需|必须|中|字数|词数|长度)"
 )
 _BRACKETED = re.compile("【([^【】\n]{1,20})】")
