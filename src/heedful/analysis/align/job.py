@@ -221,7 +221,7 @@ def _overruled(path: Path | None) -> dict[tuple[str, int], str]:
         try:
             row = json.loads(line)
             cause, place = row["people"], (row["id"], row["constraint"])
-            known = {None: "", **proposals.CAUSES}[cause]
+            known = None if cause is None else proposals.CAUSES[cause]
         except (ValueError, LookupError, TypeError, RecursionError) as error:
             hint = f'"people" is null or one of {", ".join(proposals.CAUSES)}'
             raise InputError("no cause can be read", where=f"{path}:{number}", hint=hint) from error
