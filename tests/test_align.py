@@ -258,6 +258,8 @@ def test_the_command_aligns_a_labelled_run_and_evaluate_takes_its_protocol(
         assert command("evaluate", data, *flags, "--run", "mine") == 0
         assert command("align", "mine", *flags) == 2
         assert "heedful view" in capsys.readouterr().err
+        evaluate(samples, judge="rules", run="own")
+        assert command("align", "own", *flags, "--dry-run") == 0  # by the labels of its rows
         Path("mine.labels.jsonl").write_text(labels, encoding="utf-8")
         assert command("align", "mine", *flags, "--dry-run") == 0
         bought = len(server.bodies)

@@ -313,11 +313,13 @@ def test_doubtful_rows_are_drawn_three_times_as_often_and_weighted_back(tmp_path
     assert width[1] < 0.85 * width[0]
     rate = sum(truth.values()) / len(truth)
     assert aimed["interval"][0] < rate < aimed["interval"][1]
-    more = calibration.draw(
-        run, tmp_path / "more.jsonl", labels=200, by="doubt", labelled=files["doubt"]
-    )
-    assert more["half_width"] == pytest.approx(width[1] / 2)
-    assert more["expected"] == pytest.approx(width[1] / 2 / 2**0.5)
+    for labels in (200, 350):
+        file = tmp_path / f"{labels}.jsonl"
+        more = calibration.draw(run, file, labels=labels, by="doubt", labelled=files["doubt"])
+        assert more["half_width"] == pytest.approx(width[1] / 2)
+        write_rows(file, [{**row, "labels": [truth[row["id"]]]} for row in read_rows(file)])
+        low, high = calibration.calibrate(run, file)["interval"]
+        assert more["expected"] == pytest.approx((high - low) / 2, rel=0.1)
 
 
 def test_votes_are_needed_to_draw_by_doubt(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from heedful.jobs.results import scored_entry
 from heedful.jobs.saved_run import SavedRun
 from heedful.metrics.prediction_powered import (
     Stratum,
+    expected_narrowing,
     labels_needed,
     powered_mean,
     small_sample,
@@ -96,11 +97,14 @@ def _narrower(run: Name, labelled: Name | None, labels: int) -> dict[str, Any]:
     if labelled is None:
         return {}
     try:
-        low, high = (found := calibrate(run, labelled))["interval"]
+        strata = _read_strata(run, labelled, "csr")[-1]
     except InputError:
         return {}  # not labelled yet
+    low, high = _estimate(list(strata.values()))["interval"]
+    sizes = _sizes({kind: each.size for kind, each in strata.items()}, labels)
+    narrower = expected_narrowing([*strata.values()], [sizes[kind] for kind in strata])
     half = (high - low) / 2
-    return {"half_width": half, "expected": half * math.sqrt(found["labels"] / labels)}
+    return {"half_width": half, "expected": half * narrower}
 
 
 def blank(sample: Sample) -> dict[str, Any]:
@@ -151,19 +155,22 @@ def plan(
 
 def calibrate(run: Name, labels: Name, *, rate: Rate = "csr") -> dict[str, Any]:
     """Estimate the rate of a run that people would find, from a few labels."""
-    about, rows = _read(labels)
-    units = draw_units(run, rate, about["by"])
-    known = _labelled(rows, about, units, rate, where=str(labels))
-    units = [unit for unit in units if not math.isnan(known.get(unit.id, 0.0))]  # NaN: none applies
-    kinds = sorted({unit.kind for unit in units})
-    strata = {
-        kind: _stratum([unit for unit in units if unit.kind == kind], known) for kind in kinds
-    }
+    about, units, known, strata = _read_strata(run, labels, rate)
     result: dict[str, Any] = {"rate": rate, "draw": about, **_estimate(list(strata.values()))}
     if len(strata) > 1:
         result["kinds"] = {kind: _estimate([each]) for kind, each in strata.items()}
     decided, total = sum(unit.decided for unit in units), sum(unit.total for unit in units)
     return result | {"coverage": decided / total, "bias": _bias(units, known)}
+
+
+def _read_strata(run: Name, labels: Name, rate: Rate) -> tuple[Any, Any, Any, dict[str, Stratum]]:
+    about, rows = _read(labels)
+    units = draw_units(run, rate, about["by"])
+    known = _labelled(rows, about, units, rate, where=str(labels))
+    units = [unit for unit in units if not math.isnan(known.get(unit.id, 0.0))]  # NaN: none applies
+    kinds = sorted({unit.kind for unit in units})
+    strata = {kind: _stratum([u for u in units if u.kind == kind], known) for kind in kinds}
+    return about, units, known, strata
 
 
 def _estimate(strata: Sequence[Stratum]) -> Powered:
@@ -183,8 +190,7 @@ def _drawn(units: Sequence[DrawUnit], labels: int, seed: int) -> set[str]:
     if len(kinds[few]) < 2 * FEWEST:
         what = f"the kind {few!r} has only {amount(len(kinds[few]), 'row')}"
         raise UsageError(what, hint="four are needed; draw by another tag, or by none")
-    likelier = {DOUBTFUL: OVERSAMPLED} if {*kinds} == {SURE, DOUBTFUL} else {}
-    sizes = _sizes({kind: len(ids) for kind, ids in kinds.items()}, labels, likelier)
+    sizes = _sizes({kind: len(ids) for kind, ids in kinds.items()}, labels)
     chance = random.Random(f"{seed}")
     chosen: set[str] = set()
     for kind in sorted(kinds):
@@ -192,8 +198,9 @@ def _drawn(units: Sequence[DrawUnit], labels: int, seed: int) -> set[str]:
     return chosen
 
 
-def _sizes(kinds: Mapping[str, int], labels: int, likelier: Mapping[str, int]) -> dict[str, int]:
+def _sizes(kinds: Mapping[str, int], labels: int) -> dict[str, int]:
     """Divide labels among kinds in proportion, so that a variance is left on both sides."""
+    likelier = {DOUBTFUL: OVERSAMPLED} if {*kinds} == {SURE, DOUBTFUL} else {}
     shares = {kind: size * likelier.get(kind, 1) for kind, size in kinds.items()}
     total = sum(shares.values())
     sizes = dict.fromkeys(sorted(kinds), FEWEST)

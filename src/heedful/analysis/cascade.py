@@ -265,8 +265,8 @@ def _chosen(result: Mapping[str, Any]) -> str:
     chosen = result["chosen"]
     if chosen["threshold"] is None:
         return (
-            f"No threshold is shown to lose less than {100 * result['margin']:g} points on half of "
-            f"{amount(result['rows'], 'row')}: let the large judge decide, or judge more rows."
+            f"No threshold is shown to lose less than {100 * result['margin']:.2f} points on half "
+            f"of {amount(result['rows'], 'row')}: let the large judge decide, or judge more rows."
         )
     difference = chosen["difference"]
     return (

@@ -98,7 +98,7 @@ _MEANT = ", for the rate of all rows that these stand for (labels on all of them
 def _planned(planned: Mapping[str, Any]) -> str:
     wide = f"± {100 * planned['half_width']:g} points"
     if planned["labels"] is None:
-        return f"{wide} cannot be reached with the {planned['of']:,} rows of the run{_MEANT}"
+        return f"{wide} aren't certain with the {planned['of']:,} rows of the run{_MEANT}"
     text = f"{wide}: label {amount(planned['labels'], 'row')} of {planned['of']:,}"
     if 2 * planned["labels"] > planned["of"]:
         text += _MEANT

@@ -128,17 +128,28 @@ def labels_needed(pilot: Stratum, half_width: float, units: int) -> int | None:
     return low
 
 
+def expected_narrowing(strata: Sequence[Stratum], labels: Sequence[int]) -> float:
+    """Return the half-width with so many labels of each stratum, as a share of the present one."""
+    now = math.fsum(s.size**2 * _expected(s, len(s.labels), s.size, 0.0) for s in strata)
+    sized = zip(strata, labels, strict=True)
+    then = math.fsum(s.size**2 * _expected(s, n, s.size, 0.0) for s, n in sized)
+    return math.sqrt(then / now) if now else 1.0
+
+
 def _planned(pilot: Stratum, labels: int, units: int) -> float:
     """Return the half-width that so many labels are expected to give, with the margin."""
+    return NORMAL_QUANTILE * math.sqrt(_expected(pilot, labels, units, CERTAINTY))
+
+
+def _expected(pilot: Stratum, labels: int, units: int, certainty: float) -> float:
     rest = units - labels
     weight = _weight(pilot, labels, rest)
     everywhere = [*pilot.verdicts, *pilot.unlabelled]
     residuals = [y - weight * f for y, f in zip(pilot.labels, pilot.verdicts, strict=True)]
     spread = math.sqrt(max(1.0, _kurtosis(residuals) - 1))
-    margin = 1 + CERTAINTY * spread * (1 / math.sqrt(len(residuals)) + 1 / math.sqrt(labels))
+    margin = 1 + certainty * spread * (1 / math.sqrt(len(residuals)) + 1 / math.sqrt(labels))
     rectifier = margin * _variance(residuals)
-    variance = weight**2 * _variance(everywhere) / rest + rectifier / labels
-    return NORMAL_QUANTILE * math.sqrt(variance)
+    return weight**2 * _variance(everywhere) / rest + rectifier / labels
 
 
 def _powered(stratum: Stratum) -> _MeanEstimate:

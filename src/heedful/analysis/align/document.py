@@ -120,11 +120,11 @@ def _words(summary: Mapping[str, Any]) -> Iterator[Table]:
     ]
     before, after = ({"judge": each["judge"], **each["options"]} for each in (present, protocol))
     rows += [
-        (name, f"{before.get(name, 'default')} → {value}")
+        (name, " → ".join(", ".join(v) if isinstance(v, list) else str(v) for v in pair))
         for name, value in after.items()
-        if before.get(name) != value
+        if (pair := (before.get(name, "default"), value))[0] != value
     ]
-    yield Table("What changed", ("criterion or setting", "shown to the judge"), rows, words=2)
+    yield Table("What was chosen", ("criterion or setting", "shown to the judge"), rows, words=2)
 
 
 def _kind(name: str) -> str:

@@ -260,23 +260,25 @@ def labelled_rows(data: Data, labels: Name | None, options: dict[str, Any]) -> A
     """Return the data with people's labels: a file as it is, or samples."""
     path = Path(data) if isinstance(data, str | Path) else None
     run = path if path is not None and (path / "run.sqlite").exists() else None
-    if run is not None and labels is None:
-        labels = run.resolve().with_name(f"{run.resolve().name}.labels.jsonl")
-        if not labels.exists():
-            hint = "label some of its rows in heedful view, or give --labels FILE"
-            raise InputError("the run has no labels beside it", where=str(labels), hint=hint)
-    if labels is None:
+    if run is None and labels is None:
         return data
-    known = read_labels(labels)
-    prints = {}
     if run is not None:
         with SavedRun.open(run) as saved:
-            prints = {r.id: text_print(r.sample) for r in saved.rows(scored_entry) if r.sample}
+            samples = [row.sample for row in saved.rows(scored_entry) if row.sample]
     else:
         rows: Sequence[Row] = list(
             Bench(data, cast("MetaOptions", options), scoring="strict", seed=0).rows
         )
-        prints = {row.sample.id: text_print(row.sample) for row in rows if row.sample}
+        samples = [row.sample for row in rows if row.sample]
+    if run is not None and labels is None:
+        labels = run.resolve().with_name(f"{run.resolve().name}.labels.jsonl")
+        if not labels.exists():
+            if any(sample.labels for sample in samples):
+                return samples
+            hint = "label some of its rows in heedful view, or give --labels FILE"
+            raise InputError("the run has no labels in or beside it", where=str(labels), hint=hint)
+    known = read_labels(cast("Name", labels))
+    prints = {sample.id: text_print(sample) for sample in samples}
     strange = [name for name, row in known.items() if prints.get(name) != text_print(row)]
     if strange:
         raise InputError(

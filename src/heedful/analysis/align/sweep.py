@@ -257,7 +257,7 @@ def document(summary: Mapping[str, Any]) -> Document:
 
 
 def _chosen(summary: Mapping[str, Any]) -> str:
-    margin = f"{100 * summary['margin']:g} points"
+    margin = f"{100 * summary['margin']:.2f} points"
     best = f"Best: {summary['best']}."
     if summary["chosen"] == summary["best"]:
         return f"{best} No cheaper one is shown to lose less than {margin}."

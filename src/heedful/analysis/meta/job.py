@@ -318,7 +318,7 @@ def _notes(groups: Sequence[Sequence[JudgeEntry]], labelled: Labelled) -> list[s
     notes = list(labelled.notes)
     unlabelled = labelled.read - len(labelled.targets)
     if unlabelled:
-        notes.append(f"rows without labels, which nothing here is about: {unlabelled}")
+        notes.append(f"left out, as they have no labels: {amount(unlabelled, 'row')}")
     if labelled.circular and any(group[0].judge == "recorded" for group in groups):
         notes.append(
             "rows whose only recorded critique is their label, so that it is not measured: "
