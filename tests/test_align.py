@@ -125,6 +125,25 @@ def test_no_row_that_proves_is_shown_to_the_proposer_or_the_judge_before() -> No
     assert all(min(places[name]) > chose for name in proving)
 
 
+@pytest.mark.slow
+def test_people_overrule_the_cause_of_a_disagreement(tmp_path: Path) -> None:
+    faulty, causes = Faulty(), tmp_path / "causes.jsonl"
+    options: Any = {"model": faulty.model, "judge": "checklist", "output": tmp_path}
+    first = align(rows(40), **options)
+    assert not any(group["doubted_labels"] for group in first["groups"])
+    given = [json.loads(line) for line in causes.read_text().splitlines()]
+    given[0]["people"] = "label"
+    causes.write_text("\n".join(map(json.dumps, given)), encoding="utf-8")
+    for _ in range(2):  # what they said stays in the file
+        again = align(rows(40), **options)
+        doubted = [each for group in again["groups"] for each in group["doubted_labels"]]
+        assert doubted == [{"id": given[0]["id"], "constraint": given[0]["constraint"]}]
+        assert sum(group["causes"].get("label", 0) for group in again["groups"]) == 1
+    causes.write_text('{"id": "r1", "constraint": 1, "people": "mood"}', encoding="utf-8")
+    with pytest.raises(InputError, match="no cause can be read"):
+        align(rows(40), **options)
+
+
 def test_a_judge_that_is_right_keeps_its_protocol(tmp_path: Path) -> None:
     faulty = Faulty(misreads=False)
     summary = align(rows(30), model=faulty.model, judge="checklist", output=tmp_path / "out")

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 TRYING = FlagGroup("", (Trying,))
 RUNNING = FlagGroup("", (MetaOptions,), only=("truth", "folder", "retry_failed"))
+INDUCING = FlagGroup("", (Trying,), only=("proposer",))
 
 
 @takes(TRYING, RUNNING, LABELS, JUDGING, CONSOLE, COST)
@@ -72,4 +73,50 @@ def _outcome(output: Path, summary: Mapping[str, Any]) -> Outcome:
         failed=len(summary["problems"]),
         next_step=use if gained else "",
         complete=not summary["rows"]["failed"],
+    )
+
+
+@takes(INDUCING, RUNNING.but("truth"), LABELS, JUDGING, CONSOLE, COST)
+def induce(
+    data: Path,
+    /,
+    *,
+    judge: Judge = None,
+    seed: int = 0,
+    output: RequiredOutput = Path("heedful-induced"),
+    **options: Any,
+) -> int:
+    """Propose criteria that separate good responses from bad, and measure each on others.
+
+    Half of the instructions show a model good and bad responses; it proposes criteria.
+    A judge decides whether the responses to the other half meet them.
+
+    heedful induce rated.jsonl --model gpt-4.1-mini --max-cost 5
+
+    Args:
+        data: Responses with labels (good: all met), with preferred_to, or with a number reward
+            or score (good and bad: the best and the worst of an instruction).
+        judge: Who judges, as for evaluate. Default: checklist.
+        seed: Of the division into instructions that criteria come from and those that measure.
+        output: A folder for checklists.jsonl, the samples with the criteria that separate, and
+            the page induced.html.
+    """
+    from heedful.analysis.align.induce import document, induce
+    from heedful.judges.options import CHECKLIST
+
+    options.setdefault("folder", RUNS_FOLDER)
+    options["concurrency"] = options.get("max_concurrency", CONCURRENCY)
+    work = partial(induce, data, judge=judge or CHECKLIST, output=output, seed=seed)
+    written = [output / name for name in ("induced.html", "checklists.jsonl")]
+    return carry_out(
+        work,
+        options,
+        models=options.get("model", ()),
+        outcome=lambda summary: Outcome(
+            view=document(summary).terminal,
+            written=written,
+            problems=summary["problems"],
+            failed=len(summary["problems"]),
+            complete=not summary["problems"],
+        ),
     )

@@ -116,7 +116,7 @@ PANELS = {
         "runs",
         "view",
     ),
-    "Data": ("checklist", "export", "merge", "respond"),
+    "Data": ("checklist", "export", "induce", "merge", "respond"),
     "Train": ("bench", "critic", "reward", "serve"),
 }
 """The commands as the overview groups them; those that are in none come last."""
@@ -133,6 +133,9 @@ COMMANDS: Mapping[str, Command | Group] = {
         "checklist:checklist", "Make checklists: a model lists the constraints of each instruction."
     ),
     "align": Command("align:align", "Choose how a judge is asked by people's labels, with proof."),
+    "induce": Command(
+        "align:induce", "Propose criteria that separate good responses from bad, and measure each."
+    ),
     "judge-accuracy": Command(
         "judge_accuracy:judge_accuracy", "Measure judges against known verdicts."
     ),

@@ -153,7 +153,8 @@ def align(
         end_dry_run(planned, on_top=on_top)
     work.before = [work.trials.judged(work.judge(), part) for part in work.trials.rungs]
     groups = proposals.grouped(work.trials.rungs, work.before)
-    ranked = _ranked(work, _changes(work, groups, trying))
+    causes = None if output is None else Path(output) / CAUSES_FILE
+    ranked = _ranked(work, _changes(work, groups, trying, _overruled(causes)))
     chosen = _chosen(work, ranked)
     summary = _summary(work, groups, ranked)
     if chosen is not None:
@@ -161,6 +162,8 @@ def align(
     summary["calls"] = work.counted()
     if output is not None:
         _write(Path(output), summary, work, chosen)
+        asked = [json.dumps(each, ensure_ascii=False) for group in groups for each in group.asked]
+        (Path(output) / CAUSES_FILE).write_text("".join(f"{x}\n" for x in asked), "utf-8")
     return summary
 
 
@@ -185,7 +188,10 @@ def _prepared(
 
 
 def _changes(
-    work: _Alignment, groups: Sequence[VerdictGroup], trying: Mapping[str, Any]
+    work: _Alignment,
+    groups: Sequence[VerdictGroup],
+    trying: Mapping[str, Any],
+    people: Mapping[tuple[str, int], str],
 ) -> list[Change]:
     """Propose what may be better."""
     models = work.present.options["model"]
@@ -194,13 +200,34 @@ def _changes(
     bench, rungs = work.trials.bench, work.trials.rungs
     settings = proposals.settings(work.present, rungs, trying.get("alternatives", ()))
     changes = [*filter(work.is_possible, settings)]
-    changes += proposals.proposed(groups, bench, writer, calls)
+    changes += proposals.proposed(groups, bench, writer, calls, people)
     if trying.get("optimize"):
         from heedful.analysis.align.gepa import rewritten
 
         size = trying["optimize"]
         changes += rewritten(work.trials, work.judge, work.present, size, writer, calls)
     return changes
+
+
+CAUSES_FILE = "causes.jsonl"
+
+
+def _overruled(path: Path | None) -> dict[tuple[str, int], str]:
+    """Read the causes that people gave in the file of an earlier run."""
+    if path is None or not path.exists():
+        return {}
+    people = {}
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        try:
+            row = json.loads(line)
+            cause, place = row["people"], (row["id"], row["constraint"])
+            known = None if cause is None else proposals.CAUSES[cause]
+        except (ValueError, LookupError, TypeError, RecursionError) as error:
+            hint = f'"people" is null or one of {", ".join(proposals.CAUSES)}'
+            raise InputError("no cause can be read", where=f"{path}:{number}", hint=hint) from error
+        if known:
+            people[place] = cause
+    return people
 
 
 def _summary(

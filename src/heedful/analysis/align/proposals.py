@@ -72,6 +72,7 @@ class VerdictGroup:
     cases: list[LabelledVerdict] = field(default_factory=list)
     causes: Counter[str] = field(default_factory=Counter)
     doubted: list[dict[str, Any]] = field(default_factory=list)  # labels that look wrong
+    asked: list[dict[str, Any]] = field(default_factory=list)  # disagreements with their causes
 
     @property
     def wrong(self) -> list[LabelledVerdict]:
@@ -216,7 +217,11 @@ def _short(group: VerdictGroup) -> str:
 
 
 def proposed(
-    groups: Sequence[VerdictGroup], bench: Bench, model: AnyModel, calls: Mapping[str, Any]
+    groups: Sequence[VerdictGroup],
+    bench: Bench,
+    model: AnyModel,
+    calls: Mapping[str, Any],
+    people: Mapping[tuple[str, int], str],
 ) -> list[Change]:
     """Have a model propose causes and words for the groups with most disagreements."""
     asked = [group for group in groups if group.wrong][:MOST_GROUPS]
@@ -227,10 +232,15 @@ def proposed(
         causes = given.get("causes")
         listed = causes if isinstance(causes, list) else []
         for case, cause in zip(group.wrong[:SHOWN], listed, strict=False):
-            if isinstance(cause, str) and cause in CAUSES:
-                group.causes[cause] += 1
-            if cause == "label":
-                group.doubted.append({"id": case.sample.id, "constraint": case.place + 1})
+            known = cause if isinstance(cause, str) and cause in CAUSES else None
+            which = (case.sample.id, case.place + 1)
+            settled = people.get(which, known)
+            about = {"id": which[0], "constraint": which[1]}
+            group.asked.append({**about, "cause": known, "people": people.get(which)})
+            if settled is not None:
+                group.causes[settled] += 1
+            if settled == "label":
+                group.doubted.append(about)
         definition = text_of(given, "definition")
         if definition:
             changes.append(_noted(group, f"a definition for {_short(group)}", definition))

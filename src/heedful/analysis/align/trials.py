@@ -58,6 +58,9 @@ class Trials:
         """Divide the labelled rows of a file; ``rungs`` are the ends of the parts of choose."""
         labelled = finish(known_verdicts(bench, [judge.name for judge in judges]))
         check_labels(labelled, bench.where, judges)
+        if not labelled.count(MET) + labelled.count(UNMET):
+            hint = "label criteria in heedful view; preferences alone don't show where a judge errs"
+            raise InputError("no criterion has a label", where=bench.where, hint=hint)
         rows: list[list[Row]] = [[] for _ in (*rungs, "prove")]
         for row in bench.rows:
             if row.sample is not None and row.sample.id in labelled.targets:

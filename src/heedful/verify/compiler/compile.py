@@ -41,10 +41,13 @@ _QUOTED = re.compile(r"[“\"「『].*?[”\"」』]|(?<!\w)['‘].*?['’](?!\w
 _WORD = re.compile("[a-z']+")
 _NAMED = re.compile(r"\b(?:words?|keywords?|terms?|letters?|names?)\s+$")
 """What follows it is meant as it is written."""
-_NOT_ALL = re.compile(
-    r"(?:\bnot|n't|\bnever)\s\w+\s(?:all (?:of|the|these)|each of)\b", re.IGNORECASE
-)
-"""Either none or not each: "don't use all of these words"."""
+_UNCLEAR = {
+    re.compile(
+        r"(?:\bnot|n't|\bnever)\s\w+\s(?:all (?:of|the|these)|each of)\b", re.IGNORECASE
+    ): "'not all' may mean none, or not each",
+    re.compile("[(（]不[含计算包]"): "what isn't counted may be forbidden, too",
+}
+"""What compiles in more ways than one: ``don't use all of these words``, ``三段（不含标题）``."""
 _INSIDE_WORD = re.compile("(?:(?<=[a-z0-9])[a-z0-9]+)?")
 
 
@@ -95,8 +98,9 @@ def _compile(written: str, grammar: Grammar) -> CompiledConstraint:
     if len(bare) <= start:
         return CompiledConstraint(written, reason="it is empty")
     bare = _respelled(grammar, bare)
-    if _NOT_ALL.search(_shielded(bare)):
-        return CompiledConstraint(written, reason="'not all' may mean none, or not each")
+    for pattern, reason in _UNCLEAR.items():
+        if pattern.search(_shielded(bare)):
+            return CompiledConstraint(written, reason=reason)
     text = NormalizedText(bare)
     readings = [_together(grammar, clauses, bare) for clauses in _cover(grammar, text, start)]
     checks = list({_key(check): check for check in readings if check is not None}.values())
