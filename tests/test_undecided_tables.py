@@ -31,6 +31,7 @@ NO_RATES = {
     *("p", "p (Holm)", "higher", "95 % CI", COVERAGE, "bounds", "of", "α", "characters", ""),
     *("met ✓", "met ✗", "unmet ✓", "unmet ✗", "language and turn", "sample, constraint", "text"),
     *("known verdict", "verdict", "votes", "% majority", "% with the majority"),
+    *("rank", "✓✗", "✗✓"),
 }
 BESIDE = re.compile(r"\[.+ to .+\]|% decided: .+ to .+")
 DECIDED = ("success rate", "punctuation:no_comma")

@@ -66,7 +66,7 @@ TRAIN = Group(
 
 BUILD = _commands(
     "critic_train",
-    build="Build a critic from one file: its data, its training, its test, its card.",
+    build="Build a critic from a file: responses, verdicts, fine-tuning, preferences, test, card.",
 )
 
 CRITIC = _commands(
@@ -132,9 +132,12 @@ COMMANDS: Mapping[str, Command | Group] = {
     "checklist": Command(
         "checklist:checklist", "Make checklists: a model lists the constraints of each instruction."
     ),
-    "align": Command("align:align", "Choose how a judge is asked by people's labels, with proof."),
+    "align": Command(
+        "align:align", "Choose how a judge is asked by people's labels, and prove it on others."
+    ),
     "induce": Command(
-        "align:induce", "Propose criteria that separate good responses from bad, and measure each."
+        "align:induce",
+        "Propose criteria that separate good responses from bad, and measure each on others.",
     ),
     "judge-accuracy": Command(
         "judge_accuracy:judge_accuracy", "Measure judges against known verdicts."

@@ -16,6 +16,7 @@ from heedful.reporting.notation import (
     COVERAGE,
     INTERVAL,
     NOTHING,
+    bounded,
     bounds,
     interval,
     p_value,
@@ -457,6 +458,7 @@ def leaderboard(comparison: Mapping[str, Any]) -> Iterator[Table]:
         return
     ahead: dict[str, set[str]] = {run: set() for run in runs}
     values: dict[str, set[str]] = {run: set() for run in runs}
+    covered = dict.fromkeys(runs, 1.0)
     cells: dict[tuple[str, str], str] = {}
     family, name = rates[0]
     for pair in pairs:
@@ -468,16 +470,22 @@ def leaderboard(comparison: Mapping[str, Any]) -> Iterator[Table]:
             better, worse = (first, second) if shown == "first" else (second, first)
             ahead[worse].add(better)
         sign = "" if shown in ("first", "second") else f" {shown}"
-        cells[first, second] = f"{signed(change['value'], 1)}{sign}"
         turned = None if change["value"] is None else -change["value"]
-        cells[second, first] = f"{signed(turned, 1)}{sign}"
+        around = {**measured, "bounds": [-end for end in reversed(measured["bounds"] or ())]}
+        cells[first, second] = bounded(f"{signed(change['value'], 1)}{sign}", measured, signed)
+        cells[second, first] = bounded(f"{signed(turned, 1)}{sign}", around, signed)
+        for run in (first, second):
+            covered[run] = min(covered[run], measured["coverage"])
     behind = {run: sum(run in others for others in ahead.values()) for run in runs}
     order = sorted(runs, key=lambda run: (len(ahead[run]) - behind[run], runs.index(run)))
     rows = [
         (
             run,
             _ranks(1 + len(ahead[run]), len(runs) - behind[run]),
-            " to ".join(sorted(values[run])[:: max(1, len(values[run]) - 1)]),
+            " to ".join(sorted(values[run])[:: max(1, len(values[run]) - 1)])
+            if covered[run] == 1
+            else NOTHING,
+            percent(covered[run], 1),
             *(cells.get((run, other), "") for other in order),
         )
         for run in order
@@ -487,8 +495,8 @@ def leaderboard(comparison: Mapping[str, Any]) -> Iterator[Table]:
         "run minus the others, in points: neither is shown to be higher, or it is open because of "
         "undecided verdicts. p adjusted for the number of pairs (Holm)."
     )
-    title = f"Leaderboard: {label(family, name, pairs[0])}"
-    yield Table(title, ("run", "rank", "%", *(f"− {run}" for run in order)), rows, note)
+    columns = ("run", "rank", "%", COVERAGE, *(f"− {run}" for run in order))
+    yield Table(f"Leaderboard: {label(family, name, pairs[0])}", columns, rows, note)
 
 
 def _ranks(best: int, worst: int) -> str:
