@@ -24,6 +24,7 @@ class LeftOut:
         self.reasons[reason] += 1
         if len(self.problems) < PROBLEMS_LISTED:
             self.problems.append({"line": line, "id": name, "problem": problem})
+            self.problems.sort(key=lambda problem: problem["line"])
 
     def first(self) -> str:
         """Say what is wrong with the first row, to end a message."""
