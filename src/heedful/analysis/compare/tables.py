@@ -457,15 +457,12 @@ def leaderboard(comparison: Mapping[str, Any]) -> Iterator[Table]:
     if len(runs) < 3 or len(pairs) < len(runs) * (len(runs) - 1) // 2 or not rates:  # noqa: PLR2004
         return
     ahead: dict[str, set[str]] = {run: set() for run in runs}
-    values: dict[str, set[str]] = {run: set() for run in runs}
     covered = dict.fromkeys(runs, 1.0)
     cells: dict[tuple[str, str], str] = {}
     family, name = rates[0]
     for pair in pairs:
         measured = pair["metrics"][family][name]
         first, second, change = pair["first"], pair["second"], measured["difference"]
-        for side, run in (("first", first), ("second", second)):
-            values[run].add(percent(measured[side]["value"], 1))
         if (shown := higher(measured)) in ("first", "second"):
             better, worse = (first, second) if shown == "first" else (second, first)
             ahead[worse].add(better)
@@ -474,17 +471,13 @@ def leaderboard(comparison: Mapping[str, Any]) -> Iterator[Table]:
         around = {**measured, "bounds": [-end for end in reversed(measured["bounds"] or ())]}
         cells[first, second] = bounded(f"{signed(change['value'], 1)}{sign}", measured, signed)
         cells[second, first] = bounded(f"{signed(turned, 1)}{sign}", around, signed)
-        for run in (first, second):
-            covered[run] = min(covered[run], measured["coverage"])
+        covered |= {run: min(covered[run], measured["coverage"]) for run in (first, second)}
     behind = {run: sum(run in others for others in ahead.values()) for run in runs}
     order = sorted(runs, key=lambda run: (len(ahead[run]) - behind[run], runs.index(run)))
     rows = [
         (
             run,
             _ranks(1 + len(ahead[run]), len(runs) - behind[run]),
-            " to ".join(sorted(values[run])[:: max(1, len(values[run]) - 1)])
-            if covered[run] == 1
-            else NOTHING,
             percent(covered[run], 1),
             *(cells.get((run, other), "") for other in order),
         )
@@ -495,7 +488,7 @@ def leaderboard(comparison: Mapping[str, Any]) -> Iterator[Table]:
         "run minus the others, in points: neither is shown to be higher, or it is open because of "
         "undecided verdicts. p adjusted for the number of pairs (Holm)."
     )
-    columns = ("run", "rank", "%", COVERAGE, *(f"− {run}" for run in order))
+    columns = ("run", "rank", COVERAGE, *(f"− {run}" for run in order))
     yield Table(f"Leaderboard: {label(family, name, pairs[0])}", columns, rows, note)
 
 
