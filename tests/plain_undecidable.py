@@ -3,10 +3,6 @@ parts that only a reader finds. None may become a check."""
 
 TEXTS = [
     "Write at most 100 words to save space outside of code.",
-    "Use exactly 3 bullet points to stay clear, with few exceptions.",
-    "At most 50 words to be brief, though longer is fine.",
-    "提到西湖也行",
-    "提到西湖、断桥亦可",
     "写三段（不含标题）",
     "No more than 50 words each.",
     "Aim for 100 words.",

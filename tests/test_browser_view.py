@@ -16,7 +16,7 @@ pytest.importorskip("starlette", reason="the extra 'view' is not installed")
 pytest.importorskip("httpx2", reason="Starlette's client needs httpx2")
 
 from browsers import browser
-from heedful.critic.data.audit import read_back
+from heedful.critic.data.audit import Audit
 from viewing import make_run
 
 if TYPE_CHECKING:
@@ -208,9 +208,9 @@ def test_judgments_are_labelled_by_keys_and_saved_at_once(
         assert page.get_by_text("it is complete").is_visible()
         context.close()
         assert not watched.faults
-    result = read_back(run / "audit.csv")
-    assert result["questions"]["judgment_correct"]["right"] == 5
-    assert result["questions"]["explanation_correct"]["unsure"] == 1
+    questions, _ = Audit(run / "audit.csv").measures()
+    assert questions["judgment_correct"]["right"] == 5
+    assert questions["explanation_correct"]["unsure"] == 1
     assert "looked twice, 是" in (run / "audit.csv").read_text(encoding="utf-8")
 
 

@@ -277,12 +277,12 @@ def problems(data: bytes) -> None:
     """A file of problems, triplets, audited rows or prices: read, or refused."""
     from heedful.bench.criticbench.items import read_triplets
     from heedful.bench.grading.problems import read_problems
-    from heedful.critic.data.audit import read_back
+    from heedful.critic.data.audit import Audit
     from heedful.models.pricing import read_prices
 
     path = _folder() / "problems.jsonl"
     path.write_bytes(data)
-    for reader in (lambda name: list(read_problems(name)), read_triplets, read_back, read_prices):
+    for reader in (lambda name: list(read_problems(name)), read_triplets, Audit, read_prices):
         with suppress(HeedfulError):
             reader(path)
 

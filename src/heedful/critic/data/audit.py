@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections import Counter, defaultdict
+from collections import Counter
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
@@ -28,7 +28,7 @@ from heedful.metrics.proportions import wilson
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from heedful.core.nouns import Judgment, Sample
     from heedful.jobs.results import Scored
@@ -224,8 +224,6 @@ ANSWERS: dict[Answer, frozenset[str]] = {
 }
 """How each answer may be written."""
 
-_SHOWN = 5
-
 
 class Audit:
     """The file of an audit, filled in or not yet."""
@@ -233,12 +231,10 @@ class Audit:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.rows: list[dict[str, Any]] = []
-        self._lines: list[int] = []
         for line, data, problem in records(path):
             if problem is not None:
                 raise InputError(problem, where=f"{path}:{line}")
             self.rows.append(dict(data))
-            self._lines.append(line)
         self.subject: Subject
         self.kind: Kind
         self.subject, self.kind = _kind_of(path, self.rows[0] if self.rows else {})
@@ -269,30 +265,6 @@ class Audit:
             {name: accuracy(counts) for name, counts in sorted(verdicts.items())},
         )
 
-    def refuse_gaps(self) -> None:
-        """Raise if a question is open: half an audit has no accuracy."""
-        gaps = [
-            (at, question)
-            for at in range(len(self.rows))
-            for question in self.questions(at)
-            if not self.answer(at, question)
-        ]
-        if not gaps:
-            return
-        described = []
-        for at, question in gaps[:_SHOWN]:
-            given = str(self.rows[at].get(question) or "").strip()
-            why = f"is {given[:20]!r}, not yes, no or unsure" if given else "is empty"
-            described.append(f"line {self._lines[at]}: {question} {why}")
-        more = f"; and {len(gaps) - _SHOWN:,} more" if len(gaps) > _SHOWN else ""
-        rows = len({at for at, _ in gaps})
-        raise InputError(
-            f"{rows:,} of {amount(len(self.rows), 'row')} not filled in: "
-            f"{'; '.join(described)}{more}",
-            where=str(self.path),
-            hint="answer each question with yes, no or unsure",
-        )
-
 
 def accuracy(answers: Mapping[str, int]) -> dict[str, Any]:
     """Compute the share that is right of what was answered with yes or no, with its interval."""
@@ -305,29 +277,6 @@ def accuracy(answers: Mapping[str, int]) -> dict[str, Any]:
         "interval": None if interval is None else list(interval),
         "unsure": answers.get("unsure", 0),
     }
-
-
-def read_back(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Read an audit that was filled in."""
-    audit = Audit(Path(path))
-    _refuse_other_rows(audit.path, audit.rows)
-    audit.refuse_gaps()
-    said: defaultdict[str, set[str]] = defaultdict(set)
-    for at, row in enumerate(audit.rows):
-        said[str(row["id"])].update(audit.answer(at, name) for name in audit.questions(at))
-    # One wrong answer makes a sample wrong, whatever is unsure beside it.
-    whole: Counter[str] = Counter(
-        next(answer for answer in ("no", "unsure", "yes") if answer in answers)
-        for answers in said.values()
-    )
-    questions, by_verdict = audit.measures()
-    result: dict[str, Any] = {
-        "subject": audit.subject,
-        "samples": len(said),
-        "questions": questions,
-        "whole": accuracy(whole),
-    }
-    return result | ({"by_verdict": by_verdict} if by_verdict else {})
 
 
 def _kind_of(path: Path, row: Mapping[str, Any]) -> tuple[Subject, Kind]:
@@ -344,28 +293,3 @@ def _kind_of(path: Path, row: Mapping[str, Any]) -> tuple[Subject, Kind]:
         where=str(path),
         hint="keep its columns, and save it as CSV with commas, in UTF-8",
     )
-
-
-def _refuse_other_rows(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
-    """Raise unless each sample has all of its rows, once."""
-    seen: dict[str, list[int]] = {}
-    due: dict[str, int] = {}
-    for row in rows:
-        name = str(row["id"])
-        seen.setdefault(name, []).append(_number(row, "number"))
-        due[name] = _number(row, "of")
-    for name, numbers in seen.items():
-        if sorted(numbers) != list(range(1, due[name] + 1)):
-            raise InputError(
-                f"{name} has the rows {', '.join(map(str, sorted(numbers)))} of {due[name]}",
-                where=str(path),
-                hint="keep all rows of a sample, each once, or leave the whole sample out",
-            )
-
-
-def _number(row: Mapping[str, Any], column: str) -> int:
-    try:
-        return int(row[column])
-    except (TypeError, ValueError) as error:
-        what = f"{column} of {row['id']} is {row[column]!r}, not a number"
-        raise InputError(what, hint=f"leave the column {column} as it was") from error

@@ -68,7 +68,7 @@ def columns(form: str, written: str, at: int) -> _Phrases:
 _TOPIC = re.compile(f"[{scripts.HAN}]{{2,6}}(?=$|[\\s，。；！,.;!])")
 _NO_TOPIC = re.compile(
     "[的了吗呢和与或及等其几些每该这那哪何]|任何|自己|以[下上]|相关|关于|所有|至少|原因|[优缺]点|例子|方法|名[字称]|姓名|人|次|遍|内容|具体"
-    "|[除若视]|如果|最好|更好|为宜|左右|情况|例外|尽量|也行|也可|亦可|可以|优先"
+    "|[除若视]|如果|最好|更好|为宜|左右|情况|例外|尽量"
 )
 
 
@@ -145,7 +145,7 @@ _TERM = re.compile(r"[^\s、，,。.；;：:！!？?（）()\"“”'‘’「�
 _ENGLISH_TERM = re.compile(r"[A-Za-z][A-Za-z'-]{1,20}(?: [A-Za-z][A-Za-z'-]{1,20})?")
 _UNLISTED = re.compile(
     r"等|之类|etc|并|且|必须|需|要|应|不|其|各|都|每|出现|加粗|次|个|以及|和|与|或"
-    r"|除|如果|若|最好|更好|为宜|左右|情况|的话|也行|也可|亦可|可以|优先"
+    r"|除|如果|若|最好|更好|为宜|左右|情况|的话"
 )
 
 
@@ -349,12 +349,11 @@ _FOREIGN = re.compile(
 _RESTRICTING = r"""\d|["“”「」『』《》【】\[\](){}]|(?<!\w)['‘]
     |\b(?:except|unless|only|if|when|but|not|no|nor|without|instead|rather|other\ than|must|should
     |least|most|exactly|than|limit\w*|maximum|minimum|avoid\w*|excluding|apart|besides|where\w*
-    |possible|optional\w*|ideally|preferably|sometimes|or\ so|outside|aside|save\ for|exceptions?
-    |discretion|though|although|depend\w*|longer|shorter|fine|okay|until|barring)\b
+    |possible|optional\w*|ideally|preferably|sometimes|or\ so|outside)\b
     |(?:,|;|\band)\s+(?:then\s+|please\s+)?(?:use|include|write|add|keep|start|begin|end|conclude
     |mention|respond|answer|put|provide|present|give|format|place|do|make|ensure|with|using|containing
     |also)\b
-    |以外|之外|例外|也行|亦可|都可以|优先|酌情|除|只|仅|不|如果|若|每|至少|最多|超过|必须|[一二三四五六七八九十两]"""
+    |除|只|仅|不|如果|若|每|至少|最多|超过|必须|[一二三四五六七八九十两]"""
 """What makes a tail more than a purpose: an exception, a bound, another requirement."""
 _COUNTABLE = r"""
     |\b(?:each|every|any|two|three|four|five|six|seven|eight|nine|ten|bullets?|headings?|tables?
