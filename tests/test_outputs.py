@@ -75,6 +75,9 @@ FROM_RUNS: Mapping[str, str] = {
 """Commands whose output is a file and whose input is a run."""
 
 FOLDERS = {
+    "align",
+    "induce",
+    "critic build",
     "critic export",
     "critic train sft",
     "critic train dpo",

@@ -47,8 +47,8 @@ def _words_joined(gap: re.Pattern[str], last: str, form: str, written: str, at: 
     return []
 
 
-_AND_GAP = re.compile(r",\s*(?:and\s+)?|\s+and\s+")
-_OR_GAP = re.compile(r",\s*(?:or\s+)?|\s+or\s+")
+_AND_GAP = re.compile(r",\s*(?:and\s+)?|(?<!\s)\s+and\s+")
+_OR_GAP = re.compile(r",\s*(?:or\s+)?|(?<!\s)\s+or\s+")
 
 
 _NAME = re.compile(
@@ -138,9 +138,9 @@ _PLACEHOLDER = re.compile(
 _LIST = re.compile("[、；;]")
 """In a quoted phrase: it lists what is asked for, in words that need not be these."""
 _AND = re.compile(
-    r"\s*(?:(?:、|,|，)\s*(?:and\s+|以及|和|与|及)?|and\s+|&\s*|和|与|以及|及|;\s*)\s*|"
+    r"(?<!\s)\s*(?:(?:、|,|，)\s*(?:and\s+|以及|和|与|及)?|and\s+|&\s*|和|与|以及|及|;\s*)\s*|"
 )
-_OR = re.compile(r"\s*(?:(?:、|,|，|/)\s*(?:or\s+|或者|或)?|or\s+|或者|或是|或)\s*")
+_OR = re.compile(r"(?<!\s)\s*(?:(?:、|,|，|/)\s*(?:or\s+|或者|或)?|or\s+|或者|或是|或)\s*")
 _TERM = re.compile(r"[^\s、，,。.；;：:！!？?（）()\"“”'‘’「」/<>\[\]【】…]{1,12}")
 _ENGLISH_TERM = re.compile(r"[A-Za-z][A-Za-z'-]{1,20}(?: [A-Za-z][A-Za-z'-]{1,20})?")
 _UNLISTED = re.compile(
