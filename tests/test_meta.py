@@ -94,6 +94,27 @@ def checklist(verdict: Callable[[str, int, str], bool]) -> Checklist:
 # --- labels and verdicts ------------------------------------------------------------------------
 
 
+def test_code_gives_the_labels() -> None:
+    words = Check(
+        id="length_constraints:number_words", args={"num_words": 3, "relation": "at least"}
+    )
+    samples = [
+        row(f"{k}", "--").model_copy(
+            update={"checklist": (Constraint(text="C yes", check=words),), "labels": None}
+            | {"response": "Three short words." if k % 2 else "One."}
+        )
+        for k in range(6)
+    ]
+    always = checklist(lambda *_: True)
+    summary = judge_accuracy(samples, judge=always, truth="rules")
+    assert summary["labels"]["from"] == {"code": 6}
+    assert cells(summary) == [3, 3, 0, 0]
+    with pytest.raises(UsageError, match="is code"):
+        judge_accuracy(samples, judge="rules", truth="rules")
+    with pytest.raises(UsageError, match="isn't a judge that is code"):
+        judge_accuracy(samples, judge=always, truth="recorded")
+
+
 def test_verdicts_are_counted_by_label_and_what_is_undecided_is_in_no_rate() -> None:
     summary = judge_accuracy([row("1", "mmuu-", "muumm"), row("2", "mu", "pf")])
     (judge,) = summary["judges"]

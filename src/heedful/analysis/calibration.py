@@ -27,7 +27,6 @@ from heedful.metrics.prediction_powered import (
 )
 from heedful.metrics.proportions import NORMAL_QUANTILE, student
 from heedful.metrics.rubrics import OWN_SCORE, rubric_outcome, score_share
-from heedful.metrics.statistics import spearman
 from heedful.reporting.document import Document
 from heedful.reporting.notation import INTERVAL, decimal, interval, percent, signed
 from heedful.reporting.table import Table
@@ -307,7 +306,7 @@ def _stratum(units: Sequence[DrawUnit], known: Mapping[str, float]) -> Stratum:
 
 
 def _bias(units: Sequence[DrawUnit], known: Mapping[str, float]) -> dict[str, Any]:
-    """Relate the judge's errors (verdict minus label) to models and lengths."""
+    """Relate the judge's errors (verdict minus label) to the models that answered."""
     labelled = [unit for unit in units if unit.id in known and unit.decided]
     errors = [unit.verdict - known[unit.id] for unit in labelled]
     by_model: dict[str, list[float]] = {}
@@ -316,7 +315,6 @@ def _bias(units: Sequence[DrawUnit], known: Mapping[str, float]) -> dict[str, An
             by_model.setdefault(unit.model, []).append(error)
     return {
         "error": _mean_error(errors),
-        "length": spearman([unit.length for unit in labelled], errors),
         "models": {model: _mean_error(each) for model, each in sorted(by_model.items())},
     }
 
@@ -348,7 +346,6 @@ class DrawUnit(NamedTuple):
     verdict: float  # its rate by what was decided; without any, the mean of the others
     decided: int  # verdicts
     total: int
-    length: int  # of the response in characters
     model: str | None
     print: bytes
 
@@ -417,7 +414,6 @@ def _unit(row: Scored, rate: Rate | None, by: str | None) -> Iterator[DrawUnit]:
             math.nan if rate is None else _rate(sample, judgments, rate),
             sum(status.decided for status in states),
             len(states),
-            len(sample.response or ""),
             None if model is None else str(model),
             text_print(sample),
         )
@@ -511,10 +507,5 @@ def _tables(result: Mapping[str, Any]) -> Iterator[Table]:
         (name, signed(each["value"]), interval(each["interval"], signed), f"{each['rows']:,}")
         for name, each in errors.items()
     ]
-    length = bias["length"]
-    note = (
-        "Verdict minus label, in points: above 0 the judge is too lenient. Rank correlation of the "
-        f"error with the response's length: {decimal(length['rho'], 2)} "
-        f"({interval(length['interval'], decimal, 2)})."
-    )
+    note = "Verdict minus label, in points: above 0 the judge is too lenient."
     yield Table("Errors by the model that answered", columns, by_model, note)
