@@ -80,12 +80,20 @@ LONGEST = {"id": 24, "constraint": 80, "why": 100}
 REPLY_SHOWN = 300
 """Characters of a reply that are shown."""
 
+DRAWN = 30
+"""Lines that a chart has at most."""
+
 GROUPS_SHOWN = 12
 """Of a breakdown in a terminal: those that went worst; all are in summary.json."""
 
 READ = (
     "Intervals: 95 %, Wilson's; samples of one instruction or conversation count together. Compare "
     "rates only under the same judge, protocol and scoring."
+)
+
+READ_BESIDE = (
+    "In per cent; below, the 95 % interval and of how many. A range is from the rate if all that "
+    "is undecided were unmet to the rate if it were met."
 )
 
 RANGES = (
@@ -149,6 +157,18 @@ class Breakdown:
         rows = [(name, *cells(measure)) for name, measure in measures[:shown]]
         said = " ".join(filter(None, [note, more, bare]))
         return Table(heading(self.title), (self.column, *MEASURED), rows, said).filled()
+
+    @property
+    def is_drawn(self) -> bool:
+        """Whether a chart says what they come to: the worst, or all if they are few."""
+        return self.worst_first or len(self.measures) <= DRAWN
+
+    def chart(self) -> Chart:
+        """Draw them with their intervals and counts."""
+        from heedful.reporting.plots import estimates_chart
+
+        drawn = estimates(self.measures[:DRAWN])
+        return Chart("rates", heading(self.title), estimates_chart(drawn, self.axis))
 
 
 def _worst_first(measures: Iterable[tuple[str, Measure]]) -> list[tuple[str, Measure]]:
@@ -268,6 +288,29 @@ def _metrics(summary: Mapping[str, Any], note: str) -> Table:
     if any(measure["value"] is None and measure["bounds"] for _, measure in rates.measures):
         note = f"{note} {RANGES}".strip()
     return rates.table(note=note)
+
+
+def side_by_side(summaries: Mapping[str, Mapping[str, Any]]) -> Table:
+    """Lay out the rates of several runs, a column each."""
+    by_run = {name: dict(metrics_of(summary).measures) for name, summary in summaries.items()}
+    shown = dict.fromkeys(name for measures in by_run.values() for name in measures)
+    rows = [(name, *(_beside(of.get(name)) for of in by_run.values())) for name in shown]
+    bare = without_interval(measure for of in by_run.values() for measure in of.values())
+    return Table("All metrics", ("metric", *by_run), rows, f"{READ_BESIDE} {bare}".strip())
+
+
+def _beside(measure: Measure | None) -> str:
+    """Write a measure into one cell, in lines."""
+    if measure is None:
+        return NOTHING
+    lines = [rate(measure, 1), f"of {measure['denominator']:,}"]
+    if "rates" in measure:
+        lines[1] = counts(measure)
+    if measure["interval"]:
+        lines[1] = f"{interval(measure['interval'])} {lines[1]}"
+    if measure["undecided"]:
+        lines.append(f"{measure['undecided']:,} undecided")
+    return "\n".join(lines)
 
 
 def votes_table(votes: Mapping[str, Any]) -> Table:

@@ -12,11 +12,10 @@ from starlette.responses import Response
 
 from heedful.core.errors import RunError
 from heedful.core.text import amount, dollars
-from heedful.jobs.evaluate_tables import notes, tables
+from heedful.jobs.evaluate_tables import breakdowns_of, notes, tables
 from heedful.pages.hardest import WORDS, hardest, hardest_kinds, of_words
 from heedful.pages.overview import line_of
 from heedful.pages.passages import excerpt, passages
-from heedful.pages.report.sections import breakdown_parts
 from heedful.pages.viewer.building import EXAMPLES, constraint_number
 from heedful.pages.viewer.index import Filter
 from heedful.pages.viewer.pages_samples import judged_of
@@ -222,7 +221,7 @@ def run(request: Request) -> Response:
             summary=summary,
             hardest=hard,
             failures=list(_failures(opened, [each for _, rows in hard for each in rows])),
-            breakdowns=[] if summary is None else breakdown_parts(summary),
+            breakdowns=[] if summary is None else breakdowns_of(summary),
             tables=[] if summary is None else list(tables(summary)),
             notes=_notes(opened, summary),
             progress=None if state == "finished" else viewer.watch.look(opened),
