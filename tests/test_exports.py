@@ -47,14 +47,6 @@ def test_judgments_as_a_junit_report(run: Path, tmp_path: Path) -> None:
     assert outcomes[1][0][1] == "1 comma, none allowed"
 
 
-def test_summaries_as_latex(run: Path, tmp_path: Path) -> None:
-    assert command("export", run, "-o", tmp_path / "o.tex") == 0
-    text = (tmp_path / "o.tex").read_text(encoding="utf-8")
-    assert text.count(r"\begin{tabular}") == text.count(r"\bottomrule") > 0
-    assert r"\%" in text
-    assert " % " not in text
-
-
 def test_judgments_as_csv(run: Path, tmp_path: Path) -> None:
     assert export(run, run, output=tmp_path / "o.csv") == (8, 0)
     with (tmp_path / "o.csv").open(encoding="utf-8", newline="") as file:

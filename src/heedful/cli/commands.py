@@ -105,7 +105,6 @@ PANELS = {
     "Judge": (
         "align",
         "calibrate",
-        "cascade",
         "choose",
         "compare",
         "evaluate",
@@ -144,7 +143,6 @@ COMMANDS: Mapping[str, Command | Group] = {
     ),
     **_commands(
         "calibrate",
-        cascade="Choose from which confidence to trust a small judge before a large one.",
         calibrate="Estimate the rate that people would find, from a run and a few labels.",
     ),
     **_commands("compare", compare="Compare the same samples under several models or judges."),

@@ -43,7 +43,6 @@ def judge_accuracy(
     *,
     judge: Judges = None,
     runs: Runs = None,
-    probe: str | None = None,
     scoring: Scoring = "strict",
     seed: int = 0,
     output: Output = None,
@@ -62,10 +61,9 @@ def judge_accuracy(
         judge: As for evaluate; give it again for each further judge. Default: with --model
             checklist, else recorded (what the file holds beside its labels), but for runs.
         runs: Runs of evaluate on INPUT, whose verdicts are measured too.
-        probe: Judge again, and count what flips: repeat, order, length; several with commas.
         scoring: strict: undecided verdicts are left out. faithful: they are met, as IF-RewardBench
             takes them.
-        seed: For the randomization tests and the order that a probe shows.
+        seed: For the randomization tests.
         output: Write the numbers to a .json file, or the tables to a .md or .html file.
     """
     from heedful.analysis.meta import judge_accuracy as measure_judges
@@ -76,7 +74,6 @@ def judge_accuracy(
     judging = taken(options, JudgeOptions)
     options.setdefault("folder", RUNS_FOLDER)
     options |= {"seed": seed, "runs": runs or ()}
-    options["probes"] = [name.strip() for name in probe.split(",")] if probe else ()
     options["concurrency"] = judging.get("max_concurrency", CONCURRENCY)
     default = ["checklist"] if judging.get("model") else [] if runs else ["recorded"]
     names: list[Any] = [None] if "protocol" in judging else default

@@ -91,11 +91,6 @@ READ = (
     "rates only under the same judge, protocol and scoring."
 )
 
-READ_BESIDE = (
-    "In per cent; below, the 95 % interval and of how many. A range is from the rate if all that "
-    "is undecided were unmet to the rate if it were met."
-)
-
 RANGES = (
     "A range is from the rate if all that is undecided were unmet to the rate if it were met; its "
     "interval is from the lower limit of the one to the upper limit of the other."
@@ -288,29 +283,6 @@ def _metrics(summary: Mapping[str, Any], note: str) -> Table:
     if any(measure["value"] is None and measure["bounds"] for _, measure in rates.measures):
         note = f"{note} {RANGES}".strip()
     return rates.table(note=note)
-
-
-def side_by_side(summaries: Mapping[str, Mapping[str, Any]]) -> Table:
-    """Lay out the rates of several runs, a column each."""
-    by_run = {name: dict(metrics_of(summary).measures) for name, summary in summaries.items()}
-    shown = dict.fromkeys(name for measures in by_run.values() for name in measures)
-    rows = [(name, *(_beside(of.get(name)) for of in by_run.values())) for name in shown]
-    bare = without_interval(measure for of in by_run.values() for measure in of.values())
-    return Table("All metrics", ("metric", *by_run), rows, f"{READ_BESIDE} {bare}".strip())
-
-
-def _beside(measure: Measure | None) -> str:
-    """Write a measure into one cell, in lines."""
-    if measure is None:
-        return NOTHING
-    lines = [rate(measure, 1), f"of {measure['denominator']:,}"]
-    if "rates" in measure:
-        lines[1] = counts(measure)
-    if measure["interval"]:
-        lines[1] = f"{interval(measure['interval'])} {lines[1]}"
-    if measure["undecided"]:
-        lines.append(f"{measure['undecided']:,} undecided")
-    return "\n".join(lines)
 
 
 def votes_table(votes: Mapping[str, Any]) -> Table:

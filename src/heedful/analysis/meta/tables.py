@@ -85,7 +85,6 @@ def tables(summary: Mapping[str, Any]) -> Iterator[Table]:
     pairs = {
         "Paired differences": summary["pairs"],
         "Now − in the earlier run": [summary["since"]] if "since" in summary else [],
-        "The judge − the same under a probe": summary.get("probes", ()),
     }
     laid_out = [
         _levels(judges),
