@@ -26,11 +26,10 @@ from heedful.metrics.agreement import (
     ratio_estimate,
     weighted_kappa_estimate,
 )
-from heedful.metrics.calibration import calibration, platt
+from heedful.metrics.calibration import calibration
 from heedful.metrics.contrasts import contrast
 from heedful.metrics.prediction_powered import (
     Stratum,
-    labels_needed,
     powered_mean,
     small_sample,
 )
@@ -180,10 +179,8 @@ NUMBERS: dict[str, Callable[[], Any]] = {
     "ratio": lambda: ratio_estimate(pairs()),
     "powered": lambda: powered_mean([stratum()]),
     "powered, few": lambda: small_sample([stratum()], powered_mean([stratum()])),
-    "labels needed": lambda: [labels_needed(stratum(), width, 340) for width in (0.1, 0.07, 0.01)],
     "contrast": lambda: contrast({"": sided(), "b": sided()}, seed=0),
     "calibration": lambda: calibration(confident()),
-    "platt": lambda: platt([(odds / 4, odds > 3 * (odds % 3)) for odds in range(-9, 12)]),
     "rate": lambda: rate_interval(Spread.of(pairs().items())),
     "strata": lambda: stratified_interval([Spread.of(pairs().items())] * 2),
     "means": lambda: mean_interval(

@@ -20,8 +20,6 @@ from heedful.jobs.results import scored_entry
 from heedful.jobs.saved_run import SavedRun
 from heedful.metrics.prediction_powered import (
     Stratum,
-    expected_narrowing,
-    labels_needed,
     powered_mean,
     small_sample,
 )
@@ -88,22 +86,7 @@ def draw(
                     known = native.write(before)
                     record |= {key: known[key] for key in ("labels", LABEL_LEVELS) if key in known}
                 file.write(json.dumps(record, ensure_ascii=False) + "\n")
-    return {"drawn": len(chosen), **about, "file": str(path), **_narrower(run, labelled, labels)}
-
-
-def _narrower(run: Name, labelled: Name | None, labels: int) -> dict[str, Any]:
-    """Say how wide the interval is by an earlier draw, and how wide it will be by this one."""
-    if labelled is None:
-        return {}
-    try:
-        strata = _read_strata(run, labelled, "csr")[-1]
-    except InputError:
-        return {}  # not labelled yet
-    low, high = _estimate(list(strata.values()))["interval"]
-    sizes = _sizes({kind: each.size for kind, each in strata.items()}, labels)
-    narrower = expected_narrowing([*strata.values()], [sizes[kind] for kind in strata])
-    half = (high - low) / 2
-    return {"half_width": half, "expected": half * narrower}
+    return {"drawn": len(chosen), **about, "file": str(path)}
 
 
 def blank(sample: Sample) -> dict[str, Any]:
@@ -129,27 +112,14 @@ def _is_labelled(path: Path) -> bool:
     return False
 
 
-def plan(
-    run: Name, *, half_width: float, rate: Rate = "csr", pilot: Name | None = None
-) -> dict[str, Any]:
-    """Plan how many rows must be labelled for an interval."""
+def plan(run: Name, *, half_width: float) -> dict[str, Any]:
+    """Plan how many rows must be labelled for an interval, if labels say as much as coins."""
     if not 0 < half_width < 1:
         raise UsageError(f"the half-width is {half_width}", hint="give a share, such as 0.03")
-    about, rows = ({"by": None}, {}) if pilot is None else _read(pilot)
-    units = draw_units(run, rate, about["by"])
-    alone = math.ceil((NORMAL_QUANTILE / half_width) ** 2 / 4)
-    needed: int | None = alone if alone <= len(units) - FEWEST else None
-    if pilot is not None:
-        known = _labelled(rows, about, units, rate, where=str(pilot))
-        needed = labels_needed(_stratum(units, known), half_width, len(units))
-    return {
-        "labels": needed,
-        "labels_alone": alone,
-        "of": len(units),
-        "half_width": half_width,
-        "rate": rate,
-        "pilot": None if pilot is None else len(rows),
-    }
+    rows = len(draw_units(run, None, None))
+    needed = math.ceil((NORMAL_QUANTILE / half_width) ** 2 / 4)
+    labels = needed if needed <= rows - FEWEST else None
+    return {"labels": labels, "of": rows, "half_width": half_width}
 
 
 def calibrate(run: Name, labels: Name, *, rate: Rate = "csr") -> dict[str, Any]:

@@ -39,8 +39,7 @@ def calibrate(
 
     Args:
         run: The directory of a finished evaluation.
-        plan: Say how many rows to label for an interval of this half-width (0.03: ± 3 points);
-            with --labels, from what these say of the judge.
+        plan: Say how many rows to label for an interval of this half-width (0.03: ± 3 points).
         draw: Draw so many rows at random into --output, to be labelled.
         by: With --draw: draw from each value of this tag in proportion; doubt: three times more
             from rows on which votes or judges disagree, for which rates are weighted.
@@ -63,7 +62,7 @@ def calibrate(
     if by is not None:
         raise UsageError("--by goes with --draw: labels know how they were drawn")
     if plan is not None:
-        planned = calibration.plan(run, half_width=plan, rate=rate, pilot=labels)
+        planned = calibration.plan(run, half_width=plan)
         _write(planned, output)
         sys.stdout.write(f"{_planned(planned)}\n")
         return 0
@@ -86,9 +85,6 @@ def _write(result: Mapping[str, Any], output: Path | None) -> None:
 
 def _drawn(drawn: Mapping[str, Any]) -> str:
     text = f"{amount(drawn['drawn'], 'row')} of {drawn['of']:,} drawn into {drawn['file']}"
-    if "expected" in drawn:
-        now, then = (f"± {100 * drawn[name]:.1f}" for name in ("half_width", "expected"))
-        text += f" (the interval is {now} points now, and will be about {then})"
     return f"{text}: fill in labels, then heedful calibrate RUN --labels {drawn['file']}"
 
 
@@ -102,6 +98,4 @@ def _planned(planned: Mapping[str, Any]) -> str:
     text = f"{wide}: label {amount(planned['labels'], 'row')} of {planned['of']:,}"
     if 2 * planned["labels"] > planned["of"]:
         text += _MEANT
-    if planned["pilot"] is None:
-        return f"{text}; after a few labels, --labels FILE plans with what the judge saves"
-    return f"{text} (labels alone would take {planned['labels_alone']:,})"
+    return f"{text}, or fewer where the judge is good: --labels FILE says how wide it is"

@@ -105,7 +105,6 @@ PANELS = {
     "Judge": (
         "align",
         "calibrate",
-        "choose",
         "compare",
         "evaluate",
         "init",
@@ -126,7 +125,6 @@ COMMANDS: Mapping[str, Command | Group] = {
         evaluate="Judge responses against their checklists.",
         rejudge="Judge the samples of a finished run again, with another judge or another prompt.",
         respond="Obtain responses from a model, for samples that have none.",
-        choose="Have a model choose the better of two responses, in both orders.",
     ),
     "checklist": Command(
         "checklist:checklist", "Make checklists: a model lists the constraints of each instruction."

@@ -11,12 +11,12 @@ from cyclopts import Parameter
 
 from heedful.analysis.meta.options import MetaOptions
 from heedful.cli.files import check_document, write_document
-from heedful.cli.flags import FlagGroup, Output, Scoring, taken, takes
+from heedful.cli.flags import FlagGroup, Output, Scoring, takes
 from heedful.cli.judging import JUDGING
 from heedful.cli.running import ConsoleOptions, Outcome, TableOptions, carry_out
 from heedful.cli.terminal import LogOptions
 from heedful.core.text import amount
-from heedful.engine.options import RunOptions
+from heedful.engine.options import RunOptions, taken
 from heedful.judges.options import CHECKLIST, JudgeOptions
 from heedful.models.options import CONCURRENCY
 

@@ -22,6 +22,7 @@ from heedful.analysis.meta.labels import MET, UNMET
 from heedful.core.errors import InputError, UsageError
 from heedful.core.version import __version__
 from heedful.engine.dry_run import end_dry_run, is_dry_run
+from heedful.engine.options import taken
 from heedful.jobs.results import scored_entry
 from heedful.jobs.saved_run import SavedRun
 from heedful.judges.making import as_protocol, make_judge
@@ -249,11 +250,6 @@ def _summary(
         "proof": None,
         "problems": labelled.problems,
     }
-
-
-def taken(options: dict[str, Any], kind: type) -> dict[str, Any]:
-    """Take the options of a type out of all."""
-    return {name: options.pop(name) for name in kind.__annotations__ if name in options}
 
 
 def labelled_rows(data: Data, labels: Name | None, options: dict[str, Any]) -> Any:

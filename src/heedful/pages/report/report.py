@@ -42,12 +42,11 @@ if TYPE_CHECKING:
 
 __all__ = ["report"]
 
-FLIPS = 20
 CUT = 300
 """Characters of a text that a table shows."""
 
 FAILURES_SHOWN = 3
-"""Failures, and verdicts on pairs of runs, on the first page."""
+"""Failures on the first page."""
 
 QUOTED = 120
 RATES_QUOTED = 4
