@@ -3,7 +3,6 @@
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -18,11 +17,11 @@ from heedful.core.nouns import Judgment
 from heedful.critic.data import Filtering, FilterSettings, filter_critiques, sample_critiques
 from heedful.critic.data.replies import prompt
 from heedful.critic.data.stages import Drop, FilterItem, MajorityStage
-from heedful.critic.data.verification import measure, parse, parse_parts, reveals_counting
+from heedful.critic.data.verification import parse, parse_parts, reveals_counting
 from heedful.data.formats import open_source
 from heedful.judges import prompts
 from heedful.judges.prompts import plain, unfence
-from heedful.models import Sampling, ScriptedModel
+from heedful.models import ScriptedModel
 from jsonl import read_rows
 from planted import Named, Population, catches
 
@@ -260,69 +259,6 @@ def test_a_judgment_without_an_answer_is_asked_about_again_and_then_not_verified
     assert [len(_judgments(prompt)) for prompt in asked] == [2, 1]
 
 
-@pytest.mark.filterwarnings("ignore:.*has no fences")
-def test_prompts_of_ones_own_take_the_place_of_ours(tmp_path: Path) -> None:
-    """A verification that is blind to the response, without fences, character for character."""
-    (tmp_path / "verification.txt").write_text(" Is this sound?\n{{raw_items}}\n", "utf-8")
-    verifier = Named("v", GOOD)
-    settings = FilterSettings(skip=("rules",), threshold=0.5, per_call=1, prompts=tmp_path)
-    given = row(critique(MET, MET), critique(MET, UNMET))
-    filter_critiques([given], verifiers=[verifier], settings=settings)
-    sent = {call.messages[-1].content for call in verifier.calls}
-    assert len(sent) == 3
-    assert all(text.startswith(" Is this sound?\nConstraint: ") for text in sent)
-    assert not any("<<<" in text or (given.response or "") in text for text in sent)
-    with pytest.raises(UsageError, match="holds no prompt"):
-        filter_critiques(
-            [given], verifiers=[verifier], settings=replace(settings, prompts=tmp_path / "none")
-        )
-    (tmp_path / "revision.txt").write_text("Revise {{response}}", "utf-8")
-    with pytest.raises(UsageError, match="items"):
-        filter_critiques([given], verifiers=[verifier], settings=settings)
-
-
-@pytest.mark.filterwarnings("ignore:.*has no fences")
-@pytest.mark.parametrize(
-    ("name", "conclusions", "why"),
-    [
-        (
-            "verification",
-            "[[指定的评价是正确合理的]] [[指定的评价不是正确合理的]]",
-            "explanation is wrong",
-        ),
-        ("consistency", "[分析和结论一致] [分析和结论不一致]", "verdict does not follow"),
-    ],
-)
-def test_the_published_verifications_are_read(
-    tmp_path: Path, name: str, conclusions: str, why: str
-) -> None:
-    sound, unsound = conclusions.split()
-    (tmp_path / f"{name}.txt").write_text(
-        f"请输出“{sound}”或“{unsound}”\n{{{{raw_items}}}}", "utf-8"
-    )
-
-    def answer(messages: Sequence[Message], _: int) -> str:
-        asked = messages[-1].content
-        if sound not in asked:
-            return "<c1>\nSeen.\nEXPLANATION: CORRECT\n</c1>"
-        return f"分析如下。\n{unsound if 'UNMET' in asked else sound}。"
-
-    settings = FilterSettings(
-        skip=("rules", "judgment"),
-        prompts=tmp_path,
-        blind_consistency=name == "consistency",
-        partial=True,
-    )
-    verifier = Named("v", answer)
-    result = filter_critiques([row(critique(MET, UNMET))], verifiers=[verifier], settings=settings)
-    assert reasons(result, "cross") == {why: 1}
-    assert all(len(_judgments(text)) <= 1 for text in _asked_texts(verifier, sound))
-
-
-def _asked_texts(model: ScriptedModel, part: str) -> list[str]:
-    return [text for call in model.calls if part in (text := call.messages[-1].content)]
-
-
 def test_a_verifier_that_never_answers_fails_the_rows_and_is_named(tmp_path: Path) -> None:
     settings = FilterSettings(skip=("rules",), min_votes=1)
     options: dict[str, Any] = {"settings": settings, "run": tmp_path / "run"}
@@ -363,33 +299,6 @@ def test_verifiers_see_what_is_judged_as_data_and_not_who_judged() -> None:
     assert "plain" not in prompt.replace("plainly", "")
 
 
-def test_consistency_can_be_asked_of_each_judgment_without_the_response() -> None:
-    def reply(messages: Sequence[Message], _: int) -> str:
-        prompt = messages[-1].content
-        if "EXPLANATION: CORRECT" in prompt:
-            return "<c1>\nEXPLANATION: CORRECT\n</c1>\n<c2>\nEXPLANATION: CORRECT\n</c2>"
-        fault = "Use at most" in prompt
-        return f"<c1>\nVERDICT: {'DOES NOT FOLLOW' if fault else 'FOLLOWS'}\n</c1>"
-
-    verifier = Named("v", reply)
-    shown = {"role": "user", "content": "Describe it.", "images": ["https://images.test/a.png"]}
-    other = {"conversation": [shown], "response": "Another one, of <<<six>>> words."}
-    rows = [row(critique(MET, MET)), row(critique(MET, MET), key="2", **other)]
-    settings = FilterSettings(skip=("rules",), min_votes=1, blind_consistency=True)
-    result = filter_critiques(rows, verifiers=[verifier], settings=settings)
-    assert reasons(result, "cross") == {"verdict does not follow": 2}
-    sent = [call.messages[-1] for call in verifier.calls]
-    blind = [message for message in sent if "VERDICT: FOLLOWS" in message.content]
-    # Two rows with the same judgments: nothing in the requests tells one from the other.
-    assert len(blind) == 2
-    assert len({message.content for message in sent}) == 4
-    assert not any(message.images for message in blind)
-    for message in blind:
-        (item,) = unfence(message.content)
-        assert item.label == "JUDGMENT 1"
-        assert "boats" not in message.content
-
-
 # --- rule-augmented verification ----------------------------------------------------------------
 
 
@@ -399,6 +308,8 @@ def ruled(
     **fields: Any,
 ) -> tuple[Filtering, Named, Named]:
     extractor, expert = Named("x", extraction), Named("e", revision)
+    checklist = [{"text": "Write a poem"}, {"text": "Name the boat in at most five words"}]
+    fields = {"checklist": checklist} | fields
     given = row(critique(MET, MET, said="About five words"), **fields)
     result = filter_critiques(
         [given],
@@ -431,33 +342,12 @@ def test_the_expert_revises_by_the_true_counts() -> None:
     }
 
 
-@pytest.mark.parametrize(("temperature", "calls"), [(0.0, 1), (1.0, 3)])
-def test_a_fresh_revision_does_not_see_the_earlier_judgment(temperature: float, calls: int) -> None:
-    expert = Named("e", "<c1>\nSix words.\nVERDICT: UNMET\n</c1>")
-    settings = FilterSettings(
-        skip=("cross",), fresh_revision=True, sampling=Sampling(temperature=temperature)
-    )
-    critiques = [critique(MET, MET, said=f"About five words, I think {n}") for n in range(3)]
-    (item,) = filter_critiques(
-        [row(*critiques)],
-        extractor=Named("x", "<c1>\nPART: WHOLE\n</c1>"),
-        expert=expert,
-        settings=settings,
-    )
-    assert outcome(item)["constraints"][1]["status"] == "unmet"
-    assert len(expert.calls) == calls
-    for call in expert.calls:
-        texts = {each.label: each.text for each in unfence(call.messages[-1].content)}
-        assert texts["CONSTRAINT 1"].startswith("Use at most five words\nCounted exactly: ")
-        assert "About five" not in call.messages[-1].content
-
-
 def test_only_what_stands_in_the_response_is_counted() -> None:
     copied = iter(["<c1>\nPART: Old boats sink\n</c1>", "<c1>\nPART: rest near\n</c1>"])
     result, extractor, _ = ruled(lambda *_: next(copied))
     assert len(extractor.calls) == 2
     (item,) = result
-    assert outcome(item)["constraints"][1]["counted"] == "“rest near”: 2 words"
+    assert outcome(item)["constraints"][1]["counted"] == "“rest near” has 2 words"
     result, extractor, expert = ruled("<c1>\nPART: Old boats sink\n</c1>")
     assert len(extractor.calls) == 2
     assert not expert.calls  # without a count there is nothing to revise by
@@ -491,26 +381,6 @@ def test_a_check_of_its_own_decides_a_constraint_without_extraction() -> None:
     assert len(list(result)) == 1
     result, *_ = ruled(revision="<c1>\nFine.\nVERDICT: MET\n</c1>", checklist=constraints)
     assert reasons(result, "rules") == {"against the count": 1}
-
-
-@pytest.mark.parametrize(
-    ("constraint", "segment", "counts"),
-    [
-        ("不超过10个字", "春天来了，风很暖。", "7字（不计标点），9个字符（计标点，不计空白）"),
-        ("Give exactly three tips", "1. a\n2. b\n- c\nd", "3 list items"),
-        ("分成两段", "一。\n\n二。", "2段（以空行分隔）"),
-        (
-            "每首诗四行，每行五个字",
-            "白日依山尽\n\n黄河入海流",
-            "10字（不计标点），10个字符（计标点，不计空白），2行（不计空行）",
-        ),
-        ("Be kind", "two words", None),
-    ],
-)
-def test_what_a_constraint_speaks_of_is_counted(
-    constraint: str, segment: str, counts: str | None
-) -> None:
-    assert measure(segment, Constraint(text=constraint)) == counts
 
 
 @pytest.mark.parametrize(
@@ -675,9 +545,7 @@ def test_what_is_asked_about_a_chinese_instruction_is_asked_in_chinese() -> None
     verifier = Named("v", lambda messages, _: zh(messages[-1].content))
     expert = Named("e", "<c1>\n全诗共六个字，超过了五个字。\n结论：不满足\n</c1>")
     (item,) = filter_critiques([given], expert=expert, verifiers=[verifier])
-    assert outcome(item)["constraints"][1]["counted"] == (
-        "整篇回复：6字（不计标点），7个字符（计标点，不计空白）"
-    )
+    assert outcome(item)["constraints"][1]["counted"] == ("回复共有6至7字（依统计口径而异）")
     assert outcome(item)["constraints"][1]["status"] == "unmet"
     assert expert.calls[0].messages[-1].content.startswith("你评判过一条回复")
 
@@ -690,16 +558,13 @@ def zh(prompt: str) -> str:
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
-@pytest.mark.parametrize(
-    "name",
-    ["verification", "correctness", "extraction", "revision", "fresh_revision", "selection"],
-)
+@pytest.mark.parametrize("name", ["verification", "extraction", "revision"])
 def test_every_place_of_a_prompt_is_filled(name: str, language: Any) -> None:
     items = [("JUDGMENT 1", "what is asked about")]
-    (message,) = prompt(name, row(), items, language, categories="- code: programs")
+    (message,) = prompt(name, row(), items, language)
     assert "{{" not in message.content
     assert "Use at most five words" in message.content
-    assert ("what is asked about" in message.content) is (name != "selection")
+    assert "what is asked about" in message.content
 
 
 # --- parsers ------------------------------------------------------------------------------------

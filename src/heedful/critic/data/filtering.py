@@ -6,7 +6,6 @@ be left out, moved or changed without repeating other requests.
 
 from __future__ import annotations
 
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -24,7 +23,7 @@ from heedful.judges import prompts
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from heedful.critic.data.stages import Stage
     from heedful.engine.inputs import Data
@@ -161,15 +160,6 @@ def _recipe(pipeline: Sequence[Stage], *, partial: bool) -> Recipe:
         row = _without_problem(sample)
         yield Task(row, lambda: work(row))
 
-    @asynccontextmanager
-    async def resources() -> AsyncIterator[None]:
-        try:
-            yield
-        finally:
-            for stage in pipeline:
-                if isinstance(stage, stages.ExplanationStage):
-                    await stage.pool.close()
-
     settings = {"partial": partial, "stages": {stage.name: stage.config for stage in pipeline}}
     names = {model.name for stage in pipeline for model in stage.models}
     return Recipe(
@@ -179,7 +169,6 @@ def _recipe(pipeline: Sequence[Stage], *, partial: bool) -> Recipe:
         assumptions=ASSUMED,
         tasks=tasks,
         settings=settings,
-        resources=resources,
     )
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from heedful.core.errors import RowError, UsageError
 from heedful.core.nouns import Judgment, Recording, Status
-from heedful.critic.data.mbr import ChoosingPool, refuse_unknown
+from heedful.critic.data.mbr import pick, refuse_unknown
 from heedful.critic.data.options import STAGES
 from heedful.critic.data.replies import Calls
 from heedful.judges.prompts import read_recording
@@ -222,11 +222,10 @@ class ExplanationStage(Stage):
     name = "explanation"
 
     def __init__(self, settings: FilterSettings) -> None:
-        """Start nothing yet; whoever runs the stage closes the pool."""
+        """Check the similarity."""
         refuse_unknown(settings.similarity)
         self._similarity = settings.similarity
         self.config = {"similarity": settings.similarity}
-        self.pool = ChoosingPool()
 
     async def apply(self, item: FilterItem) -> None:
         """Drop all judgments on a constraint but the chosen one."""
@@ -238,7 +237,7 @@ class ExplanationStage(Stage):
                 candidate for candidate in candidates if candidate.status is candidates[0].status
             ]
             texts = [candidate.judgment.explanation for candidate in agreeing]
-            chosen = agreeing[await self.pool.pick(texts, self._similarity)]
+            chosen = agreeing[pick(texts, self._similarity)]
             for candidate in candidates:
                 if candidate is not chosen:
                     candidate.drop = Drop(self.name, "another was chosen")
