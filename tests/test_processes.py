@@ -260,8 +260,8 @@ def test_a_command_uses_all_cores_where_code_judges_many_rows(
     monkeypatch.setattr("heedful.engine.job.available_cores", lambda *_: 2)
     data = tmp_path / "rows.jsonl"
     row = {"prompt": "Hi.", "checklist": ["Use at most 3 words."], "response": "Hello."}
-    data.write_text("".join(json.dumps({"id": str(at), **row}) + "\n" for at in range(500)))
-    for name, flags in (("all", ""), ("one", "--executor local"), ("few", "--limit 499")):
+    data.write_text("".join(json.dumps({"id": str(at), **row}) + "\n" for at in range(600)))
+    for name, flags in (("all", ""), ("one", "--executor local"), ("few", "--limit 599")):
         run(*f"evaluate {data} --run {tmp_path / name} {flags}".split())
         assert capsys.readouterr().err.startswith("2 processes: code decides") == (name == "all")
     assert results(tmp_path / "all") == results(tmp_path / "one")

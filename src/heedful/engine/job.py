@@ -68,7 +68,7 @@ PARTS = "parts"
 FEWEST = 2
 """Workers at least, on machines with fewer cores too."""
 
-PAYS_FROM = 500
+PAYS_FROM = 600
 """Rows from which processes pay where code does all the work; see docs/scale.md."""
 
 TRUSTED = "trusted_rows"
