@@ -17,11 +17,10 @@ from heedful.core.nouns import Judgment
 from heedful.critic.data import Filtering, FilterSettings, filter_critiques, sample_critiques
 from heedful.critic.data.replies import prompt
 from heedful.critic.data.stages import Drop, FilterItem, MajorityStage
-from heedful.critic.data.verification import parse, parse_parts, reveals_counting
+from heedful.critic.data.verification import parse, reveals_counting
 from heedful.data.formats import open_source
 from heedful.judges import prompts
 from heedful.judges.prompts import plain, unfence
-from heedful.models import ScriptedModel
 from jsonl import read_rows
 from planted import Named, Population, catches
 
@@ -303,25 +302,17 @@ def test_verifiers_see_what_is_judged_as_data_and_not_who_judged() -> None:
 
 
 def ruled(
-    extraction: str | Callable[..., str] = "<c1>\nPART: WHOLE\n</c1>",
     revision: str | Callable[..., str] = "<c1>\nSix words.\nVERDICT: UNMET\n</c1>",
     **fields: Any,
-) -> tuple[Filtering, Named, Named]:
-    extractor, expert = Named("x", extraction), Named("e", revision)
-    checklist = [{"text": "Write a poem"}, {"text": "Name the boat in at most five words"}]
-    fields = {"checklist": checklist} | fields
+) -> tuple[Filtering, Named]:
+    expert = Named("e", revision)
     given = row(critique(MET, MET, said="About five words"), **fields)
-    result = filter_critiques(
-        [given],
-        extractor=extractor,
-        expert=expert,
-        settings=FilterSettings(skip=("cross",), min_votes=1),
-    )
-    return result, extractor, expert
+    settings = FilterSettings(skip=("cross",), min_votes=1)
+    return filter_critiques([given], expert=expert, settings=settings), expert
 
 
 def test_the_expert_revises_by_the_true_counts() -> None:
-    result, extractor, expert = ruled()
+    result, expert = ruled()
     (item,) = result
     measured = outcome(item)["constraints"]
     assert "counted" not in measured[0]  # nothing to count in it
@@ -331,29 +322,13 @@ def test_the_expert_revises_by_the_true_counts() -> None:
     assert item.sample.recording is not None
     assert "Six words." in (item.sample.recording.text or "")
     assert "6 words" in expert.calls[0].messages[-1].content
-    assert "Write a poem" not in _asked(extractor)
     funnel = result.summary["funnel"]
     assert funnel["rules"] == {
         "constraints": 2,
         "counted": 1,
-        "uncounted": 0,
         "revised": 1,
         "changed": 1,
     }
-
-
-def test_only_what_stands_in_the_response_is_counted() -> None:
-    copied = iter(["<c1>\nPART: Old boats sink\n</c1>", "<c1>\nPART: rest near\n</c1>"])
-    result, extractor, _ = ruled(lambda *_: next(copied))
-    assert len(extractor.calls) == 2
-    (item,) = result
-    assert outcome(item)["constraints"][1]["counted"] == "“rest near” has 2 words"
-    result, extractor, expert = ruled("<c1>\nPART: Old boats sink\n</c1>")
-    assert len(extractor.calls) == 2
-    assert not expert.calls  # without a count there is nothing to revise by
-    assert result.summary["funnel"]["rules"]["uncounted"] == 1
-    (item,) = result
-    assert outcome(item)["constraints"][1]["status"] == "met"
 
 
 @pytest.mark.parametrize(
@@ -365,21 +340,24 @@ def test_only_what_stands_in_the_response_is_counted() -> None:
     ],
 )
 def test_a_revision_that_is_unclear_or_speaks_of_being_told_is_dropped(reply: str) -> None:
-    result, _, expert = ruled(revision=reply)
+    result, expert = ruled(reply)
     assert reasons(result, "rules") == {"not revised": 1}
     assert len(expert.calls) == 2
 
 
-def test_a_check_of_its_own_decides_a_constraint_without_extraction() -> None:
+def test_a_check_of_its_own_decides_a_constraint_and_a_part_of_a_text_is_counted() -> None:
     check = Check(
         id="length_constraints:number_words", args={"num_words": 6, "relation": "less than"}
     )
-    constraints = [Constraint(text="Write a poem"), Constraint(text="Be short", check=check)]
-    result, extractor, expert = ruled(checklist=constraints)
-    assert not extractor.calls
-    assert "6 words" in expert.calls[0].messages[-1].content
-    assert len(list(result)) == 1
-    result, *_ = ruled(revision="<c1>\nFine.\nVERDICT: MET\n</c1>", checklist=constraints)
+    constraints = [
+        Constraint(text="Name the boat in at most five words"),
+        Constraint(text="Be short", check=check),
+    ]
+    reply = "<c1>\nFine.\nVERDICT: MET\n</c1>\n<c2>\nFine.\nVERDICT: MET\n</c2>"
+    result, expert = ruled(reply, checklist=constraints)
+    asked = expert.calls[0].messages[-1].content
+    assert "the response has 6 words" in asked
+    assert "6 words, asked for less than 6" in asked
     assert reasons(result, "rules") == {"against the count": 1}
 
 
@@ -551,14 +529,12 @@ def test_what_is_asked_about_a_chinese_instruction_is_asked_in_chinese() -> None
 
 
 def zh(prompt: str) -> str:
-    if prompt.startswith("你的任务是为程序计数做准备"):
-        return "<c1>\n片段：全文\n</c1>"
     assert prompt.startswith("有人评判了一条回复")
     return "\n".join(f"<c{k}>\n核对过。\n分析：正确\n结论：一致\n</c{k}>" for k in (1, 2))
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
-@pytest.mark.parametrize("name", ["verification", "extraction", "revision"])
+@pytest.mark.parametrize("name", ["verification", "revision"])
 def test_every_place_of_a_prompt_is_filled(name: str, language: Any) -> None:
     items = [("JUDGMENT 1", "what is asked about")]
     (message,) = prompt(name, row(), items, language)
@@ -609,18 +585,6 @@ def test_an_opinion_that_is_not_one_answer_to_each_question_is_none(reply: str) 
     assert parse(reply, [0]) == {}
 
 
-@given(st.lists(st.text(alphabet="abc 。\n", min_size=1).filter(str.strip), min_size=1, max_size=4))
-def test_parts_are_read_as_they_were_copied(parts: list[str]) -> None:
-    block = "\n".join(f"PART: {part}" for part in parts)
-    assert parse_parts(f"<c1>\n{block}\n</c1>", [3]) == {3: [part.strip() for part in parts]}
-
-
-def test_a_part_may_have_several_lines_and_words_of_the_form() -> None:
-    blocks = "<c1>\n片段：第一行\n第二行\n片段：none of it\n</c1>\n<c2>\n片段：全文\n</c2>"
-    result = parse_parts(blocks, [0, 1])
-    assert result == {0: ["第一行\n第二行", "none of it"], 1: None}
-
-
 # --- helpers ------------------------------------------------------------------------------------
 
 
@@ -635,8 +599,3 @@ def _words(sample: Sample) -> list[str]:
 
 def _judgments(prompt: str) -> list[str]:
     return [item.text for item in unfence(prompt) if item.label.startswith("JUDGMENT")]
-
-
-def _asked(model: ScriptedModel) -> str:
-    prompt = model.calls[0].messages[-1].content
-    return "\n".join(item.text for item in unfence(prompt) if item.label.startswith("CONSTRAINT"))

@@ -110,7 +110,6 @@ def filter(  # noqa: A001 - the command's name
     output: Output = None,
     skip: str = "",
     verifier: Named = None,
-    extractor: str | None = None,
     **options: Any,
 ) -> int:
     """Filter sampled critiques into one critique of each response, to be learned from.
@@ -129,7 +128,6 @@ def filter(  # noqa: A001 - the command's name
         skip: Stages to leave out: cross, rules, judgment, explanation; with commas.
         verifier: A model that verifies the judgments (cross); best not the expert. Give it again
             for several: what any of them faults is dropped.
-        extractor: The model that copies out what is counted (rules). Default: the first verifier.
     """
     from heedful.critic import data as critic
 
@@ -137,7 +135,7 @@ def filter(  # noqa: A001 - the command's name
     if len(experts) > 1:
         hint = "name one; verifiers are --verifier"
         raise UsageError(f"--model names {len(experts)} experts", hint=hint)
-    names = list(dict.fromkeys([*experts, *(verifier or ()), *([extractor] if extractor else ())]))
+    names = list(dict.fromkeys([*experts, *(verifier or ())]))
     connections, how = connected(options, names)
     models = dict(zip(names, connections, strict=True))
     stages = taken(options, FilterSettings)
@@ -145,7 +143,6 @@ def filter(  # noqa: A001 - the command's name
         critic.filter_critiques,
         verifiers=[models[name] for name in dict.fromkeys(verifier or ())],
         expert=models[experts[0]] if experts else None,
-        extractor=models[extractor] if extractor else None,
         settings=FilterSettings(**stages, skip=_list(skip), sampling=how),
     )
     names = [model.name for model in connections]

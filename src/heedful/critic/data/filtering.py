@@ -32,9 +32,8 @@ if TYPE_CHECKING:
     from heedful.models.base import Model
 
 ASSUMED = (
-    f"{verification.TOKENS} a judgment that is verified, {verification.COPIED_TOKENS} a constraint "
-    "whose part of the response is copied; what follows from the answers, reasoning and repeated "
-    "requests come on top"
+    f"{verification.TOKENS} a judgment that is verified; what follows from the answers, reasoning "
+    "and repeated requests come on top"
 )
 
 OUTCOME = "filtering"
@@ -88,7 +87,6 @@ def filter_critiques(
     *,
     verifiers: Sequence[Model] = (),
     expert: Model | None = None,
-    extractor: Model | None = None,
     settings: FilterSettings | None = None,
     output: str | os.PathLike[str] | None = None,
     **options: Unpack[DataOptions],
@@ -105,7 +103,6 @@ def filter_critiques(
         data: what :func:`~heedful.critic.data.experts.sample_critiques` made.
         verifiers: the models that verify the judgments (stage ``cross``).
         expert: the model that revises them, best the one that made them (stage ``rules``).
-        extractor: the model that copies out what is counted; the first verifier by default.
         settings: of the stages.
         output: where to write the kept rows, as JSON lines.
         options: how the data is read and the job is run, see
@@ -126,10 +123,9 @@ def filter_critiques(
     if output is not None:
         check_rows_output(Path(output), read_and_written(data, running))
     chosen = stages.without(settings.skip)
-    first = next(iter(verifiers), None)
     makers: dict[str, Callable[[], Stage]] = {  # only stages that run need their models
         "cross": lambda: verification.CrossModelStage(verifiers, settings),
-        "rules": lambda: verification.RulesStage(extractor or first, expert, settings),
+        "rules": lambda: verification.RulesStage(expert, settings),
         "judgment": lambda: stages.MajorityStage(settings),
         "explanation": lambda: stages.ExplanationStage(settings),
     }
@@ -237,7 +233,6 @@ def _constraints(item: FilterItem) -> list[dict[str, Any]]:
             "sample_index": left[0].sample_index if left else None,
             "confidence": item.confidence[position],
             "counted": item.facts[position],
-            "uncounted": position in item.uncounted or None,
             "judgments": [candidate.record() for candidate in candidates],
         }
         laid_out.append({name: value for name, value in fields.items() if value is not None})

@@ -84,8 +84,6 @@ class FilterItem:
     # for each constraint the judgments on it, in the order of the critiques
     candidates: list[list[CandidateJudgment]]
     facts: list[str | None] = field(default_factory=list)  # for each constraint what code counted
-    # the constraints for which no part of the response was copied word for word
-    uncounted: set[int] = field(default_factory=set)
     # for each constraint the majority's confidence
     confidence: list[float | None] = field(default_factory=list)
     calls: Calls = field(default_factory=Calls)  # the calls made for it

@@ -4,11 +4,9 @@
 correct, and does the verdict follow from it. A judgment that any verifier faults in either is
 dropped. Verifiers know neither of each other nor of who judged. Both are asked at once.
 
-**Rule-augmented verification.** A model copies out the parts of the response that a limit applies
-to; code makes sure that they stand there and counts in them; the expert revises its judgments with
-the true counts. A constraint with a check of its own needs no copying: its check decides it, on the
-whole response. IF-Critic (arXiv 2511.01014) does so for limits of length; here it is done for all
-that code knows to count.
+**Rule-augmented verification.** Code decides what it can decide, counts what it can count, and the
+expert revises its judgments with that. IF-Critic (arXiv 2511.01014) has a model copy out the part
+of a response that a limit of length applies to, and counts there; here code knows the parts.
 """
 
 from __future__ import annotations
@@ -18,18 +16,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from heedful import verify
 from heedful.core.errors import UsageError
-from heedful.core.nouns import Constraint, Judgment, Status
+from heedful.core.nouns import Judgment, Status
 from heedful.critic.data import replies
 from heedful.critic.data.contrast import found
 from heedful.critic.data.stages import Drop, Stage
 from heedful.engine.purpose import EXPLAINED_TOKENS, Purpose
 from heedful.engine.runner import together
-from heedful.jobs.checklists.making import Instruction
+from heedful.judges.code import Measurement
 from heedful.judges.prompts import plain
 from heedful.judges.prompts.fence import NOTHING, Shown
 from heedful.models.base import Sampling
-from heedful.verify.compiler.compile import compile_constraint
-from heedful.verify.compiler.measuring import measure
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -44,7 +40,7 @@ TOKENS = 80
 """Estimated tokens for verifying a judgment: a sentence or two, and the answers."""
 
 _PARSER = 4
-_VERIFICATION = "verification"
+_VERIFICATION, _REVISION = "verification", "revision"
 _ANSWER = re.compile(
     r"^(?:[^\S\n]|[*_#-])*+(?:(?P<correct>explanation|分析)|(?P<follows>verdict|结论))"
     r"[\s*_]*[:：][\s*_`]*+(?P<word>\w(?:[\w ]*[^\W_])??)[\s*_`.。!！]*$",
@@ -185,35 +181,14 @@ def parse(text: str, positions: Sequence[int], shown: Shown = NOTHING) -> dict[i
                 words["correct" if answer["correct"] else "follows"].append(_WORDS[word])
         if all(len(given) == 1 for given in words.values()):
             said = block[: replies.marked_start(block, ends)].strip()
-            opinions[position] = Opinion(*words["correct"], *words["follows"], said)
+            opinions[position] = Opinion(words["correct"][0], words["follows"][0], said)
     return opinions
 
 
 # --- rules ---------------------------------------------------------------------------------------
 
 
-def countable(constraint: Constraint) -> bool:
-    """Tell whether code can count in a part of a response what a constraint speaks of."""
-    compiled = compile_constraint(constraint.text)
-    return bool(compiled.measures or compiled.check)
-
-
-COPIED_TOKENS = 60
-"""Estimated tokens of the parts for a constraint: most are the whole response."""
-
-_RULES_PARSER = 2
-_PART = re.compile(
-    r"^(?:[^\S\n]|[*_#-])*+(?:parts?|片段)\s*\d*[\s*_]*[:：][^\S\n]*", re.MULTILINE | re.IGNORECASE
-)
-_WHOLE = frozenset({"whole", "全文"})
-_NONE = frozenset({"none", "无"})
-_AROUND = " \t\r\n\"'“”‘’「」`*.。"
-
-_SUBJECT = re.compile("the response|回复")
-"""What a count is of, unless it is of a part."""
-_QUOTED = 24
-"""Characters by which a part is known again."""
-
+_RULES_PARSER = 3
 _REVEALING = re.compile(
     r"count(?:s|ed)? (?:by|from) (?:the )?(?:code|program|tool|script)"
     r"|(?:given|provided|supplied) counts?\b|counts? (?:given|provided|supplied)"
@@ -230,80 +205,35 @@ class RulesStage(Stage):
 
     name = "rules"
 
-    def __init__(
-        self, extractor: Model | None, expert: Model | None, settings: FilterSettings
-    ) -> None:
-        """Name both models: what is counted is copied out by one and revised by the other."""
-        if extractor is None or expert is None:
-            who = "revise judgments" if expert is None else "copy out what is counted"
-            raise UsageError(f"there is no model to {who}", hint="name one, or skip rules")
-        self._extractor, self._expert = extractor, expert
-        self.models = (extractor, expert)
+    def __init__(self, expert: Model | None, settings: FilterSettings) -> None:
+        """Name the model that revises."""
+        if expert is None:
+            raise UsageError(
+                "there is no model to revise judgments", hint="name one, or skip rules"
+            )
+        self._expert = expert
+        self._measure = Measurement()
+        self.models = (expert,)
         self._sampling = settings.sampling or Sampling()
         self.config = {
-            "extractor": dict(extractor.config),
             "expert": dict(expert.config),
-            "prompts": [
-                replies.prompt_version(_RULES_PARSER, name) for name in ("extraction", "revision")
-            ],
+            "prompt": replies.prompt_version(_RULES_PARSER, _REVISION),
+            "measure": self._measure.version,
             "sampling": self._sampling.model_dump(mode="json", exclude_defaults=True),
         }
 
     async def apply(self, item: FilterItem) -> None:
         """Revise what can be counted; drop what cannot be revised, and what code contradicts."""
-        await self._count(item)
-        if item.calls.failures:
-            return
+        response = verify.Response(item.sample.response or "")
+        for position, constraint in enumerate(item.sample.checklist):
+            finding = found(constraint, response)
+            counted = self._measure(item.sample, constraint) if finding is None else finding.found
+            item.facts[position] = counted
         groups = [
             {at: candidate for at, candidate in candidates.items() if item.facts[at] is not None}
             for candidates in item.by_sample().values()
         ]
         await together(self._revise(item, group) for group in groups if group)
-
-    async def _count(self, item: FilterItem) -> None:
-        """Find the facts: by checks where there are any, else in the parts that are copied out."""
-        response = item.sample.response or ""
-        limited = []
-        for position, constraint in enumerate(item.sample.checklist):
-            finding = found(constraint, verify.Response(response))
-            if finding is not None:
-                item.facts[position] = finding.found
-            elif countable(constraint):
-                limited.append(position)
-        # All or none are requested, so that the prompt does not depend on the stages before.
-        if not {*limited} & {*item.settled()}:
-            return
-        parts = await self._parts(item, limited)
-        for position, quoted in parts.items():
-            item.facts[position] = _facts(quoted, response, item.sample.checklist[position])
-        item.uncounted = {*limited} - {*parts}
-
-    async def _parts(self, item: FilterItem, requested: Sequence[int]) -> dict[int, list[str]]:
-        """Ask for the parts of the response that limits apply to, and find them there."""
-        language = replies.language_of(item.sample)
-        response = Instruction([item.sample.response or ""])
-
-        def render(positions: Sequence[int]) -> list[Message]:
-            items = [
-                (_numbered(number, language), item.sample.checklist[position].text)
-                for number, position in enumerate(positions, start=1)
-            ]
-            return replies.prompt("extraction", item.sample, items, language)
-
-        def parse(text: str, positions: Sequence[int], _shown: Shown) -> dict[int, list[str]]:
-            # Parts that are not in the response are requested again.
-            read = parse_parts(text, positions)
-            quoted = {at: _verbatim(parts, response) for at, parts in read.items()}
-            return {at: parts for at, parts in quoted.items() if parts is not None}
-
-        return await item.calls.ask(
-            self._extractor,
-            self._sampling,
-            requested,
-            render,
-            parse,
-            Purpose(f"extraction by {self._extractor.name}", tokens=COPIED_TOKENS),
-        )
 
     async def _revise(self, item: FilterItem, group: Mapping[int, CandidateJudgment]) -> None:
         """Ask the expert to revise one critique's judgments on counted constraints."""
@@ -314,7 +244,7 @@ class RulesStage(Stage):
                 _with_fact(number, item, position, group[position], language)
                 for number, position in enumerate(positions, start=1)
             ]
-            return replies.prompt("revision", item.sample, items, language)
+            return replies.prompt(_REVISION, item.sample, items, language)
 
         def parse(text: str, positions: Sequence[int], shown: Shown) -> dict[int, Judgment]:
             constraints = [item.sample.checklist[position] for position in positions]
@@ -366,58 +296,6 @@ def reveals_counting(explanation: str) -> bool:
     (True, False)
     """
     return bool(_REVEALING.search(explanation))
-
-
-def parse_parts(text: str, positions: Sequence[int]) -> dict[int, list[str] | None]:
-    """Read an extractor's reply, which is made of quotations."""
-    parts_of: dict[int, list[str] | None] = {}
-    for position, block in replies.blocks(text, positions).items():
-        starts = list(_PART.finditer(block))
-        ends = [replies.marked_start(block, start.start()) for start in starts[1:]] + [len(block)]
-        parts = [block[start.end() : end].strip() for start, end in zip(starts, ends, strict=False)]
-        words = {part.strip(_AROUND).casefold() for part in parts}
-        if words & _WHOLE:
-            parts_of[position] = None
-        elif words and words <= _NONE:
-            parts_of[position] = []
-        elif any(parts):
-            parts_of[position] = [part for part in parts if part]
-    return parts_of
-
-
-def _verbatim(parts: list[str] | None, response: Instruction) -> list[str] | None:
-    """Return parts in the response's own words; ``None`` where one does not stand there."""
-    if parts is None:
-        return [response.turns[0]]
-    quoted = []
-    place = None
-    for part in parts:
-        place = response.find(part, place)
-        if place is None:
-            return None
-        quoted.append(response.text(place))
-    return quoted
-
-
-def _facts(parts: Sequence[str], response: str, constraint: Constraint) -> str | None:
-    """Write the counts of each part, a line each."""
-    compiled = compile_constraint(constraint.text)
-    lines = []
-    for part in parts:
-        counts = measure(compiled, verify.Response(part))
-        if counts is not None:
-            lines.append(counts if part == response else _SUBJECT.sub(_named(part), counts))
-    return "\n".join(lines) or None
-
-
-def _named(part: str) -> str:
-    """Name a part by its beginning and end."""
-    line = " ".join(part.split())
-    return f"“{line if len(line) <= 2 * _QUOTED else f'{line[:_QUOTED]} … {line[-_QUOTED:]}'}”"
-
-
-def _numbered(number: int, language: Language) -> str:
-    return f"{'要求' if language == 'zh' else 'CONSTRAINT'} {number}"
 
 
 def _with_fact(
