@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
+import warnings
 import weakref
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,7 +17,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 from heedful.core.closing import Closing
-from heedful.core.errors import HeedfulError, RowError, StopRunError, UsageError
+from heedful.core.errors import (
+    HeedfulError,
+    HeedfulWarning,
+    RowError,
+    StopRunError,
+    UsageError,
+)
 from heedful.core.log import logger
 from heedful.core.nouns import Critique, Sample, Status
 from heedful.core.reasoning import ReasoningMode, answered
@@ -66,6 +73,9 @@ class RewardCounts:
 
     def add(self, rewards: Sequence[Rewarded]) -> None:
         """Count the rewards of a batch, and log what gates stopped."""
+        if rewards and not self._counts and all(each.problem for each in rewards):
+            what = f"none of the first responses has a reward: {rewards[0].problem}"
+            warnings.warn(what, HeedfulWarning, stacklevel=2)
         for reward in rewards:
             self._add(reward)
         self._log_gates(rewards)
@@ -75,14 +85,12 @@ class RewardCounts:
             logger.warning("no reward: %s", reward.problem)
         elif not reward.decided:
             self._explain(reward)
-        decided = sum(status.decided for status in reward.statuses)
+        statuses = reward.statuses
         self._counts.update(
             responses=1,
             decided=int(reward.decided),
-            verdicts=len(reward.statuses)
-            - reward.skipped
-            - reward.statuses.count(Status.NOT_APPLICABLE),
-            verdicts_decided=decided,
+            verdicts=len(statuses) - reward.skipped - statuses.count(Status.NOT_APPLICABLE),
+            verdicts_decided=sum(status.decided for status in statuses),
             skipped=reward.skipped,
             guarded=int(any(guard.status is Status.UNMET for guard in reward.guards)),
         )
@@ -289,12 +297,9 @@ class Reward(Closing):
                 self._foreground = place = Foreground(store, self.concurrency)
                 try:
                     yield RewardSession(
-                        reward=lambda sample: place.begin(
-                            self._counted(self._judgeable(sample), place.turn)
-                        ),
-                        critique=lambda sample: place.begin(
-                            self._critique(self._judgeable(sample), place.turn)
-                        ),
+                        begin=place.begin,
+                        rewarded=lambda each: self._counted(self._judgeable(each), place.turn),
+                        judged=lambda each: self._critique(self._judgeable(each), place.turn),
                     )
                 finally:
                     await place.close()
@@ -411,6 +416,8 @@ class Reward(Closing):
         self, judge: Judge, sample: Sample, known: Critique, guarded: tuple[Constraint, ...]
     ) -> tuple[Critique, tuple[Judgment, ...]]:
         """Judge what is left; the guards are further constraints in the same call."""
+        if not guarded:
+            return await self._by_judge(judge, sample, known, _undecided(known.judgments)), ()
         size = len(sample.checklist)
         sample = sample.model_copy(update={"checklist": (*sample.checklist, *guarded)})
         open_ = Critique.undecided(guarded, Status.UNSUPPORTED, "").judgments
@@ -508,11 +515,20 @@ class RewardSession:
     for the same.
     """
 
-    # begins to judge a response as far as its reward depends on it; the task raises StopRunError
-    # as Reward.score does
-    reward: Callable[[Sample], asyncio.Task[Rewarded]]
-    # begins to judge a response's whole checklist; no reward is counted
-    critique: Callable[[Sample], asyncio.Task[Critique]]
+    begin: Callable[[Coroutine[Any, Any, Any]], asyncio.Task[Any]]  # runs what is awaited below
+    rewarded: Callable[[Sample], Coroutine[Any, Any, Rewarded]]
+    judged: Callable[[Sample], Coroutine[Any, Any, Critique]]
+
+    def reward(self, sample: Sample) -> asyncio.Task[Rewarded]:
+        """Begin to judge a response as far as its reward depends on it.
+
+        The task raises StopRunError as :meth:`Reward.score` does.
+        """
+        return self.begin(self.rewarded(sample))
+
+    def critique(self, sample: Sample) -> asyncio.Task[Critique]:
+        """Begin to judge a response's whole checklist; no reward is counted."""
+        return self.begin(self.judged(sample))
 
 
 class Foreground:
