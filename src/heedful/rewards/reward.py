@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-import warnings
 import weakref
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,7 +18,6 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_args
 from heedful.core.closing import Closing
 from heedful.core.errors import (
     HeedfulError,
-    HeedfulWarning,
     RowError,
     StopRunError,
     UsageError,
@@ -66,6 +64,7 @@ class RewardCounts:
         """Start with no rewards."""
         self._counts: Counter[str] = Counter()
         self._gated: Counter[str] = Counter()
+        self._problems: Counter[str] = Counter()
         self._explained: set[str] = set()
         self._gates_logged: set[str] = set()
         self._all_logged = False
@@ -73,16 +72,15 @@ class RewardCounts:
 
     def add(self, rewards: Sequence[Rewarded]) -> None:
         """Count the rewards of a batch, and log what gates stopped."""
-        if rewards and not self._counts and all(each.problem for each in rewards):
-            what = f"none of the first responses has a reward: {rewards[0].problem}"
-            warnings.warn(what, HeedfulWarning, stacklevel=2)
         for reward in rewards:
             self._add(reward)
         self._log_gates(rewards)
 
     def _add(self, reward: Rewarded) -> None:
         if reward.problem is not None:
-            logger.warning("no reward: %s", reward.problem)
+            self._problems[reward.problem] += 1
+            if self._problems[reward.problem] == 1:
+                logger.warning("no reward: %s", reward.problem)
         elif not reward.decided:
             self._explain(reward)
         statuses = reward.statuses
@@ -138,6 +136,7 @@ class RewardCounts:
             "skipped": counts["skipped"],
             "guarded": counts["guarded"],
             "gates": {name: self._gated[name] for name in GATES if name in terms.gates},
+            "problems": dict(self._problems.most_common(REASONS_LOGGED)),
         }
         if account:
             result["cost"] = account.result()
@@ -260,7 +259,8 @@ class Reward(Closing):
             ``responses``; ``decided`` of them; ``undecided_rate``; ``fallback``; ``mean`` of the
             decided rewards; ``verdicts`` requested and their ``coverage``; ``skipped``
             constraints; ``guarded``: responses with a criterion against gaming unmet; ``gates``:
-            how many responses each gate stopped; ``cost`` once models were called.
+            how many responses each gate stopped; ``problems``: why responses have no reward, such
+            as an aggregate that needs what the rows lack; ``cost`` once models were called.
         """
         place = self._foreground or self._background
         usage = () if place is None else place.usage_records()
