@@ -7,6 +7,7 @@ would make, without making any and without writing anything.
 
 from __future__ import annotations
 
+import os
 import sys
 import tempfile
 from abc import ABC, abstractmethod
@@ -67,6 +68,9 @@ PARTS = "parts"
 FEWEST = 2
 """Workers at least, on machines with fewer cores too."""
 
+PAYS_FROM = 600
+"""Rows from which processes pay where code does all the work; see docs/scale.md."""
+
 TRUSTED = "trusted_rows"
 """Key under which the store counts the first rows that are known to be the input's."""
 
@@ -84,6 +88,7 @@ class Job(ABC, Generic[Row, Result]):
             work at a time where there are more.
         divisible: whether other processes can work on parts of the rows: the work on a row needs
             nothing of another's, and leaves nothing but its output.
+        by_code: whether code does all the work, so that it takes as long as there are cores.
         stem: what the name of a command's run begins with.
     """
 
@@ -91,6 +96,7 @@ class Job(ABC, Generic[Row, Result]):
     total: int | None = None
     calls_per_row: int = 1
     divisible: bool = False
+    by_code: bool = False
     stem: str = "run"
 
     @property
@@ -197,6 +203,8 @@ class Job(ABC, Generic[Row, Result]):
         refuse_unusable_options(options, divisible=self.divisible)
         if is_dry_run():
             raise EndOfDryRun(await self.dry_run_async(**options))
+        if self._pays_in_processes(options):
+            options = {**options, "executor": "processes"}
         prices = options.get("prices")
         with (
             self._dividing(options) as starter,
@@ -263,6 +271,19 @@ class Job(ABC, Generic[Row, Result]):
                 store.set_meta("retries", (store.meta("retries") or 0) + 1)
                 store.forget(self._unfinished(store))
             yield store
+
+    def _pays_in_processes(self, options: RunOptions) -> bool:
+        """Whether a command that names no executor is to use several cores; say so."""
+        # In Python the caller decides: a process with threads or a GPU must not be forked unasked.
+        if "executor" in options or COMMAND.get() is None or not self.by_code:
+            return False
+        cores, rows = options.get("workers") or available_cores(), self.total or 0
+        if cores < FEWEST or rows < PAYS_FROM or not hasattr(os, "fork"):
+            return False
+        if options.get("on_progress") is not ignore:
+            why = f"code decides, and there are {amount(rows, 'row')}"
+            sys.stderr.write(f"{cores} processes: {why} (--executor local: one)\n")
+        return True
 
     @contextmanager
     def _dividing(self, options: RunOptions) -> Iterator[Starter | None]:

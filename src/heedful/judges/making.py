@@ -17,8 +17,6 @@ from heedful.judges.compose import Cascade, Panel
 from heedful.judges.options import CHECKLIST, WITH_MODEL
 from heedful.judges.protocol import AskingProtocol, Reworded
 from heedful.models.folder import Protocol
-from heedful.models.functions import identity
-from heedful.models.named import connect
 from heedful.models.options import CONNECTION, CallOptions, flag, sampling
 
 if TYPE_CHECKING:
@@ -67,6 +65,8 @@ class FunctionJudge:
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
+        from heedful.models.functions import identity
+
         self._function = function
         self._each = len(inspect.signature(function).parameters) == _OF_CONSTRAINT
         self.config: Mapping[str, Any] = {"judge": identity(function)}
@@ -250,6 +250,8 @@ def _asking(name: str, options: JudgeOptions) -> Judge:
     votes = options.get("votes", 1) if name == CHECKLIST else 1
     calls = cast("CallOptions", {name: each for name, each in options.items() if name in _CALLS})
     how = sampling(1.0 if votes > 1 else 0.0, **calls)
+    from heedful.models.named import connect
+
     models = connect(options["model"], **calls)
     if name == PROPOSED:
         from heedful.judges.proposed import Proposed
