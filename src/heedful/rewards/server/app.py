@@ -41,7 +41,7 @@ _CHECKLISTS = {"checklist", "constraints", "checklist_struct"}
 _HINT = "give it a field checklist with the constraints; see /openapi.json"
 
 
-class Rows:
+class RequestRows:
     """Reads the rows of a request, once what rollouts of a prompt share."""
 
     def __init__(self) -> None:
@@ -226,7 +226,7 @@ class Endpoints:
         return _reply(OK, body)
 
     def _row(self, kind: RowKind) -> Callable[[Any, int], Coroutine[Any, Any, Judged]]:
-        rows = Rows()
+        rows = RequestRows()
 
         async def judged(row: Any, at: int) -> Judged:
             try:
