@@ -92,7 +92,7 @@ def test_judgments_as_parquet(run: Path, tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_exported(run: Path, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"\.csv, \.jsonl, \.parquet, \.xml, \.eval"):
+    with pytest.raises(UsageError, match=r"\.csv, \.jsonl, \.parquet, \.xml"):
         export(run, output=tmp_path / "o.xlsx")
     with pytest.raises(UsageError, match="no such folder"):
         export(run, output=tmp_path / "nowhere" / "o.csv")

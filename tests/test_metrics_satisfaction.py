@@ -15,7 +15,6 @@ from heedful.core.nouns import (
     Constraint,
     Critique,
     Judgment,
-    Message,
     Sample,
     Scoring,
     Status,
@@ -320,7 +319,7 @@ def test_faithful_sysbench_goes_by_the_flag_and_lists_contradictions() -> None:
     assert summed(rows)["metrics"]["sysbench"]["isr"]["bounds"] == [3 / 5, 4 / 5]
 
 
-# --- labels, factors, breakdowns, the whole ---------------------------------------------------
+# --- labels, breakdowns, the whole ---------------------------------------------------
 
 
 def test_labels_are_compared_where_both_are_known() -> None:
@@ -334,20 +333,6 @@ def test_labels_are_compared_where_both_are_known() -> None:
         {"id": "row", "constraint": 2, "text": "c1", "label": "met", "verdict": "unmet"}
     ]
     assert summed([row("1")])["labels"] == {}
-
-
-def test_factors_are_rank_correlations() -> None:
-    rows = []
-    for length, verdicts in enumerate(["1", "11", "110", "1000", "0"], 1):
-        sample, critique = row(verdicts, "p" + "s" * (len(verdicts) - 1))
-        message = Message(role="user", content="x" * length)
-        rows.append((sample.model_copy(update={"conversation": (message,)}), critique))
-    result = summed(rows)["factors"]["isr"]
-    assert set(result) == {"prompt_length", "types", "constraints", "primaries"}
-    assert result["prompt_length"]["n"] == 5
-    assert result["prompt_length"]["rho"] == pytest.approx(-0.8660254)
-    assert result["primaries"]["rho"] is None
-    assert summed([row("1"), row("0")])["factors"] == {}
 
 
 def test_constraints_are_broken_down_by_what_they_are() -> None:

@@ -4,27 +4,8 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from heedful.metrics.statistics import spearman
-
-
-@given(
-    st.lists(
-        st.tuples(st.integers(0, 4), st.integers(0, 4), st.integers(0, 3)), min_size=1, max_size=9
-    )
-)
-def test_pairs_seen_several_times_correlate_as_if_each_stood_alone(
-    pairs: list[tuple[int, int, int]],
-) -> None:
-    x, y, counts = zip(*pairs, strict=True)
-    spread = [(a, b) for a, b, count in pairs for _ in range(count)]
-    alone = spearman([a for a, _ in spread], [b for _, b in spread])
-    together = spearman(x, y, counts)
-    assert together["n"] == alone["n"]
-    assert together["rho"] == pytest.approx(alone["rho"])
-    assert together["interval"] == pytest.approx(alone["interval"])
 
 
 @pytest.mark.slow

@@ -63,7 +63,6 @@ FROM_RUNS: Mapping[str, str] = {
     "compare": "compare {run} {run} --anyway -q -o {output}.json",
     "report": "report {run} -o {output}.html",
     "export": "export {run} -o {output}.csv",
-    "export a log": "export {run} -o {output}.eval",
     "export a summary": "export {run} -o {output}.md",
     "judge-accuracy --runs": "judge-accuracy {input} --runs {run} -q -o {output}.json",
     "cascade": "cascade {run} {run} -q -o {output}.json",

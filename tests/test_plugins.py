@@ -154,22 +154,6 @@ def test_all_of_it_from_python(site: Path, tmp_path: Path) -> None:
     assert (done.returncode, done.stdout.strip()) == (0, "2"), done.stderr
 
 
-def test_a_prompt_of_the_users_own_replaces_the_plugins(site: Path, tmp_path: Path) -> None:
-    text = tmp_path / "mine.txt"
-    text.write_text("MINE {{response}} {{checklist}} {{format}}")
-    code = f"""
-from pathlib import Path
-from heedful.data.formats import read
-from heedful.judges.prompts.template import custom
-from heedful.judges import prompts
-prompt = prompts._from_plugin("one_line", text=custom(Path({str(text)!r})))
-sample = next(read({str(POEMS)!r})).sample
-print("MINE" in prompt.render(sample, sample.checklist)[-1].content)
-print(prompt.version != prompts.make("one_line").version)
-"""
-    assert python(site, "-c", code).stdout.split() == ["True", "True"]
-
-
 def test_help_and_errors_name_what_plugins_add(site: Path) -> None:
     told = heedful(site, "evaluate", "--help").stdout
     assert all(name in told for name in ("questions", "one_line", "words", "echo", "example"))

@@ -124,9 +124,7 @@ TAKE_A_RUN: dict[str, tuple[str, Callable[[Path], list[list[str]]]]] = {
     "report": ("evaluate", lambda run: [[str(run), "-o", made(run, "report.html")]]),
     "export": (
         "evaluate",
-        lambda run: [
-            [str(run), "-o", made(run, f"export.{suffix}")] for suffix in ("csv", "eval", "md")
-        ],
+        lambda run: [[str(run), "-o", made(run, f"export.{suffix}")] for suffix in ("csv", "md")],
     ),
     "calibrate": (
         "evaluate",

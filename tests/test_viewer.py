@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import re
 import shutil
@@ -22,7 +20,7 @@ from heedful.engine.store import Input, Store
 pytest.importorskip("starlette", reason="the extra 'view' is not installed")
 pytest.importorskip("httpx2", reason="Starlette's client needs httpx2")
 
-from viewing import HOST, HOSTILE, client, keys_of, make_run, notes, open_client
+from viewing import HOSTILE, client, keys_of, make_run, notes, open_client
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -68,60 +66,27 @@ def test_the_list_has_runs_with_their_judge_rates_and_coverage(browser: TestClie
     assert "50.0" in text  # the coverage of small: code decides one constraint of two
 
 
-def listed_runs(browser: TestClient, query: str = "") -> list[dict[str, Any]]:
-    answer = browser.get(f"/runs.jsonl?{query}")
-    assert "attachment" in answer.headers["content-disposition"]
-    return [json.loads(line) for line in answer.text.splitlines()]
+def listed_runs(browser: TestClient, query: str = "") -> list[str]:
+    """Name the runs of the list, in its order."""
+    return re.findall(r"data-open>(.*?)</a>", browser.get(f"/?{query}").text)
 
 
-def test_runs_are_searched_sorted_and_downloaded(browser: TestClient) -> None:
-    everything = listed_runs(browser)
-    assert {"small", "panel"} <= {each["run"] for each in everything}
-    assert [each["run"] for each in listed_runs(browser, "q=PANEL")] == ["panel"]
+def test_runs_are_searched_and_sorted(browser: TestClient) -> None:
+    assert {*listed_runs(browser)} == {"small", "large", "panel"}
+    assert listed_runs(browser, "q=PANEL") == ["panel"]
     assert not listed_runs(browser, "q=nowhere")
-    (small,) = listed_runs(browser, "q=small")
-    assert small["constraints met"] is None  # code decides one constraint of two
-    assert 0 <= small["constraints met, from"] < small["constraints met, to"] <= 1
-    for name in ("constraints met", "coverage"):
-        values = [
-            value
-            for each in listed_runs(browser, f"sort={name}")
-            if (value := each.get(name)) is not None
-        ]
-        assert values == sorted(values, reverse=True)
-    shown = browser.get("/?sort=constraints+met&q=small").text
-    assert "small" in plain(shown)
-    assert "panel finished" not in plain(shown)
-    table = browser.get("/runs.csv").text.removeprefix("\ufeff")
-    assert len(list(csv.DictReader(table.splitlines()))) == len(everything)
-    assert browser.get("/runs.exe").status_code == 404
+    # Code decides one constraint of two, a panel all of them.
+    assert listed_runs(browser, "sort=coverage")[0] == "panel"
 
 
 def test_what_is_filtered_is_downloaded(browser: TestClient) -> None:
     address = f"{keys_of(browser)['small']}/samples"
     for query, rows in (("", 60), ("status=unmet", 10), ("tag=task:river&tag=level:1", 10)):
-        lines = browser.get(f"{address}.jsonl?{query}").text.splitlines()
+        answer = browser.get(f"{address}.jsonl?{query}")
+        assert "small.jsonl" in answer.headers["content-disposition"]
+        lines = answer.text.splitlines()
         assert len(lines) == rows
         assert all(json.loads(line)["judgments"] for line in lines)
-    table = browser.get(f"{address}.csv?status=unmet").text.removeprefix("\ufeff")
-    judged = list(csv.DictReader(io.StringIO(table)))
-    assert len({row["id"] for row in judged}) == 10
-    assert {"met", "unmet"} >= {row["status"] for row in judged if row["status"] != "unsupported"}
-
-
-def test_a_formula_is_no_formula_in_a_download(tmp_path: Path) -> None:
-    evil = {"id": "=1+1", "prompt": "x", "checklist": ["No commas."], "response": "@SUM(A1)"}
-    evaluate([evil], run=tmp_path / "runs" / "=evil")
-    browser = client(tmp_path / "runs")
-    table = browser.get("/runs.csv").text.removeprefix("\ufeff")
-    (row,) = csv.DictReader(io.StringIO(table))
-    assert row["run"] == "'=evil"
-    (address,) = keys_of(browser).values()
-    (judgment,) = csv.DictReader(
-        io.StringIO(browser.get(f"{address}/samples.csv").text.removeprefix("\ufeff"))
-    )
-    assert judgment["id"] == "'=1+1"
-    assert judgment["response"] == "'@SUM(A1)"
 
 
 def test_a_run_that_decided_nothing_looks_failed(tmp_path: Path) -> None:
@@ -253,7 +218,6 @@ def test_hostile_text_is_text(browser: TestClient) -> None:
 
 def test_a_very_long_response_is_cut_until_it_is_asked_for(tmp_path: Path) -> None:
     (sample,) = notes(1)
-    from heedful import evaluate
 
     long = sample.model_copy(update={"response": "word " * 200_000})
     evaluate([long], run=tmp_path / "runs" / "long")
@@ -303,8 +267,6 @@ def test_what_is_broken_says_so_and_the_rest_goes_on(root: Path, tmp_path: Path)
     with sqlite3.connect(runs / "old" / "run.sqlite") as db:
         db.execute("CREATE TABLE rows (value TEXT)")
     db.close()
-    (runs / "empty").mkdir()
-    (runs / "empty" / "report.json").write_text("[]")
     browser = client(runs)
     listed = plain(browser.get("/").text)
     assert "not a database" in listed
@@ -314,7 +276,6 @@ def test_what_is_broken_says_so_and_the_rest_goes_on(root: Path, tmp_path: Path)
         answer = browser.get(keys[name])
         assert answer.status_code == 500
         assert "<h1>" in answer.text
-    assert browser.get(keys["empty"]).status_code == 500
     assert "CSR" not in browser.get(keys["summary"]).text
     samples = browser.get(f"{keys['rows']}/samples").text
     assert re.findall(r"row (\d+) cannot", samples) == ["2", "3"]
@@ -437,28 +398,4 @@ def waited(browser: TestClient, address: str) -> str:
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(q=st.text(max_size=12), sort=st.text(max_size=12))
 def test_the_list_takes_any_search_and_any_order(q: str, sort: str, browser: TestClient) -> None:
-    for address in ("/", "/runs.csv", "/runs.jsonl"):
-        assert browser.get(address, params={"q": q, "sort": sort}).status_code == 200
-
-
-def test_filters_are_saved_for_all_runs_of_a_folder(tmp_path: Path) -> None:
-    browser = client(make_run(tmp_path / "runs" / "mine", 6).parent)
-    place = f"{keys_of(browser)['mine']}/samples"
-
-    def post(**fields: str) -> Any:
-        where, origin = place.replace("/samples", "/filters"), {"origin": f"http://{HOST}"}
-        return browser.post(where, data=fields, headers=origin, follow_redirects=False)
-
-    query = "status=unmet&sort=-unmet"
-    saved = post(name=" worst  <b> ", query=f"{query}&page=3&odd=1")
-    assert (saved.status_code, saved.headers["location"]) == (303, f"{place}?{query}")
-    link = f'href="{place}?status=unmet&amp;sort=-unmet"'
-    assert f"{link}>worst &lt;b&gt;</a>" in browser.get(place).text
-    assert 'placeholder="name of this view"' in browser.get(f"{place}?status=met").text
-    assert post(name="", query=query).status_code == 400
-    assert post(name="all", query="").status_code == 400
-    assert post(name="x", query="status=nonsense").status_code == 400
-    assert post(name="worst <b>", remove="yes").status_code == 303
-    assert link not in browser.get(place).text
-    (tmp_path / "runs" / "heedful-filters.json").write_text("[1", encoding="utf-8")
-    assert browser.get(place).status_code == 200
+    assert browser.get("/", params={"q": q, "sort": sort}).status_code == 200

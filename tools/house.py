@@ -53,7 +53,7 @@ FOLDERS = {
     "reporting": ("html", ""),
     "judges": ("prompts", ""),
     "jobs": ("", "checklists"),
-    "analysis": ("", "compare", "meta", "align", "export"),
+    "analysis": ("", "compare", "meta", "align"),
     "critic": ("", "data", "training", "building"),
     "bench": ("", "grading", "criticbench", "realcritic"),
     "rewards": ("", "server"),

@@ -68,8 +68,6 @@ PAGES = {
     "repeats": ("Repeats", "large", "/samples?group=repeats"),
     "sample": ("A sample", "quickstart", "/samples/3"),
     "panel": ("A sample, judged by a panel", "panel", "/samples/4"),
-    "criticbench": ("CriticBench", "criticbench", ""),
-    "realcritic": ("RealCritic", "realcritic", ""),
     "accuracy": ("Judge accuracy", "accuracy.json", ""),
     "audit": ("An audit", "audit.csv", ""),
     "compare": ("Two runs side by side", "compare", ""),

@@ -169,7 +169,7 @@ def view(
 
     Samples by text, verdict, type, tag and judge; each with its explanations and
     the judge's words; runs under way; two runs side by side. It listens on
-    this machine only, and writes only labels and saved filters.
+    this machine only, and writes only labels and audits.
 
     heedful view runs --open
 
@@ -290,30 +290,27 @@ def export(
     """Write finished runs for other tools.
 
     A .csv, .jsonl or .parquet file has the judgments, a row each; a .xml file is a
-    JUnit report; a .eval file is a log of Inspect AI with one run; a .md or .tex file
-    has the summary, as for a pull request or a paper.
+    JUnit report; a .md or .tex file has the summary, as for a pull request or a paper.
 
     heedful export runs/gpt runs/haiku -o judgments.csv
-    heedful export runs/gpt -o logs/gpt.eval
 
     Args:
         runs: Directories of finished runs.
         output: A .csv, .jsonl or .parquet file for the judgments, a row each; a .xml file for a
-            JUnit report; a .eval file for one run as a log of Inspect AI; a .md or .tex file for
-            the summary.
+            JUnit report; a .md or .tex file for the summary.
         salvage: Leave out rows that are damaged, instead of refusing their run.
     """
-    from heedful.analysis.export import SUFFIXES
+    from heedful.analysis.export import WRITERS
     from heedful.analysis.export import export as write
 
     if output.suffix.lower() in {".md", ".tex"}:
         return _summaries(runs, output)
-    if output.suffix.lower() not in SUFFIXES:
+    if output.suffix.lower() not in WRITERS:
         raise UsageError(
             "the output is of an unknown kind",
             where=str(output),
             hint="name a .csv, .jsonl or .parquet file for the judgments, a .xml file for a JUnit "
-            "report, a .eval file for a log of Inspect AI, or a .md or .tex file for the summary",
+            "report, or a .md or .tex file for the summary",
         )
     return _said(write(*runs, output=output, salvage=salvage), str(output))
 

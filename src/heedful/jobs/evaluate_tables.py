@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -23,7 +25,7 @@ from heedful.reporting.notation import (
     NOTHING,
     cells,
     cost_line,
-    counted,
+    counts,
     interval,
     least,
     percent,
@@ -39,15 +41,15 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from heedful.metrics.family import Family
+    from heedful.reporting.plots import Estimate
 
     Measure = Mapping[str, Any]
-    Named = tuple[str, Mapping[str, Any]]
 
     from heedful.core.nouns import Constraint, Judgment
     from heedful.jobs.results import Scored
 
 
-BY_CONSTRAINT = ("type", "verifier", "priority")
+BY_CONSTRAINT = ("type", "verifier", "subtype", "priority")
 BY_TAG = ("task", "split")
 SCORE_BY = "score by "
 OF_CONSTRAINT = "constraint "  # and the name of a tag
@@ -128,30 +130,68 @@ def notes(summary: Mapping[str, Any]) -> Iterator[str]:
         yield f"turns whose shipped flag contradicts their verdicts: {turns}{more}"
 
 
+@dataclass(frozen=True, slots=True)
+class Breakdown:
+    """Rates by name or group, as a table and as a chart."""
+
+    title: str
+    column: str
+    measures: Sequence[tuple[str, Measure]]
+    axis: str = "%"
+    worst_first: bool = False
+
+    def table(self, shown: int | None = None, note: str = "") -> Table:
+        """Lay them out: all, or so many, the worst first, by what is known of them."""
+        measures = _worst_first(self.measures) if shown is not None else [*self.measures]
+        left = len(measures[shown:]) if shown is not None else 0
+        more = f"{left:,} more in summary.json." if left else ""
+        bare = without_interval(measure for _, measure in measures[:shown])
+        rows = [(name, *cells(measure)) for name, measure in measures[:shown]]
+        said = " ".join(filter(None, [note, more, bare]))
+        return Table(heading(self.title), (self.column, *MEASURED), rows, said).filled()
+
+
+def _worst_first(measures: Iterable[tuple[str, Measure]]) -> list[tuple[str, Measure]]:
+    return sorted(measures, key=lambda item: (least(item[1]), item[0]))
+
+
+def estimates(measures: Iterable[tuple[str, Measure]]) -> list[Estimate]:
+    """Turn rates into the points of a chart."""
+    from heedful.reporting.plots import Estimate
+
+    return [
+        Estimate(name, measure["value"], measure["interval"], counts(measure))
+        for name, measure in measures
+    ]
+
+
 def tables(summary: Mapping[str, Any], *, groups: int | None = None) -> Iterator[Table]:
     """Lay out a run's numbers."""
     brief = groups is not None
     yield _metrics(summary, "" if brief else READ)
     if summary["votes"]:
-        yield _votes(summary["votes"])
+        yield votes_table(summary["votes"])
     by = summary["by"]
     for family in summary["metrics"]:
         of_benchmark = family_of(family)
         if of_benchmark is not None and of_benchmark.by_turn:
             yield _by_turn(by, of_benchmark)
     scored = [name for name in by if name.startswith(SCORE_BY)]
-    for name in scored[:1] if brief else scored:
-        yield from _by_tag(name.removeprefix(SCORE_BY), _groups(by[name]), groups)
-    tagged = () if brief else [name for name in by if name.startswith(OF_CONSTRAINT)]
-    for dimension in (*BY_CONSTRAINT, *tagged):
-        measures = _groups(by.get(dimension))
-        # Where criteria have points, their score says more, and counts mistakes too.
-        known = (*tagged, *_dimensions(summary["metrics"], brief=brief))
-        if measures and dimension in known and SCORE_BY + dimension not in scored:
-            title = f"Constraints met by {dimension.removeprefix(OF_CONSTRAINT)}"
-            yield _breakdown(title, dimension, _of_constraints(measures), groups)
-    for dimension in BY_TAG:
-        yield from _by_tag(dimension, _groups(by.get(dimension)), groups)
+    tagged = [] if brief else [name for name in by if name.startswith(OF_CONSTRAINT)]
+    # Where criteria have points, their score says more, and counts mistakes too.
+    known = (*tagged, *_dimensions(summary["metrics"], brief=brief))
+    dimensions = [
+        *(scored[:1] if brief else scored),
+        *(
+            name
+            for name in ("type", "verifier", "priority", *tagged)
+            if name in known and SCORE_BY + name not in scored
+        ),
+        *BY_TAG,
+    ]
+    for dimension in dimensions:
+        if (breakdown := breakdown_by(by, dimension)) is not None:
+            yield breakdown.table(groups)
     if summary["undecided"] and not brief:
         reasons = [(item["reason"], f"{item['verdicts']:,}") for item in summary["undecided"]]
         yield Table("Undecided", ("reason", "verdicts"), reasons)
@@ -162,35 +202,81 @@ def _dimensions(families: Mapping[str, Any], *, brief: bool) -> tuple[str, ...]:
     by_check = {CHECKED, *(name for name in families if (f := family_of(name)) and f.by_turn)}
     if not by_check & set(families):
         return ("type", "priority")
-    return ("verifier",) if brief else BY_CONSTRAINT
+    return ("verifier",) if brief else ("type", "verifier", "priority")
 
 
-def _groups(by: Mapping[str, Any] | None) -> dict[str, Any]:
-    return {value: group for value, group in (by or {}).items() if value != "dropped"}
+def breakdown_by(by: Mapping[str, Any], dimension: str) -> Breakdown | None:
+    """Break the rate of constraints down, or of samples the first rate that is said."""
+    groups = {value: group for value, group in by.get(dimension, {}).items() if value != "dropped"}
+    named = dimension.removeprefix(OF_CONSTRAINT).removeprefix(SCORE_BY)
+    if groups and all("value" in group for group in groups.values()):
+        title, measures = "constraints met", _of_constraints(groups)
+    else:
+        title, measures = _leading_rate(groups)
+    column = dimension if title == "constraints met" else named
+    of = f"{title}, %"
+    return Breakdown(f"{title} by {named}", column, measures, of) if measures else None
 
 
-def _metrics(summary: Mapping[str, Any], note: str) -> Table:
-    families: Mapping[str, Mapping[str, Measure]] = summary["metrics"]
-    rows = [(name, *cells(measure)) for name, measure in _every_rate(summary)]
-    rows += [
-        (f"agreement with labels, {reading}", *cells(measure))
+def breakdowns_of(summary: Mapping[str, Any]) -> list[Breakdown]:
+    """Break a run down by everything: constraints the worst first, samples in their order."""
+    by = summary["by"]
+    first = [name for name in BY_CONSTRAINT if name in by]
+    found: list[Breakdown] = []
+    counted = []
+    for dimension in [*first, *(name for name in by if name not in first)]:
+        breakdown = breakdown_by(by, dimension)
+        if breakdown is None:
+            continue
+        if dimension in first or dimension.startswith(OF_CONSTRAINT):
+            worst = _worst_first(breakdown.measures)
+            numbers = [(name, of["numerator"], of["denominator"]) for name, of in worst]
+            if numbers not in counted:  # IFEval's subtypes are its verifiers
+                counted.append(numbers)
+                found.append(replace(breakdown, measures=worst, worst_first=True))
+        else:
+            natural = sorted(breakdown.measures, key=lambda item: _natural(item[0]))
+            found.append(replace(breakdown, measures=natural))
+    return found
+
+
+def _natural(name: str) -> list[tuple[int, str]]:
+    """Sort 2 before 10, and 1,024 after 512."""
+    return [
+        (int(digits), "") if digits else (-1, words)
+        for digits, words in re.findall(r"(\d+)|(\D+)", name.replace(",", ""))
+    ]
+
+
+def metrics_of(summary: Mapping[str, Any]) -> Breakdown:
+    """Name all rates of a run, and how its verdicts agree with labels."""
+    measures = [
+        (label(family, name, summary), measure)
+        for family in ranked(summary["metrics"])
+        for name, measure in summary["metrics"][family].items()
+    ]
+    measures += [
+        (f"agreement with labels, {reading}", measure)
         for reading, measure in summary["labels"].get("agreement", {}).items()
         if measure["denominator"]
     ]
-    shown = [measure for rates in families.values() for measure in rates.values()]
-    if any(measure["value"] is None and measure["bounds"] for measure in shown):
-        note = f"{note} {RANGES}"
-    note = f"{note} {without_interval(shown)}".strip()
-    return Table("Metrics", ("metric", *MEASURED), rows, note).filled()
+    return Breakdown("Metrics", "metric", measures)
 
 
-def _votes(votes: Mapping[str, Any]) -> Table:
+def _metrics(summary: Mapping[str, Any], note: str) -> Table:
+    rates = metrics_of(summary)
+    if any(measure["value"] is None and measure["bounds"] for _, measure in rates.measures):
+        note = f"{note} {RANGES}".strip()
+    return rates.table(note=note)
+
+
+def votes_table(votes: Mapping[str, Any]) -> Table:
     """Lay out each member's votes, and how often the members were not unanimous."""
     rows = []
-    for judge, counts in votes["judges"].items():
-        undecided = sum(counts[status] for status in ("unparsed", "failed", "unsupported"))
-        shown = (f"{number:,}" for number in (counts["met"], counts["unmet"], undecided))
-        rows.append((judge, *shown, percent(counts["with_majority"])))
+    for judge, cast in votes["judges"].items():
+        left = sum(cast[status] for status in ("unparsed", "failed", "unsupported"))
+        shown = (f"{number:,}" for number in (cast["met"], cast["unmet"], left))
+        rows.append((judge, *shown, percent(cast["with_majority"])))
     split = votes["disagreement"]
     note = ""
     if split["denominator"]:
@@ -212,21 +298,13 @@ def _by_turn(by: Mapping[str, Any], family: Family) -> Table:
     return Table(f"{family.title} by language and turn, %", columns, rows)
 
 
-def _by_tag(dimension: str, groups: Mapping[str, Any], shown: int | None) -> Iterator[Table]:
-    """Lay out the first rate of a benchmark by the values of a tag."""
-    title, measures = _leading_rate(groups)
-    if measures:
-        yield _breakdown(f"{title} by {dimension}", dimension, measures, shown)
-
-
-def _every_rate(summary: Mapping[str, Any]) -> Iterator[tuple[str, Measure]]:
-    for family in ranked(summary["metrics"]):
-        for name, measure in summary["metrics"][family].items():
-            yield label(family, name, summary), measure
-
-
 def _of_constraints(groups: Mapping[str, Measure]) -> list[tuple[str, Measure]]:
-    return [(taxonomy.name(value, "en"), measure) for value, measure in groups.items()]
+    """Give types their English names; those that share one keep their keys."""
+    names = [taxonomy.name(key, "en") for key in groups]
+    return [
+        (name if names.count(name) == 1 else key, measure)
+        for name, (key, measure) in zip(names, groups.items(), strict=True)
+    ]
 
 
 def _leading_rate(groups: Mapping[str, Any]) -> tuple[str, list[tuple[str, Measure]]]:
@@ -242,19 +320,6 @@ def _leading_rate(groups: Mapping[str, Any]) -> tuple[str, list[tuple[str, Measu
         if name in group.get(family, {})
     ]
     return label(family, name), measures
-
-
-def _breakdown(
-    title: str, column: str, measures: list[tuple[str, Measure]], shown: int | None
-) -> Table:
-    """Lay out a rate by group: all, or the worst first, by what is known of them."""
-    if shown is not None:
-        measures = sorted(measures, key=lambda item: (least(item[1]), item[0]))
-    left = 0 if shown is None else max(0, len(measures) - shown)
-    bare = without_interval(measure for _, measure in measures[:shown])
-    note = " ".join(filter(None, [f"{left:,} more in summary.json." if left else "", bare]))
-    rows = [(value, *cells(measure)) for value, measure in measures[:shown]]
-    return Table(heading(title), (column, *MEASURED), rows, note).filled()
 
 
 def _paragraphs(summary: Mapping[str, Any]) -> list[str]:
@@ -396,31 +461,19 @@ def _saved(saved: Mapping[str, Any]) -> str:
 
 def rates_chart(summary: Mapping[str, Any], by: str | None = None) -> Chart:
     """Draw rates with their intervals and counts."""
-    from heedful.reporting.plots import Estimate, estimates_chart
+    from heedful.reporting.plots import estimates_chart
 
-    if by is None:
-        title, named = "Metrics", [*_every_rate(summary)]
-    elif by in summary["by"]:
-        groups = _groups(summary["by"][by])
-        if all("value" in group for group in groups.values()):
-            title, named = "Constraints met", _of_constraints(groups)
-        else:
-            title, named = _leading_rate(groups)
-        title = heading(f"{title} by {by}")
-    else:
+    drawn = metrics_of(summary) if by is None else breakdown_by(summary["by"], by)
+    if drawn is None:
         raise UsageError(f"no rates by {by!r}", hint=f"there are {', '.join(summary['by'])}")
-    estimates = [
-        Estimate(name, measure["value"], measure["interval"], counted(measure))
-        for name, measure in named
-    ]
-    return Chart("rates", f"{title}, with 95 % intervals", estimates_chart(estimates))
+    title = f"{heading(drawn.title)}, with 95 % intervals"
+    return Chart("rates", title, estimates_chart(estimates(drawn.measures)))
 
 
 def unmet(summary: Mapping[str, Any], rows: Iterable[Scored]) -> Table | None:
     """Lay out the first faults, in the order of the input; ``None`` without any."""
-    counts = summary["verdicts"]
     penalised = any("negative weights" in note for note in summary["notes"])
-    count = counts["unmet"]
+    count = summary["verdicts"]["unmet"]
     faults = list(islice(_found(rows), FAULTS_SHOWN)) if count or penalised else []
     if not faults:
         return None

@@ -17,9 +17,6 @@ from heedful.metrics.rates import EndSpreads
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    import numpy as np
-    from numpy.typing import NDArray
-
     from heedful.core.nouns import Sample
     from heedful.metrics.rates import Share
 
@@ -31,17 +28,12 @@ BYTES = 16
 WAITING = 2000
 """Rows that are gathered in memory before they go into the file."""
 
-FACTORS = ("outcome", "prompt_length", "types")
-"""A number for a row's outcome, and what is correlated with rates."""
-
-NO_FACTORS = (None,) * len(FACTORS)
-
 CACHED = 4000
 """Clusters whose changes are cached, for others that contribute the same."""
 
 Cell: TypeAlias = tuple[str, ...]
-Stored: TypeAlias = tuple[Any, ...]
-"""Cluster, packed contributions, and factors."""
+Stored: TypeAlias = tuple[int, bytes]
+"""Cluster, and packed contributions."""
 
 Spreads: TypeAlias = "dict[tuple[Cell, Any], EndSpreads]"
 """By cell and rate, what changes because rows go together."""
@@ -114,8 +106,7 @@ class ClusterStore:
     def __init__(self, cells: Iterable[Cell] = (), rows: Iterable[Stored] = ()) -> None:
         self._db = sqlite3.connect("", isolation_level=None, check_same_thread=False)
         self._db.execute("PRAGMA journal_mode=OFF")
-        factors = ", ".join(f"{name} INTEGER" for name in FACTORS)
-        self._db.execute(f"CREATE TABLE rows (cluster INTEGER, contributions BLOB, {factors})")
+        self._db.execute("CREATE TABLE rows (cluster INTEGER, contributions BLOB)")
         self._waiting: list[Stored] = [*rows]
         self._cells: dict[Cell, int] = {name: number for number, name in enumerate(cells)}
         weakref.finalize(self, self._db.close)
@@ -131,14 +122,13 @@ class ClusterStore:
     def merge(self, other: ClusterStore, numbers: Mapping[str, Sequence[int]]) -> None:
         """Add another's rows; ``numbers`` has, by kind of cell, ours for theirs."""
         cells = [(self.cell(name), numbers.get(name[0])) for name in other._cells]
-        for cluster, packed, outcome, *factors in other._rows():
+        for cluster, packed in other._rows():
             contributed = array("q", packed)
             for place in range(0, len(contributed), 2):
                 contributed[place], ours = cells[contributed[place]]
                 if ours is not None:
                     contributed[place + 1] = ours[contributed[place + 1]]
-            number = None if outcome is None else numbers["row"][outcome]
-            self._waiting.append((cluster, contributed.tobytes(), number, *factors))
+            self._waiting.append((cluster, contributed.tobytes()))
             if len(self._waiting) >= WAITING:
                 self._flush()
 
@@ -146,17 +136,10 @@ class ClusterStore:
         """Return the number of a cell; the first word of its name is its kind."""
         return self._cells.setdefault(name, len(self._cells))
 
-    def add(
-        self,
-        cluster: bytes,
-        contributions: Iterable[int],
-        factors: tuple[int, int, int] | None = None,
-    ) -> None:
-        """Take in a row; of one without factors nothing is correlated."""
+    def add(self, cluster: bytes, contributions: Iterable[int]) -> None:
+        """Take in a row."""
         number = int.from_bytes(cluster[:8], signed=True)
-        self._waiting.append(
-            (number, array("q", contributions).tobytes(), *(factors or NO_FACTORS))
-        )
+        self._waiting.append((number, array("q", contributions).tobytes()))
         if len(self._waiting) >= WAITING:
             self._flush()
 
@@ -181,23 +164,6 @@ class ClusterStore:
                     spreads[name, rate] = change if before is None else before.plus(change)
         return spreads
 
-    def have_factors(self) -> bool:
-        """Check whether any row has factors."""
-        self._flush()
-        found = self._db.execute("SELECT 1 FROM rows WHERE outcome IS NOT NULL LIMIT 1")
-        return found.fetchone() is not None
-
-    def counted(self, factor: str) -> NDArray[np.void]:
-        """Count the rows by a factor and their outcome, 24 bytes for each pair."""
-        import numpy as np
-
-        self._flush()
-        query = (
-            f"SELECT {factor}, outcome, count(*) FROM rows WHERE outcome IS NOT NULL GROUP BY 1, 2"  # noqa: S608 - our own words
-        )
-        kinds = [("factor", np.int64), ("outcome", np.int64), ("count", np.int64)]
-        return np.fromiter(self._db.execute(query), dtype=kinds)
-
     def _together(self) -> Iterator[dict[int, list[int]]]:
         """Go through the clusters of several rows: by cell, what each row contributes."""
         for _, rows in groupby(self._db.execute(REPEATED), key=lambda row: row[0]):
@@ -210,7 +176,7 @@ class ClusterStore:
 
     def _flush(self) -> None:
         self._db.execute("BEGIN")
-        self._db.executemany("INSERT INTO rows VALUES (?, ?, ?, ?, ?)", self._waiting)
+        self._db.executemany("INSERT INTO rows VALUES (?, ?)", self._waiting)
         self._db.execute("COMMIT")
         self._waiting.clear()
 

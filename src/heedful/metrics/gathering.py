@@ -12,20 +12,15 @@ from heedful.metrics.family import Units
 from heedful.metrics.outcomes import MET, NOT_APPLICABLE, UNDECIDED, UNMET
 from heedful.metrics.rates import EndSpreads, Share, macro_measure, measure
 from heedful.metrics.rubrics import rubric_outcome, score_measure, score_share
-from heedful.metrics.statistics import spearman
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    import numpy as np
-    from numpy.typing import NDArray
 
     from heedful.core.nouns import Constraint, Critique, Judgment, Sample, Scoring
     from heedful.metrics.family import Mean, Steps
     from heedful.metrics.outcomes import RowOutcome
     from heedful.metrics.rates import RateEstimate
     from heedful.metrics.rubrics import RubricScore
-    from heedful.metrics.statistics import Correlation
 
 
 GROUPS = 500
@@ -224,36 +219,6 @@ class Labels:
             )
 
 
-def correlations(
-    counted: Mapping[str, NDArray[np.void]],
-    columns: Mapping[str, Sequence[float]],
-    rates: Mapping[str, Sequence[float | None]],
-) -> dict[str, dict[str, Correlation]]:
-    """Correlate rates with factors, by rank: CFBench's factor analysis (arXiv 2408.01122).
-
-    ``counted`` has how often a factor's value came with an outcome, by the outcome's number;
-    ``columns`` the factors that an outcome itself determines.
-    """
-    import numpy as np
-
-    pairs = {name: (of["factor"], of["outcome"], of["count"]) for name, of in counted.items()}
-    _, outcomes, counts = pairs["types"]
-    if not len(outcomes):
-        return {}
-    alone = np.bincount(outcomes, weights=counts).astype(np.int64)
-    known = np.arange(len(alone))
-    pairs |= {name: (np.asarray(of)[known], known, alone) for name, of in columns.items()}
-    found = {}
-    for name, values in rates.items():
-        rate = np.array(values, dtype=np.float64)
-        if not np.isnan(rate[outcomes]).all():
-            found[name] = {
-                factor: spearman(of, rate[paired], times)
-                for factor, (of, paired, times) in pairs.items()
-            }
-    return found
-
-
 def turn_number(tag: object) -> int | None:
     """Read the number of a step, 1 to 5."""
     try:
@@ -294,14 +259,6 @@ def agreement(equal: Sequence[bool], decided: Sequence[bool]) -> Share:
     """Contribute a row's verdicts to their agreement with known ones."""
     agreed = sum(equal)
     return Share(agreed, agreed + len(decided) - sum(decided), len(decided))
-
-
-def prompt_length(sample: Sample) -> int:
-    """Count the characters of the last user turn."""
-    for message in reversed(sample.conversation):
-        if message.role == "user":
-            return len(message.content)
-    return 0
 
 
 def tags_of(sample: Sample) -> Iterator[tuple[str, Any]]:

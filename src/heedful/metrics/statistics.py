@@ -22,7 +22,7 @@ class Correlation(TypedDict):
     interval: list[float] | None
 
 
-def spearman(x: ArrayLike, y: ArrayLike, counts: ArrayLike | None = None) -> Correlation:
+def spearman(x: ArrayLike, y: ArrayLike) -> Correlation:
     """Compute Spearman's rank correlation, ties given their average rank.
 
     The interval is Fisher's z with the variance (1 + rho²/2) / (n - 3) of Bonett and Wright
@@ -31,17 +31,15 @@ def spearman(x: ArrayLike, y: ArrayLike, counts: ArrayLike | None = None) -> Cor
     import numpy as np
 
     left, right = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
-    times = np.ones(len(left), dtype=np.int64) if counts is None else np.asarray(counts)
-    known = ~(np.isnan(left) | np.isnan(right)) & (times > 0)
-    left, right, times = left[known], right[known], times[known]
-    n = int(times.sum())
+    known = ~(np.isnan(left) | np.isnan(right))
+    left, right = left[known], right[known]
+    n = len(left)
     if n < 2 or np.ptp(left) == 0 or np.ptp(right) == 0:  # noqa: PLR2004 - a pair at least
         return Correlation(rho=None, n=n, interval=None)
     # The mean of ranks from 1 to n, ties or none, is (n + 1) / 2.
-    deviations = [ranks(side, times) - (n + 1) / 2 for side in (left, right)]
-    squares = [float((deviation**2) @ times) for deviation in deviations]
-    product = float((deviations[0] * deviations[1]) @ times)
-    rho = min(1.0, max(-1.0, product / math.sqrt(squares[0] * squares[1])))
+    first, second = (_ranks(side) - (n + 1) / 2 for side in (left, right))
+    product = float(first @ second)
+    rho = min(1.0, max(-1.0, product / math.sqrt(float(first @ first) * float(second @ second))))
     return Correlation(rho=rho, n=n, interval=_fisher_interval(rho, n))
 
 
@@ -55,11 +53,11 @@ def _fisher_interval(rho: float, n: int) -> list[float] | None:
     return [math.tanh(z - margin), math.tanh(z + margin)]
 
 
-def ranks(values: Floats, times: ArrayLike | None = None) -> Floats:
-    """Rank numbers from 1, ties given their average rank; each may be there several times."""
+def _ranks(values: Floats) -> Floats:
+    """Rank numbers from 1, ties given their average rank."""
     import numpy as np
 
     _, inverse = np.unique(values, return_inverse=True)
-    counts = np.bincount(inverse, weights=times)
+    counts = np.bincount(inverse)
     ranks: Floats = np.cumsum(counts) - (counts - 1) / 2
     return ranks[inverse]

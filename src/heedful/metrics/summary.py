@@ -1,4 +1,4 @@
-"""A run in numbers: every family's rates, breakdowns, factors and agreement with labels."""
+"""A run in numbers: every family's rates, breakdowns and agreement with labels."""
 
 from __future__ import annotations
 
@@ -7,15 +7,13 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from heedful.core.nouns import Status
-from heedful.metrics.clusters import FACTORS, ClusterStore, cluster_of
+from heedful.metrics.clusters import ClusterStore, cluster_of
 from heedful.metrics.family import all_families, family_of
 from heedful.metrics.gathering import (
     GROUPS,
     GroupCounts,
     Labels,
     Votes,
-    correlations,
-    prompt_length,
     tags_of,
 )
 from heedful.metrics.general import (
@@ -180,9 +178,8 @@ class Summary:
     """Accumulator of rows that computes the summary of a run at the end.
 
     Memory does not grow with the rows, but for some hundred bytes a conversation of SysBench or
-    Multi-IF, and at the end 24 bytes for each length of prompts that occurs with an outcome.
-    Which rows vary together is stored in a temporary file. The result does not depend on the order
-    of the rows, but for which disagreements are listed.
+    Multi-IF. Which rows vary together is stored in a temporary file. The result does not depend on
+    the order of the rows, but for which disagreements are listed.
     """
 
     def __init__(self, scoring: Scoring = "strict") -> None:
@@ -226,8 +223,6 @@ class Summary:
         if row.rubric is not None:
             own = family is not None and family.score is not None and not row.of_judge
             self._typed.add(sample, critique, row.benchmark if own else WEIGHTED[0])
-        types = len(verdicts.by("type"))
-        factors = (number, prompt_length(sample), types) if types or row.prioritised else None
         cells = [
             (ALL, number),
             *self._by_tags(sample, number),
@@ -235,7 +230,7 @@ class Summary:
             *self._compared(sample, critique, states),
         ]
         numbers = [part for cell, key in cells for part in (self._clusters.cell(cell), key)]
-        self._clusters.add(cluster_of(sample), numbers, factors)
+        self._clusters.add(cluster_of(sample), numbers)
         return scores_of(row, self._scoring)
 
     def _by_tags(self, sample: Sample, number: int) -> Iterator[tuple[Cell, int]]:
@@ -329,7 +324,6 @@ class Summary:
             "benchmarks": [name for name, _ in self._tags.get("benchmark", GroupCounts())],
             "metrics": self._metrics(parts),
             "by": by,
-            "factors": self._factor_analysis(parts),
             "labels": self._labels.result(
                 {cell[2]: spread for (cell, _), spread in together.items() if cell[:2] == LABELS},
                 readable=self._readable,
@@ -485,20 +479,6 @@ class Summary:
                     for value, counts in groups
                 }
         return by_name
-
-    def _factor_analysis(self, parts: Sequence[Mapping[Rate, Share]]) -> dict[str, Any]:
-        if not self._clusters.have_factors():  # numpy would take 40 ms to load
-            return {}
-        rates = {
-            rate[1]: [known_value(shares[rate]) if rate in shares else None for shares in parts]
-            for rate in (FULLY_MET, BY_PRIORITY)
-        }
-        columns = {
-            "constraints": [row.verdicts.total for row in self._outcomes],
-            "primaries": [row.primary.total for row in self._outcomes],
-        }
-        counted = {name: self._clusters.counted(name) for name in FACTORS[1:]}
-        return correlations(counted, columns, rates)
 
     def _notes(self, by: Mapping[str, Any]) -> list[str]:
         """Say what the numbers leave out."""

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from heedful.core.nouns import Scoring
     from heedful.reporting.chart import Format
 
-__all__ = ["build_document", "document", "flow_charts", "write_report"]
+__all__ = ["build_document", "document", "write_report"]
 
 Row = tuple[str, ...]
 Ends = tuple[float, float]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import heapq
 import sqlite3
 from array import array
-from collections import Counter
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -13,22 +12,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from heedful.core.closing import Closing
 from heedful.core.nouns import Status
 from heedful.jobs.results import scored_entry
-from heedful.metrics.clusters import ClusterStore, cluster_of
-from heedful.metrics.general import FULLY_MET, POOLED
-from heedful.metrics.outcomes import sort_verdicts
-from heedful.metrics.rates import Share, measure
-from heedful.metrics.summary import contributions, outcome
 from heedful.pages.hardest import FEWEST, hardest_counts, of_words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator
 
-    from heedful.core.nouns import Constraint, Critique, Sample, Scoring
+    from heedful.core.nouns import Constraint, Critique, Sample
     from heedful.jobs.results import Scored
     from heedful.jobs.saved_run import SavedRun
-    from heedful.metrics.clusters import Cell, Spreads
-    from heedful.metrics.outcomes import RowOutcome
-    from heedful.metrics.rates import RateEstimate
     from heedful.pages.hardest import Hard
 
 
@@ -106,21 +97,6 @@ OTHER = "other reasons"
 PLACES_LISTED = 5
 """Constraints that are named for each reason why a verdict was not reached."""
 
-SINGLE = 10
-"""Checklists shorter than this have a group for each length."""
-
-TENS = ((10, 19), (20, 49), (50, 99))
-
-SIZES = {
-    "number of constraints": "constraints",
-    "length of the response": "characters",
-    "length of the prompt": "characters",
-}
-"""What rows are grouped by, and its unit; the prompt is the last message of the user."""
-
-RATES = {"Samples with all met": FULLY_MET, "Constraints met": POOLED}
-"""The rates that are followed over the length of checklists and texts."""
-
 
 class TagSplit(NamedTuple):
     """A verdict on which the members of a panel were not of one mind."""
@@ -141,100 +117,29 @@ class Latency(NamedTuple):
     """95 % were at most as slow."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class RunReading:
     """All that a report says of one run."""
 
     name: str  # how the report calls it
     run: SavedRun  # the run
     summary: dict[str, Any]  # as in summary.json
-    sessions: list[dict[str, Any]]  # when it was worked on, see :mod:`heedful.engine.sessions`
-    # by each of :data:`SIZES`: for each of :data:`RATES`, measures by group
-    by_size: dict[str, dict[str, dict[str, RateEstimate]]]
     # constraints without a verifier that several samples share, the hardest first
-    texts: list[Hard]
+    texts: list[Hard] = field(default_factory=list)
     # for each reason why verdicts were not reached, the first of these
-    places: dict[str, list[str]]
-    splits: list[TagSplit]  # the first verdicts on which a panel was not of one mind
-    unmet: int  # samples with a constraint that was not met
-    examples: list[Scored]  # some of them, chosen at random
-    latency: Latency | None  # what the calls took; None if no model was called
-
-
-class ReportGroups:
-    """Rows by a number that they have, in groups.
-
-    Rows with the same outcome are interchangeable, so a group counts the numbers of outcomes.
-    """
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-        self._rows: dict[tuple[int, str], Counter[int]] = {}
-
-    def add(self, group: tuple[int, str], outcome: int) -> Cell:
-        """Count a row."""
-        rows = self._rows.get(group)
-        if rows is None:
-            rows = self._rows[group] = Counter()
-        rows[outcome] += 1
-        return self._name, group[1]
-
-    def measures(
-        self, parts: Sequence[Mapping[str, Share]], together: Spreads, *, readable: float
-    ) -> dict[str, dict[str, RateEstimate]]:
-        """Return the measures of each rate by group, the groups in order."""
-        measures: dict[str, dict[str, RateEstimate]] = {rate: {} for rate in RATES}
-        for group in sorted(self._rows):
-            shares: dict[str, Counter[Share]] = {}
-            for number, count in self._rows[group].items():
-                for rate, share in parts[number].items():
-                    shares.setdefault(rate, Counter())[share] += count
-            for rate, counts in shares.items():
-                measures[rate][group[1]] = measure(
-                    counts,
-                    readable=readable,
-                    together=together.get(((self._name, group[1]), rate)),
-                )
-        return measures
-
-
-@dataclass(slots=True)
-class _Pass:
-    """Counters that one pass over the rows fills."""
-
-    scoring: Scoring
-    examples: int
-    outcomes: dict[RowOutcome, int] = field(default_factory=dict)
-    clusters: ClusterStore = field(default_factory=ClusterStore)
-    groups: dict[str, ReportGroups] = field(
-        default_factory=lambda: {name: ReportGroups(name) for name in SIZES}
-    )
     places: dict[str, list[str]] = field(default_factory=dict)
-    splits: list[TagSplit] = field(default_factory=list)
-    unmet: int = 0
-    sampled: list[tuple[int, int]] = field(default_factory=list)
+    splits: list[TagSplit] = field(default_factory=list)  # the first that weren't unanimous
+    unmet: int = 0  # samples with a constraint that was not met
+    examples: list[Scored] = field(default_factory=list)  # some of them, chosen at random
+    latency: Latency | None = None  # what the calls took; None if no model was called
 
-    def add(self, position: int, sample: Sample, critique: Critique, texts: Texts) -> None:
-        """Take in one row."""
-        verdicts = sort_verdicts(sample, critique)
-        if not verdicts.states:
-            return
-        row = outcome(sample, critique, verdicts, self.scoring)
-        number = self.outcomes.setdefault(row, len(self.outcomes))
-        sizes = {
-            "number of constraints": _size(len(verdicts.states)),
-            "length of the response": _length(len(sample.response or "")),
-            "length of the prompt": _length(_prompt(sample)),
-        }
-        cells = [self.groups[name].add(group, number) for name, group in sizes.items()]
-        contributions = [part for cell in cells for part in (self.clusters.cell(cell), number)]
-        self.clusters.add(cluster_of(sample), contributions)
-        if row.verdicts.unmet:
-            self.unmet += 1
-            self._draw(position, sample.id)
+    def add(self, sample: Sample, critique: Critique, texts: Texts) -> bool:
+        """Take in one row; say whether a constraint was not met."""
+        failed = False
         for place, (constraint, judgment) in enumerate(
             zip(sample.checklist, critique.judgments, strict=False), 1
         ):
+            failed |= judgment.status is Status.UNMET and not constraint.is_penalty
             if constraint.check is None:
                 texts.add(constraint, judgment.status)
             if not judgment.status.settled:
@@ -246,22 +151,8 @@ class _Pass:
                     self.splits.append(
                         TagSplit(sample.id, place, constraint.text, judgment.votes, status)
                     )
-
-    def parts(self) -> list[dict[str, Share]]:
-        """Say what each outcome contributes to each of :data:`RATES`, by the outcome's number."""
-        return [
-            {name: shares[rate] for name, rate in RATES.items() if rate in shares}
-            for shares in contributions(list(self.outcomes), self.scoring)
-        ]
-
-    def _draw(self, position: int, key: str) -> None:
-        """Keep the rows whose ids have the smallest digests: a draw that any order repeats."""
-        digest = blake2b(key.encode("utf-8", "surrogatepass"), digest_size=8).digest()
-        entry = -int.from_bytes(digest), position
-        if len(self.sampled) < self.examples:
-            heapq.heappush(self.sampled, entry)
-        elif self.examples:
-            heapq.heappushpop(self.sampled, entry)
+        self.unmet += failed
+        return failed
 
     def _undecided(self, reason: str, place: str) -> None:
         if reason not in self.places and len(self.places) >= REASONS_LISTED:
@@ -272,37 +163,26 @@ class _Pass:
 
 
 def read(run: SavedRun, name: str, *, examples: int) -> RunReading:
-    """Read what a report says of a run."""
-    summary = run.summary
-    gathered = _Pass(run.config["scoring"], examples)
+    """Read what a report says of a run.
+
+    Examples are the rows whose ids have the smallest digests: a draw that any order repeats.
+    """
+    reading = RunReading(name, run, run.summary, latency=_latency(run.answers()))
+    drawn: list[tuple[int, int]] = []
     with Texts() as texts:
         for position, row in run.rows(lambda entry: (entry.position, scored_entry(entry))):
-            if row.sample is not None and row.critique is not None:
-                gathered.add(position, row.sample, row.critique, texts)
-        hardest = texts.hardest()
-    rows = summary["rows"]
-    parts = gathered.parts()
-    readable = rows["read"] / (sum(rows.values()) or 1)
-    together = gathered.clusters.spreads(lambda _, number: parts[number])
-    return RunReading(
-        name=name,
-        run=run,
-        summary=summary,
-        sessions=run.sessions,
-        by_size={
-            name: groups.measures(parts, together, readable=readable)
-            for name, groups in gathered.groups.items()
-        },
-        texts=hardest,
-        places=gathered.places,
-        splits=gathered.splits,
-        unmet=gathered.unmet,
-        examples=[
-            run.row(position, scored_entry)
-            for _, position in sorted(gathered.sampled, reverse=True)
-        ],
-        latency=_latency(run.answers()),
-    )
+            if row.sample is None or row.critique is None:
+                continue
+            if reading.add(row.sample, row.critique, texts) and examples:
+                key = row.sample.id.encode("utf-8", "surrogatepass")
+                digest = int.from_bytes(blake2b(key, digest_size=8).digest())
+                heapq.heappush(drawn, (-digest, position))
+                if len(drawn) > examples:
+                    heapq.heappop(drawn)
+        reading.texts = texts.hardest()
+    chosen = sorted(drawn, reverse=True)
+    reading.examples = [run.row(position, scored_entry) for _, position in chosen]
+    return reading
 
 
 def _latency(answers: Iterator[dict[str, Any]]) -> Latency | None:
@@ -313,27 +193,3 @@ def _latency(answers: Iterator[dict[str, Any]]) -> Latency | None:
         return None
     median, slow = np.percentile(np.asarray(seconds), (50, 95))
     return Latency(len(seconds), float(median), float(slow))
-
-
-def _size(constraints: int) -> tuple[int, str]:
-    """Name the group of checklists as long as this one."""
-    if constraints < SINGLE:
-        return constraints, str(constraints)
-    for low, high in TENS:
-        if constraints <= high:
-            return low, f"{low} – {high}"
-    return TENS[-1][1] + 1, f"{TENS[-1][1] + 1} and more"
-
-
-def _length(characters: int) -> tuple[int, str]:
-    """Name the group of texts about as long as this one: lengths double from group to group."""
-    if not characters:
-        return 0, "0"
-    low = 1 << characters.bit_length() - 1
-    if low < 64:  # noqa: PLR2004 - a line of text
-        return 1, "1 – 63"
-    return low, f"{low:,} – {2 * low - 1:,}"
-
-
-def _prompt(sample: Sample) -> int:
-    return next((len(turn.content) for turn in sample.conversation[::-1] if turn.role == "user"), 0)

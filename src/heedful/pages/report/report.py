@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from heedful.analysis.compare import tables as differences
-from heedful.analysis.compare.job import Comparison, adjust, compare
+from heedful.analysis.compare.job import adjust, compare
 from heedful.core.errors import InputError, UsageError
 from heedful.core.nouns import Status
 from heedful.core.outputs import atomically
 from heedful.jobs.evaluate import Run, directories
-from heedful.jobs.evaluate_tables import notes, sentence
+from heedful.jobs.evaluate_tables import notes, sentence, votes_table
 from heedful.jobs.results import check_folder, judged_by
 from heedful.jobs.saved_run import SavedRun
 from heedful.pages import hardest as hard
@@ -23,24 +23,16 @@ from heedful.pages.hardest import FEWEST
 from heedful.pages.passages import excerpt, passages
 from heedful.pages.report.reading import read
 from heedful.pages.report.sections import (
-    Fold,
     Section,
     SectionPart,
     breakdowns,
     cost,
     metrics,
     origin,
-    sizes,
     verdicts,
 )
 from heedful.reporting.metric_names import heading, ranked
-from heedful.reporting.notation import (
-    MEASURED,
-    cells,
-    counted,
-    percent,
-    rate,
-)
+from heedful.reporting.notation import percent
 from heedful.reporting.plots import Estimate, estimates_chart
 from heedful.reporting.table import Table
 
@@ -57,40 +49,36 @@ CUT = 300
 """Characters of a text that a table shows."""
 
 
-def comparison(runs: Sequence[Path], named: Sequence[str]) -> Section:
-    """Compare runs two by two, and say of those that are unlike why they are not compared."""
-    compared, refused = _compared(runs, named)
-    folds = [
-        Fold(
-            f"{pair['first']} − {pair['second']}",
-            [*differences.head(result), *differences.notes(result)],
-            [
-                SectionPart(table)
-                for table in _tables(result, f"{pair['first']} − {pair['second']}")
-            ],
-        )
-        for result in compared
-        for pair in result["pairs"]
-    ]
+def comparison(runs: Sequence[Path], named: Sequence[str]) -> tuple[Section, list[str]]:
+    """Compare runs two by two, and say in a sentence what came out, or why there is nothing."""
+    pairs, notes = _compared(runs, named)
     lead = (
         "Rates side by side say little; the difference on the samples that two runs share says "
         "more. Instructions and conversations count whole, with all their samples in both runs."
     )
-    parts = []
-    if compared:
-        pairs = [pair for result in compared for pair in result["pairs"]]
+    parts: list[SectionPart] = []
+    said, headlines = notes, []
+    if pairs:
+        shown = {
+            "runs": [{"name": name, "unread": 0} for name in named],
+            "baseline": named[0],
+            "pairs": pairs,
+            "left_out": notes,
+        }
+        said = [*differences.head(shown), *differences.notes(shown)]
+        headlines = differences.headlines(shown)[:FAILURES_SHOWN]
         table = replace(next(differences.overview(pairs)), title="Differences")
-        sides = [{"name": name} for name in named]
         parts = [
-            SectionPart(table, _differences_chart(compared), wide=True),
-            *map(SectionPart, differences.leaderboard({"runs": sides, "pairs": pairs})),
+            SectionPart(table, _differences_chart(pairs), wide=True),
+            *map(SectionPart, differences.leaderboard(shown)),
+            *(SectionPart(table) for pair in pairs for table in _tables(pair, len(pairs))),
         ]
-    return Section("comparison", "Comparison", parts, lead, refused, folds)
+    return Section("comparison", "Comparison", parts, lead, said), headlines
 
 
-def _compared(runs: Sequence[Path], named: Sequence[str]) -> tuple[list[Comparison], list[str]]:
+def _compared(runs: Sequence[Path], named: Sequence[str]) -> tuple[list[dict[str, Any]], list[str]]:
     """Compare each pair that can be compared, and say of the others why not."""
-    results, refused = [], []
+    pairs, refused = [], []
     for (first_run, first), (second_run, second) in combinations(zip(runs, named, strict=True), 2):
         try:
             result = compare(first_run, second_run)
@@ -98,49 +86,31 @@ def _compared(runs: Sequence[Path], named: Sequence[str]) -> tuple[list[Comparis
             hint = f" To compare them: {error.hint}." if error.hint else ""
             refused.append(f"{first} and {second} are not compared: {error.what}.{hint}")
             continue
-        for run, name in zip(result["runs"], (first, second), strict=True):
-            run["name"] = name
-        for pair in result["pairs"]:
-            pair |= {"first": first, "second": second}
-        results.append(result)
-    adjust([pair for result in results for pair in result["pairs"]])
-    return results, refused
+        pairs += [{**pair, "first": first, "second": second} for pair in result["pairs"]]
+    adjust(pairs)
+    return pairs, refused
 
 
-def _differences_chart(compared: Sequence[Comparison]) -> dict[str, Any]:
-    """Draw the differences of the table."""
-    estimates = [
-        Estimate(
-            f"{pair['first']}\n− {pair['second']}", difference["value"], difference["interval"]
-        )
-        for result in compared
-        for pair in result["pairs"]
-        for measure in [_first(pair)]
-        if measure is not None
-        for difference in [measure["difference"]]
+def _differences_chart(pairs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Draw the differences of the table: of the rate that a pair is quoted by."""
+    measured = [
+        (f"{pair['first']}\n− {pair['second']}", rates[0]["difference"])
+        for pair in pairs
+        for family in ranked(pair["metrics"])[:1]
+        if (rates := [*pair["metrics"][family].values()])
     ]
-    ends = [
-        end
-        for estimate in estimates
-        for end in (estimate.value, *(estimate.interval or ()))
-        if end is not None
-    ]
+    estimates = [Estimate(name, each["value"], each["interval"]) for name, each in measured]
+    ends = [end for each in estimates for end in (each.value or 0.0, *(each.interval or ()))]
     most = min(100, 10 * math.ceil(10 * max(map(abs, ends), default=0) + 0.1))
     return estimates_chart(estimates, "Δ, points", bounds=(-most, most))
 
 
-def _first(pair: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """Find the rate that a pair is quoted by."""
-    families = ranked(pair["metrics"])
-    return next((m for family in families for m in pair["metrics"][family].values()), None)
-
-
-def _tables(result: Comparison, named: str) -> Iterator[Table]:
-    """Lay out the tables of a pair, which need not repeat its name."""
-    for table in islice(differences.tables(result, flips=FLIPS, cut=CUT), 1, None):
-        title = table.title.removesuffix(f": {named}")
-        title = "Metrics" if title == named else heading(title)
-        yield replace(table, title=title)
+def _tables(pair: Mapping[str, Any], pairs: int) -> Iterator[Table]:
+    """Lay out a pair: of several its settings only, as the differences stand above."""
+    whole = {"runs": [], "pairs": [pair], "baseline": pair["second"]}
+    for table in islice(differences.tables(whole, flips=FLIPS, cut=CUT), 1, None):
+        if pairs == 1 or table.title.startswith("Settings"):
+            yield replace(table, title=heading(table.title))
 
 
 def hardest(readings: Sequence[RunReading]) -> Section:
@@ -173,54 +143,29 @@ def disagreements(readings: Sequence[RunReading]) -> Section:
 
 
 def _votes(reading: RunReading, of: str) -> Iterator[SectionPart]:
-    votes = reading.summary["votes"]
-    if not votes:
-        return
-    split = votes["disagreement"]
+    if reading.summary["votes"]:
+        table = votes_table(reading.summary["votes"])
+        yield SectionPart(replace(table, title=f"{table.title}{of}"))
     rows = [
         (
-            judge,
-            *(f"{cast[status]:,}" for status in ("met", "unmet")),
-            f"{cast['unparsed'] + cast['failed'] + cast['unsupported']:,}",
-            percent(cast["with_majority"], 1),
+            f"{split.id}, {split.constraint}",
+            _short(split.text),
+            "; ".join(f"{vote['judge']}: {vote['status']}" for vote in split.votes),
+            split.verdict,
         )
-        for judge, cast in votes["judges"].items()
+        for split in reading.splits
     ]
-    note = (
-        f"{rate(split, 1)} % of the verdicts were not unanimous ({counted(split)}); of one decided "
-        "vote it isn't known."
-    )
-    columns = ("member", "met", "unmet", "undecided", "% with the majority")
-    yield SectionPart(Table(f"Votes{of}", columns, rows, note))
-    if reading.splits:
-        listed = [
-            (
-                f"{split_verdict.id}, {split_verdict.constraint}",
-                _short(split_verdict.text),
-                "; ".join(f"{vote['judge']}: {vote['status']}" for vote in split_verdict.votes),
-                split_verdict.verdict,
-            )
-            for split_verdict in reading.splits
-        ]
-        title = f"Verdicts that were not unanimous{of}"
-        yield _listed(title, ("votes", "verdict"), listed)
+    if rows:
+        yield _listed(f"Verdicts that were not unanimous{of}", ("votes", "verdict"), rows)
 
 
 def _labels(labels: Mapping[str, Any], of: str) -> Iterator[SectionPart]:
-    if not labels:
-        return
     rows = [
-        (f"verdicts equal to the labels, {reading}", *cells(measure))
-        for reading, measure in labels["agreement"].items()
-    ]
-    columns = ("", *MEASURED)
-    yield SectionPart(Table(f"Agreement with known verdicts{of}", columns, rows).filled())
-    listed = [
         (f"{row['id']}, {row['constraint']}", _short(row["text"]), row["label"], row["verdict"])
-        for row in labels["disagreements"]
+        for row in labels.get("disagreements", ())
     ]
-    if listed:
-        yield _listed(f"Verdicts unlike the labels{of}", ("known verdict", "verdict"), listed)
+    if rows:
+        yield _listed(f"Verdicts unlike the labels{of}", ("known verdict", "verdict"), rows)
 
 
 def _listed(title: str, said: tuple[str, str], rows: Sequence[tuple[str, ...]]) -> SectionPart:
@@ -231,37 +176,38 @@ def _listed(title: str, said: tuple[str, str], rows: Sequence[tuple[str, ...]]) 
 
 def undecided(readings: Sequence[RunReading]) -> Section:
     """Show why verdicts were not reached, and which rows came to nothing."""
-    parts: list[SectionPart] = []
-    said = []
-    for reading in readings:
-        several = len(readings) > 1
-        of = f", {reading.name}" if several else ""
-        reasons = [
-            (
-                _short(row["reason"] or "no reason was given"),
-                "; ".join(reading.places.get(row["reason"], ())),
-                f"{row['verdicts']:,}",
-            )
-            for row in reading.summary["undecided"]
-        ]
-        if reasons:
-            columns = ("reason", "first in (sample, constraint)", "verdicts")
-            parts.append(SectionPart(Table(f"Reasons{of}", columns, reasons, words=2)))
-        problems = [
-            (str(row["line"]), row["id"], _short(row["problem"]))
-            for row in reading.summary["problems"]
-        ]
-        if problems:
-            left = reading.summary["rows"]["failed"] - len(problems)
-            note = f"{left:,} more are in the run's results.jsonl." if left > 0 else ""
-            columns = ("line", "id", "problem")
-            table = Table(f"Rows that came to nothing{of}", columns, problems, note, words=3)
-            parts.append(SectionPart(table, folded=len(problems) > LISTED))
-        if not several and not parts:
-            said.append("Every verdict was decided, and every row could be read.")
-    if len(readings) > 1 and not parts:
-        said.append("In all runs every verdict was decided, and every row could be read.")
+    parts = [
+        part
+        for reading in readings
+        for part in _undecided(reading, f", {reading.name}" if len(readings) > 1 else "")
+    ]
+    all_of = "In all runs every" if len(readings) > 1 else "Every"
+    said = [] if parts else [f"{all_of} verdict was decided, and every row could be read."]
     return Section("undecided", "Not decided", parts, said=said)
+
+
+def _undecided(reading: RunReading, of: str) -> Iterator[SectionPart]:
+    summary = reading.summary
+    reasons = [
+        (
+            _short(row["reason"] or "no reason was given"),
+            "; ".join(reading.places.get(row["reason"], ())),
+            f"{row['verdicts']:,}",
+        )
+        for row in summary["undecided"]
+    ]
+    if reasons:
+        columns = ("reason", "first in (sample, constraint)", "verdicts")
+        yield SectionPart(Table(f"Reasons{of}", columns, reasons, words=2))
+    problems = [
+        (str(row["line"]), row["id"], _short(row["problem"])) for row in summary["problems"]
+    ]
+    if problems:
+        left = summary["rows"]["failed"] - len(problems)
+        note = f"{left:,} more are in the run's results.jsonl." if left > 0 else ""
+        columns = ("line", "id", "problem")
+        table = Table(f"Rows that came to nothing{of}", columns, problems, note, words=3)
+        yield SectionPart(table, folded=len(problems) > LISTED)
 
 
 def _short(text: str) -> str:
@@ -358,15 +304,16 @@ def _page(runs: Sequence[SavedRun], names: Sequence[str], examples: int) -> dict
     """Read the runs, and lay out what the page holds."""
     readings = [read(run, name, examples=examples) for run, name in zip(runs, names, strict=True)]
     sections = [metrics(readings)]
+    verdict = _verdict(readings[0])
     if len(runs) > 1:
-        sections.append(comparison([run.directory for run in runs], names))
-    lay_out = (verdicts, breakdowns, sizes, disagreements, undecided)
+        compared, verdict = comparison([run.directory for run in runs], names)
+        sections.append(compared)
+    lay_out = (verdicts, breakdowns, disagreements, undecided)
     sections += [section(readings) for section in lay_out]
     shown: list[Section] = [section for section in sections if section]
-    compared = [section for section in shown if section.key == "comparison"]
     return {
-        "verdict": _verdict(readings, compared),
-        "chart": _chart(compared or shown),
+        "verdict": verdict,
+        "chart": _chart(shown),
         "failures": list(_failures(readings)),
         "front": [hardest(readings)],
         "readings": readings,
@@ -383,13 +330,10 @@ def _page(runs: Sequence[SavedRun], names: Sequence[str], examples: int) -> dict
     }
 
 
-def _verdict(readings: Sequence[RunReading], compared: Sequence[Section]) -> list[str]:
+def _verdict(reading: RunReading) -> list[str]:
     """Say in a sentence or two what came out."""
-    if compared:
-        folds = compared[0].folds
-        return [fold.said[0] for fold in folds] if len(folds) <= FAILURES_SHOWN else []
-    summary = readings[0].summary
-    rows = hard.hardest(readings[0].texts, summary["by"])
+    summary = reading.summary
+    rows = hard.hardest(reading.texts, summary["by"])
     said = [sentence(summary)] if any(summary["verdicts"].get(each) for each in DECIDED) else []
     if said and rows and rows[0].unmet:
         share, _ = rows[0].shown
@@ -400,11 +344,13 @@ def _verdict(readings: Sequence[RunReading], compared: Sequence[Section]) -> lis
 
 def _chart(sections: Sequence[Section]) -> SectionPart | None:
     """Choose the chart that says most: differences, or the first breakdown into several groups."""
-    parts = [part for section in sections for part in section.parts if part.chart is not None]
-    first = {section.key: section.parts for section in sections}
-    telling = [*first.get("comparison", ()), *first.get("breakdowns", ())]
-    wide = [part for part in telling if part.chart is not None and len(part.table.rows) > 1]
-    return next(iter([*wide, *parts]), None)
+    drawn = {
+        section.key: [part for part in section.parts if part.chart is not None]
+        for section in sections
+    }
+    broken = [part for part in drawn.get("breakdowns", ()) if len(part.table.rows) > 1]
+    others = (part for parts in drawn.values() for part in parts)
+    return next(iter([*drawn.get("comparison", ()), *broken, *others]), None)
 
 
 def _failures(readings: Sequence[RunReading]) -> Iterator[dict[str, Any]]:

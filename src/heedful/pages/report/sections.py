@@ -1,38 +1,32 @@
 """The sections of a report: what runs came to, as tables with charts beside them.
 
-One run or several are laid out alike: of one its rates stand with intervals, counts and coverage
-in columns of their own; several stand side by side.
+Of several runs the metrics stand side by side; what else there is follows run by run.
 """
 
 from __future__ import annotations
 
 import json
-import re
 import shlex
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from heedful.analysis.compare.sides import flat
-from heedful.core import taxonomy
 from heedful.core.text import amount
+from heedful.jobs.evaluate_tables import Breakdown, breakdowns_of, estimates, metrics_of
 from heedful.jobs.results import judged_by
-from heedful.pages.report.reading import SIZES
-from heedful.reporting.metric_names import heading, label, ranked
+from heedful.reporting.metric_names import label, ranked
 from heedful.reporting.notation import (
     COVERAGE,
-    MEASURED,
-    cells,
     counted,
     counts,
     interval,
-    least,
     percent,
     price,
     rate,
     without_interval,
 )
-from heedful.reporting.plots import Estimate, estimates_chart
+from heedful.reporting.plots import estimates_chart
 from heedful.reporting.table import Table
 
 if TYPE_CHECKING:
@@ -40,35 +34,23 @@ if TYPE_CHECKING:
 
     from heedful.pages.report.reading import RunReading
 
-    Summed: TypeAlias = "RunReading | Named"
     Measure = Mapping[str, Any]
-    Measures = Mapping[str, Measure]
-    from collections.abc import Mapping
 
-
-BY_CONSTRAINT = ("type", "verifier", "subtype", "priority")
 
 DRAWN = 30
 """Lines that a chart has at most: the worst, or none. The table has all."""
 
 DRAWN_SERIES = 12
-"""Series that one chart tells apart at most."""
+"""Runs that one chart tells apart at most."""
 
 BESIDE = 3
-"""Series whose table has room beside a chart."""
+"""Runs whose table has room beside a chart."""
 
 OPEN = 30
 """Longer tables are folded."""
 
 RATES_SHOWN = 4
-"""Rates of a benchmark that stand beside each other."""
-
-
-class Named(NamedTuple):
-    """A run of which only the summary was read."""
-
-    name: str
-    summary: Mapping[str, Any]
+"""Rates of a benchmark that a quotation has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,14 +64,6 @@ class SectionPart:
     wide: bool = False  # whether the table stands below the chart and not beside it
 
 
-class Fold(NamedTuple):
-    """Tables that open together: their title, what is said of them, the tables."""
-
-    title: str
-    said: Sequence[str]
-    parts: Sequence[SectionPart]
-
-
 @dataclass(frozen=True, slots=True)
 class Section:
     """A section of a report."""
@@ -99,37 +73,73 @@ class Section:
     parts: Sequence[SectionPart]  # its tables
     lead: str = ""  # what a reader has to know first
     said: Sequence[str] = ()  # further paragraphs, such as what is not there, and why
-    folds: Sequence[Fold] = ()  # parts that are folded at first
 
     def __bool__(self) -> bool:
         """Whether there is anything to show."""
         return bool(self.parts or self.said)
 
 
-def leading(summary: Mapping[str, Any]) -> tuple[str, list[str]] | None:
-    """Find the rates that a run is quoted by: its benchmark's own before the general ones."""
-    for family in ranked(summary["metrics"]):
-        return family, list(summary["metrics"][family])[:RATES_SHOWN]
-    return None
-
-
 def metrics(readings: Sequence[RunReading]) -> Section:
     """Lay out all rates of the runs."""
-    measures = [
-        {
-            label(family, name, reading.summary): measure
-            for family in ranked(reading.summary["metrics"])
-            for name, measure in reading.summary["metrics"][family].items()
-        }
-        for reading in readings
-    ]
-    part = measured("All metrics", "metric", _names(readings), measures)
+    rates = [replace(metrics_of(each.summary), title="All metrics") for each in readings]
+    part = _part(rates[0]) if len(rates) == 1 else _side_by_side(readings, rates)
     lead = (
         "Shares in per cent. The interval is Wilson's, of 95 %; samples of one instruction or "
         "conversation count together. A range is from the rate if all that is undecided were unmet "
         "to the rate if it were met."
     )
     return Section("metrics", "Metrics", [part] if part.table.rows else [], lead)
+
+
+def _part(rates: Breakdown, of: str = "") -> SectionPart:
+    """Lay out rates with a chart."""
+    table = rates.table()
+    drawn = len(table.rows) <= DRAWN or rates.worst_first
+    chart = estimates_chart(estimates(rates.measures[:DRAWN]), rates.axis) if drawn else None
+    named = replace(table, title=f"{table.title}{of}")
+    return SectionPart(named, chart if table.rows else None, folded=len(table.rows) > OPEN)
+
+
+def _side_by_side(readings: Sequence[RunReading], rates: Sequence[Breakdown]) -> SectionPart:
+    names = [reading.name for reading in readings]
+    by_run = [dict(each.measures) for each in rates]
+    shown = list(dict.fromkeys(name for measures in by_run for name in measures))
+    rows = [(name, *(beside(measures.get(name)) for measures in by_run)) for name in shown]
+    bare = without_interval(measure for measures in by_run for measure in measures.values())
+    table = Table("All metrics", ("metric", *names), rows, f"{READ_BESIDE} {bare}".strip())
+    order = names[:DRAWN_SERIES]
+    drawn = [
+        estimate._replace(series=run)
+        for run, each in zip(order, rates, strict=False)
+        for estimate in estimates(each.measures)
+    ]
+    chart = estimates_chart(drawn, order=order) if rows and len(rows) <= DRAWN else None
+    return SectionPart(table, chart, folded=len(rows) > OPEN, wide=len(names) > BESIDE)
+
+
+READ_BESIDE = (
+    "In per cent; below, the 95 % interval and of how many. A range is from the rate if all that "
+    "is undecided were unmet to the rate if it were met."
+)
+
+
+def beside(measure: Measure | None) -> str:
+    r"""Write a measure into one cell, in lines.
+
+    >>> measure = {"value": None, "bounds": [0.4, 0.6], "numerator": 4, "denominator": 10}
+    >>> beside({**measure, "undecided": 2, "interval": [0.25, 0.75]})
+    '40.0 to 60.0\n25.0 to 75.0 of 10\n2 undecided'
+    """
+    if measure is None:
+        return "–"
+    lines = [rate(measure, 1), f"of {measure['denominator']:,}"]
+    if "rates" in measure:
+        lines[1] = counts(measure)
+    if measure["interval"]:
+        lines[1] = f"{interval(measure['interval'])} {lines[1]}"
+    if measure["undecided"]:
+        lines.append(f"{measure['undecided']:,} undecided")
+    return "\n".join(lines)
 
 
 def verdicts(readings: Sequence[RunReading]) -> Section:
@@ -166,194 +176,20 @@ def _deciders(readings: Sequence[RunReading]) -> Iterator[SectionPart]:
         yield SectionPart(Table("Who decided", ("judge", *names), rows))
 
 
-def breakdowns(readings: Sequence[Summed]) -> Section:
+def breakdowns(readings: Sequence[RunReading]) -> Section:
     """Lay out the rates by each property of constraints and samples."""
-    all_by = [reading.summary["by"] for reading in readings]
-    dimensions = list(dict.fromkeys(name for by in all_by for name in by))
-    first = [name for name in BY_CONSTRAINT if name in dimensions]
-    parts: list[SectionPart] = []
-    dropped: list[str] = []
-    shown = []
-    for dimension in [*first, *(name for name in dimensions if name not in first)]:
-        by_run = [_groups(by.get(dimension)) for by in all_by]
-        dropped += [
-            f"No breakdown by {dimension} of {reading.name}: {reason}."
-            for reading, by in zip(readings, all_by, strict=True)
-            if (reason := by.get(dimension, {}).get("dropped")) is not None
-        ]
-        if not any(by_run):
-            continue
-        if dimension not in BY_CONSTRAINT and not dimension.startswith("constraint "):
-            parts += _by_tag(dimension, readings, by_run)
-        elif (counts := _counts(by_run)) not in shown:  # IFEval's subtypes are its verifiers
-            shown.append(counts)
-            named = [_named(groups) for groups in by_run]
-            title = f"Constraints met, by {dimension}"
-            rate = "constraints met"
-            parts.append(measured(title, dimension, _names(readings), named, of=rate, worst=True))
-    return Section("breakdowns", "Breakdowns", parts, said=dropped)
-
-
-def _by_tag(
-    dimension: str, readings: Sequence[Summed], groups_by_run: Sequence[Mapping[str, Any]]
-) -> Iterator[SectionPart]:
-    """Show a benchmark's rates by the values of a tag."""
-    families = ranked(
-        {key for by in groups_by_run for group in by.values() for key in group} - {"samples"}
-    )
-    if not families:
-        return
-    family = families[0]
-    names = list(
-        dict.fromkeys(
-            name for by in groups_by_run for group in by.values() for name in group.get(family, ())
-        )
-    )
-    names = names[:RATES_SHOWN] if len(readings) == 1 else names[:1]
-    values = [
-        {value: group[family][name] for value, group in by.items() if name in group.get(family, {})}
-        for name in names
-        for by in groups_by_run
+    several = len(readings) > 1
+    parts = [
+        part
+        for reading in readings
+        for part in breakdown_parts(reading.summary, f", {reading.name}" if several else "")
     ]
-    if len(names) == 1:
-        rate = label(family, names[0])
-        title = heading(f"{rate} by {dimension}")
-        yield measured(title, dimension, _names(readings), values, of=rate, natural=True)
-    else:
-        rates = [label(family, name) for name in names]
-        yield measured(f"By {dimension}", dimension, rates, values, natural=True)
+    return Section("breakdowns", "Breakdowns", parts)
 
 
-def sizes(readings: Sequence[RunReading]) -> Section:
-    """Lay out the rates, or those of several runs, by number of constraints and length of texts."""
-    parts = []
-    for what, column in SIZES.items():
-        of = [reading.by_size[what] for reading in readings]
-        rates = list(of[0])
-        tables = {f"By {what}": ("", rates, [of[0][rate] for rate in rates])}
-        if len(readings) > 1:
-            tables = {
-                f"{rate}, by {what}": (rate, _names(readings), [reading[rate] for reading in of])
-                for rate in rates
-            }
-        parts += [
-            measured(title, column, names, measures, of=rate.lower(), natural=True)
-            for title, (rate, names, measures) in tables.items()
-            if len({group for groups in measures for group in groups}) > 1
-        ]
-    lead = (
-        "Longer checklists are harder to meet as a whole; whether each constraint is, shows beside "
-        "it. Lengths are in characters; the prompt is the last message of the user."
-    )
-    return Section("sizes", "Size and length", parts, lead if parts else "")
-
-
-def measured(
-    title: str,
-    column: str,
-    series: Sequence[str],
-    by_series: Sequence[Measures],
-    *,
-    of: str = "",
-    worst: bool = False,
-    natural: bool = False,
-) -> SectionPart:
-    """Lay out measures by group, with a chart."""
-    names = list(dict.fromkeys(name for groups in by_series for name in groups))
-    if worst:
-        names.sort(key=lambda name: _value(by_series, name))
-    elif natural:
-        names.sort(key=_natural)
-    if len(by_series) == 1:
-        rows: list[tuple[str, ...]] = [(name, *cells(by_series[0][name])) for name in names]
-        table = Table(title, (column, *MEASURED), rows).filled()
-    else:
-        rows = [(name, *(beside(groups.get(name)) for groups in by_series)) for name in names]
-        table = Table(title, (column, *series), rows, READ_BESIDE)
-    bare = without_interval(measure for groups in by_series for measure in groups.values())
-    table = replace(table, note=f"{table.note} {bare}".strip())
-    estimates = [
-        Estimate(
-            name,
-            groups[name]["value"],
-            groups[name]["interval"],
-            counts(groups[name]),
-            series_name if len(series) > 1 else "",
-        )
-        for name in names[:DRAWN]
-        for series_name, groups in zip(series[:DRAWN_SERIES], by_series, strict=False)
-        if name in groups
-    ]
-    axis = f"{of}, %" if of else "%"
-    order = series[:DRAWN_SERIES] if len(series) > 1 else ()
-    chart = (
-        estimates_chart(estimates, axis, order=order)
-        if estimates and (worst or len(names) <= DRAWN)
-        else None
-    )
-    return SectionPart(table, chart, folded=len(rows) > OPEN, wide=len(series) > BESIDE)
-
-
-READ_BESIDE = (
-    "In per cent; below, the 95 % interval and of how many. A range is from the rate if all that "
-    "is undecided were unmet to the rate if it were met."
-)
-
-
-def beside(measure: Measure | None) -> str:
-    r"""Write a measure into one cell, in lines.
-
-    >>> measure = {"value": None, "bounds": [0.4, 0.6], "numerator": 4, "denominator": 10}
-    >>> beside({**measure, "undecided": 2, "interval": [0.25, 0.75]})
-    '40.0 to 60.0\n25.0 to 75.0 of 10\n2 undecided'
-    """
-    if measure is None:
-        return "–"
-    lines = [rate(measure, 1), f"of {measure['denominator']:,}"]
-    if "rates" in measure:
-        lines[1] = counts(measure)
-    if measure["interval"]:
-        lines[1] = f"{interval(measure['interval'])} {lines[1]}"
-    if measure["undecided"]:
-        lines.append(f"{measure['undecided']:,} undecided")
-    return "\n".join(lines)
-
-
-def _names(readings: Sequence[Summed]) -> list[str]:
-    return [reading.name for reading in readings]
-
-
-def _counts(by_series: Sequence[Measures]) -> list[dict[str, tuple[float, int]]]:
-    return [
-        {name: (measure["numerator"], measure["denominator"]) for name, measure in groups.items()}
-        for groups in by_series
-    ]
-
-
-def _groups(by: Mapping[str, Any] | None) -> Mapping[str, Any]:
-    return {} if by is None or "dropped" in by else by
-
-
-def _named(groups: Measures) -> Measures:
-    """Give types their English names; those that share one keep their keys."""
-    named = {key: taxonomy.name(key, "en") for key in groups}
-    names = list(named.values())
-    return {
-        (named[key] if names.count(named[key]) == 1 else key): measure
-        for key, measure in groups.items()
-    }
-
-
-def _value(by_series: Sequence[Measures], name: str) -> tuple[float, str]:
-    return next(least(groups[name]) for groups in by_series if name in groups), name
-
-
-def _natural(name: str) -> list[tuple[int, str]]:
-    """Sort 2 before 10, and 1,024 after 512."""
-    return [
-        (int(digits), "") if digits else (-1, words)
-        for digits, words in re.findall(r"(\d+)|(\D+)", name.replace(",", ""))
-    ]
+def breakdown_parts(summary: Mapping[str, Any], of: str = "") -> list[SectionPart]:
+    """Lay out a run's rates by each property, with charts."""
+    return [_part(each, of) for each in breakdowns_of(summary)]
 
 
 def cost(readings: Sequence[RunReading]) -> Section:
@@ -414,7 +250,7 @@ def _times(readings: Sequence[RunReading]) -> list[SectionPart]:
             "did not end" if session["seconds"] is None else f"{session['seconds']:,.1f}",
         )
         for reading in readings
-        for session in reading.sessions
+        for session in reading.run.sessions
     ]
     if not rows:
         return []
@@ -442,7 +278,7 @@ def origin(reading: RunReading) -> Origin:
         settings["rejudged"] = Path(reading.summary["rejudged"]).name
     commands = [
         shlex.join(["heedful", *session["command"]])
-        for session in reading.sessions
+        for session in reading.run.sessions
         if session["command"]
     ]
     return Origin(
@@ -472,12 +308,9 @@ def _written(value: Any) -> str:
 
 def _quotation(reading: RunReading, files: Sequence[str], prints: Sequence[str]) -> str:
     summary = reading.summary
-    headline = leading(summary)
     rates = []
-    if headline is not None:
-        family, names = headline
-        for name in names:
-            measure = summary["metrics"][family][name]
+    for family in ranked(summary["metrics"])[:1]:  # its benchmark's own before the general ones
+        for name, measure in [*summary["metrics"][family].items()][:RATES_SHOWN]:
             inside = ""
             if measure["interval"]:
                 inside = f"95 % interval {interval(measure['interval'], digits=2)}, "

@@ -1,11 +1,9 @@
 """The pages and their addresses.
 
 ``GET /``, ``/run/KEY``, ``/run/KEY/samples``, ``/run/KEY/samples/NUMBER``, ``/audit/KEY``,
-``/report/KEY``, ``/accuracy/KEY``, ``/compare``; ``/runs.csv`` and ``/run/KEY/samples.csv``, or
-``.jsonl``, download.
+``/accuracy/KEY``, ``/compare``; ``/run/KEY/samples.jsonl`` downloads.
 The only addresses that write are ``POST /audit/KEY`` (an answer), ``POST /run/KEY/audit`` (an
-audit is sampled), ``POST /run/KEY/samples/NUMBER`` (a label, into a file beside the run) and ``POST
-/run/KEY/filters`` (a filter gets a name, in a file of the folder).
+audit is sampled) and ``POST /run/KEY/samples/NUMBER`` (a label, into a file beside the run).
 """
 
 from __future__ import annotations
@@ -162,15 +160,12 @@ def make_app(viewer: Viewer, keys: Keys) -> Guard:
     app = Starlette(
         routes=[
             Route("/", pages_runs.overview),
-            Route("/runs.{kind}", pages_runs.download),
             Route("/run/{key}", pages_runs.run),
-            Route("/run/{key}/samples.{kind}", pages_samples.download),
+            Route("/run/{key}/samples.jsonl", pages_samples.download),
             Route("/run/{key}/samples", pages_samples.samples),
             Route("/run/{key}/samples/{number:int}", pages_samples.sample),
             Route("/run/{key}/samples/{number:int}", pages_writing.label, methods=["POST"]),
-            Route("/run/{key}/filters", pages_writing.save, methods=["POST"]),
             Route("/run/{key}/audit", pages_writing.draw, methods=["POST"]),
-            Route("/report/{key}", pages_runs.report),
             Route("/accuracy/{key}", pages_runs.accuracy),
             Route("/audit/{key}", pages_writing.audit),
             Route("/audit/{key}", pages_writing.answer, methods=["POST"]),

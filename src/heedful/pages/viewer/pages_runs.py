@@ -6,31 +6,26 @@ import json
 import time
 from collections import Counter
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from starlette.responses import Response
 
 from heedful.core.errors import RunError
 from heedful.core.text import amount, dollars
-from heedful.engine.reader import SUMMARY
 from heedful.jobs.evaluate_tables import notes, tables
-from heedful.jobs.saved_run import SavedRun
 from heedful.pages.hardest import WORDS, hardest, hardest_kinds, of_words
 from heedful.pages.overview import line_of
 from heedful.pages.passages import excerpt, passages
-from heedful.pages.report.sections import Named, breakdowns
+from heedful.pages.report.sections import breakdown_parts
 from heedful.pages.viewer.building import EXAMPLES, constraint_number
 from heedful.pages.viewer.index import Filter
-from heedful.pages.viewer.pages_samples import judged_of, known_kind, table_response
+from heedful.pages.viewer.pages_samples import judged_of
 from heedful.pages.viewer.state import TRAINING
-from heedful.reporting.chart import Chart
 from heedful.reporting.metric_names import label, ranked
 from heedful.reporting.notation import cells, cost_line, percent, undecided
-from heedful.reporting.plots import Estimate, estimates_chart
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from markupsafe import Markup
@@ -43,52 +38,11 @@ if TYPE_CHECKING:
     from heedful.reporting.document import Document
 
 
-CACHED_DOCUMENTS = 16
-"""Runs whose documents are cached."""
-
-LEVELS = ("constraints", "rows")
-"""Levels of a filter's chart; judgments grow few by design, as one explanation is chosen."""
-
-
-def document_of(run: Run) -> Document | None:
-    """Return the document on a run; ``None`` where it is not finished, or has nothing to show."""
-    if run.saved.command not in MAKERS or run.summary is None:
-        return None
-    return _cached_document(
-        run.directory, run.saved.command, (run.directory / SUMMARY).stat().st_mtime_ns
-    )
-
-
-@lru_cache(maxsize=CACHED_DOCUMENTS)
-def _cached_document(directory: Path, command: str, _: int) -> Document:
-    """Make it once, and again after the summary is rewritten."""
-
-    def make() -> Document:
-        with SavedRun(directory) as run:
-            return MAKERS[command](run)
-
-    return _reading(directory, make)
-
-
-def report_of(folder: Path) -> Document:
-    """Return what a benchmark's report, the folder of a ``report.json``, shows."""
-
-    def read() -> Document:
-        from heedful.bench.criticbench.tables import document as criticbench
-        from heedful.bench.realcritic.tables import document as realcritic
-
-        report = json.loads((folder / "report.json").read_text(encoding="utf-8"))
-        return criticbench(report) if "self_consistency" in report else realcritic(report)
-
-    return _reading(folder, read)
-
-
 def accuracy_of(path: Path) -> Document:
     """Return what is known of judges: from ``heedful judge-accuracy``, or the card of a critic."""
+    from heedful.analysis.meta.tables import card, document
 
-    def read() -> Document:
-        from heedful.analysis.meta.tables import card, document
-
+    try:
         measured = json.loads(path.read_text(encoding="utf-8"))
         if path.name == TRAINING:
             from heedful.critic.training.report import document as trained
@@ -99,79 +53,15 @@ def accuracy_of(path: Path) -> Document:
         else:
             whole = document(measured)
             cards = [part for judge in measured["judges"] for part in card(judge)]
-        shown = {part.title for part in cards}
-        rest = [part for part in whole.parts if part.title not in shown]
-        return replace(whole, parts=[*rest[:1], *cards, *rest[1:]])
-
-    return _reading(path, read)
-
-
-def _reading(folder: Path, make: Callable[[], Document]) -> Document:
-    try:
-        document = make()
     except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
         raise RunError(
             f"its results cannot be read ({type(error).__name__}: {error})",
-            where=str(folder),
+            where=str(path),
             hint="make it again with this heedful: the files are of another version, or damaged",
         ) from error
-    return document
-
-
-def _criticbench(run: SavedRun) -> Document:
-    from heedful.bench.criticbench.tables import document
-
-    return document(run.summary)
-
-
-def _criticbench_build(run: SavedRun) -> Document:
-    from heedful.bench.criticbench.tables import build_document
-
-    return build_document(run.summary)
-
-
-def _realcritic(run: SavedRun) -> Document:
-    from heedful.bench.realcritic.metrics import numbers
-    from heedful.bench.realcritic.run import Results
-    from heedful.bench.realcritic.tables import document, flow_charts
-
-    rows = list(Results(run, run.about))
-    return document(numbers(rows, "strict"), list(flow_charts(rows, "strict")))
-
-
-def _funnel(run: SavedRun) -> Document:
-    from heedful.critic.data.funnel import TITLES, document
-
-    path = run.directory / "funnel.json"
-    summary = {**run.summary, "funnel": json.loads(path.read_text(encoding="utf-8"))}
-    stages = summary["funnel"]["stages"]
-    left = [
-        Estimate(
-            TITLES[stage["stage"]],
-            stage["out"][level] / before if (before := stages[0]["in"][level]) else None,
-            counts=f"{stage['in'][level]:,} → {stage['out'][level]:,}",
-            series=level,
-        )
-        for stage in stages
-        for level in LEVELS
-    ]
-    title = "The shares of constraints and of rows left after each stage"
-    chart = Chart("left", title, estimates_chart(left, "left, %", order=LEVELS))
-    laid_out = document(summary)
-    return replace(
-        laid_out,
-        title="Critique data: what the filter let through",
-        parts=[chart, *laid_out.parts],
-    )
-
-
-MAKERS: dict[str, Callable[[SavedRun], Document]] = {
-    "bench criticbench run": _criticbench,
-    "bench criticbench build": _criticbench_build,
-    "bench realcritic run": _realcritic,
-    "critic filter": _funnel,
-}
-"""Makers of documents, by the command that made the run."""
+    shown = {part.title for part in cards}
+    rest = [part for part in whole.parts if part.title not in shown]
+    return replace(whole, parts=[*rest[:1], *cards, *rest[1:]])
 
 
 HEADLINES, FIGURES = 2, 3
@@ -247,18 +137,11 @@ def overview(request: Request) -> Response:
         query=request.url.query,
         total=sum(item.kind == "run" for item in items),
         audits=[item for item in items if item.kind == "audit"],
-        reports=[item for item in items if item.kind in ("report", "accuracy")],
+        judges=[item for item in items if item.kind == "accuracy"],
         ago=_ago,
         percent=percent,
         live=any(each.line.state == "running" for each in listed),
     )
-
-
-def download(request: Request) -> Response:
-    """Give the runs of the list, in its order, as CSV or JSON lines."""
-    viewer: Viewer = request.app.state.viewer
-    kind = known_kind(request)
-    return table_response([_record(each) for each in _listed(viewer, request)], f"runs.{kind}")
 
 
 def _listed(viewer: Viewer, request: Request) -> list[Listed]:
@@ -301,25 +184,6 @@ def _order(line: RunLine, sort: str) -> tuple[bool, float]:
     return value is None, -(value or 0.0)
 
 
-def _record(each: Listed) -> dict[str, Any]:
-    line = each.line
-    ranges: dict[str, Any] = {}
-    for name, rate in line.rates.items():
-        if rate.value is None and rate.least is not None:
-            ranges |= {f"{name}, from": rate.least, f"{name}, to": rate.most}
-    return {
-        "run": each.item.name,
-        "judge": line.what,
-        "state": line.state,
-        "samples": line.samples,
-        "coverage": line.coverage,
-        "dollars": line.paid,
-        "problem": line.problem,
-        **{name: rate.value for name, rate in line.rates.items()},
-        **ranges,
-    }
-
-
 def _rates(summary: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
     for family in ranked(summary["metrics"]):
         for name, measure in summary["metrics"][family].items():
@@ -344,7 +208,6 @@ def run(request: Request) -> Response:
         state = opened.state()
         summary = _readable(opened.summary) if opened.saved.judged else None
         line = line_of(item.path)
-        document = document_of(opened) if state == "finished" else None
         hard = [] if summary is None else _hardest(opened, summary)
         if state == "finished" and "hx-request" in request.headers:
             # The page was looking at the run; now there is more to see than how far it is.
@@ -359,12 +222,11 @@ def run(request: Request) -> Response:
             summary=summary,
             hardest=hard,
             failures=list(_failures(opened, [each for _, rows in hard for each in rows])),
-            breakdowns=[] if summary is None else breakdowns([Named(item.name, summary)]).parts,
+            breakdowns=[] if summary is None else breakdown_parts(summary),
             tables=[] if summary is None else list(tables(summary)),
             notes=_notes(opened, summary),
             progress=None if state == "finished" else viewer.watch.look(opened),
             live_line=_live_line,
-            document=document,
             sessions=opened.saved.sessions,
             audits=_audits(viewer, item),
             configuration=json.dumps(
@@ -463,13 +325,6 @@ def _audits(viewer: Viewer, item: ViewedItem) -> list[ViewedItem]:
         for other in viewer.items().values()
         if other.kind == "audit" and other.path.parent == item.path
     ]
-
-
-def report(request: Request) -> Response:
-    """Show the report of a benchmark."""
-    viewer: Viewer = request.app.state.viewer
-    item = viewer.item(request.path_params["key"], "report")
-    return viewer.page("report.html", item=item, document=report_of(item.path))
 
 
 def accuracy(request: Request) -> Response:

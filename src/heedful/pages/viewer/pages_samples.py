@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from starlette.exceptions import HTTPException
 from starlette.responses import Response, StreamingResponse
 
 from heedful.core.errors import HeedfulError, UsageError
-from heedful.core.text import spreadsheet_cell
 from heedful.core.turns import pieces
 from heedful.jobs.results import record
 from heedful.metrics.reliability import CHANCES
 from heedful.pages.passages import LONG, Span, excerpt, marked, passages, spans
 from heedful.pages.viewer.building import STATUSES, fact
 from heedful.pages.viewer.index import DEFAULT, DISAGREEMENTS, GROUPS, PROBLEM, SHOWN, Filter
-from heedful.pages.viewer.pages_writing import labelling, saved_filters
+from heedful.pages.viewer.pages_writing import labelling
 from heedful.reporting.notation import interval, percent
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from markupsafe import Markup
     from starlette.requests import Request
@@ -32,59 +28,7 @@ if TYPE_CHECKING:
     from heedful.core.nouns import Judgment, Sample
     from heedful.jobs.results import Scored
     from heedful.pages.viewer.runs import Run
-    from heedful.pages.viewer.state import ViewedItem, Viewer
-
-
-KINDS = {"csv": "text/csv", "jsonl": "application/x-ndjson"}
-"""The downloads, by the end of the address."""
-
-
-def known_kind(request: Request) -> str:
-    """Return the kind that an address asks for."""
-    kind = str(request.path_params["kind"])
-    if kind not in KINDS:
-        raise HTTPException(404, f"There are {' and '.join(KINDS)}.")
-    return kind
-
-
-def table_response(records: Sequence[Mapping[str, Any]], name: str) -> Response:
-    """Give a short list as a file."""
-    columns = list(dict.fromkeys(column for record in records for column in record))
-    return file_response(records, columns, name)
-
-
-def file_response(
-    records: Iterable[Mapping[str, Any]], columns: Sequence[str], name: str
-) -> Response:
-    """Give a list as a file, row by row."""
-    kind = name.rpartition(".")[2]
-    body = _csv(records, columns) if kind == "csv" else _lines(records)
-    quoted = "".join(c if c.isascii() and (c.isalnum() or c in "._-") else "-" for c in name)
-    headers = {"content-disposition": f'attachment; filename="{quoted}"'}
-    return StreamingResponse(body, media_type=KINDS[kind], headers=headers)
-
-
-def _lines(records: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    return (json.dumps(record, ensure_ascii=False, default=str) + "\n" for record in records)
-
-
-def _csv(records: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> Iterator[str]:
-    yield "\ufeff"  # else Excel takes UTF-8 for something else
-    yield _csv_line(columns)
-    for each in records:
-        yield _csv_line([_cell(each.get(column)) for column in columns])
-
-
-def _csv_line(cells: Sequence[str]) -> str:
-    text = io.StringIO()
-    csv.writer(text).writerow(cells)
-    return text.getvalue()
-
-
-def _cell(value: Any) -> str:
-    if isinstance(value, dict | list):
-        return json.dumps(value, ensure_ascii=False, default=str)
-    return spreadsheet_cell(value)
+    from heedful.pages.viewer.state import Viewer
 
 
 PAGE = 50
@@ -159,66 +103,30 @@ def samples(request: Request) -> Response:
             orders=SHOWN,
             default=DEFAULT,
             asked_for=_asked_for(rows, wanted),
-            filters=saved_filters(viewer.root),
             state=opened.state(),
             building=viewer.builds.under_way(opened),
         )
 
 
-JUDGMENTS = (
-    "id",
-    "constraint",
-    "type",
-    "status",
-    "judge",
-    "explanation",
-    "confidence",
-    "label",
-    "prompt",
-    "response",
-)
-"""Columns of the CSV file: a row for each judgment."""
-
-
 def download(request: Request) -> Response:
-    """Give the samples that a filter wants: as JSON lines, or a row of CSV for each judgment."""
+    """Give the samples that a filter wants as JSON lines, in constant memory."""
     viewer: Viewer = request.app.state.viewer
     item = viewer.item(request.path_params["key"], "run")
-    kind = known_kind(request)
     wanted = Filter.of(request.query_params)
-    records = _judgments if kind == "csv" else _results
-    return file_response(records(viewer, item, wanted), JUDGMENTS, f"{item.path.name}.{kind}")
 
+    def lines() -> Iterator[str]:
+        with viewer.open(item) as opened:
+            for entry in opened.saved.entries():
+                row = opened.parsed(entry)
+                if row is not None and (not wanted or opened.wants(wanted, entry)):
+                    said = record(row, "strict")
+                    yield json.dumps(said, ensure_ascii=False, default=str) + "\n"
 
-def _rows(viewer: Viewer, item: ViewedItem, wanted: Filter) -> Iterator[Scored]:
-    """Yield the samples that a filter wants, all that there are, in constant memory."""
-    with viewer.open(item) as opened:
-        for entry in opened.saved.entries():
-            row = opened.parsed(entry)
-            if row is not None and (not wanted or opened.wants(wanted, entry)):
-                yield row
-
-
-def _results(viewer: Viewer, item: ViewedItem, wanted: Filter) -> Iterator[dict[str, Any]]:
-    return (record(row, "strict") for row in _rows(viewer, item, wanted))
-
-
-def _judgments(viewer: Viewer, item: ViewedItem, wanted: Filter) -> Iterator[dict[str, Any]]:
-    for row in _rows(viewer, item, wanted):
-        turns = () if row.sample is None else row.sample.conversation
-        prompt = next((turn.content for turn in reversed(turns) if turn.role == "user"), None)
-        response = None if row.sample is None else row.sample.response
-        for judged in judged_of(row, wanted):
-            said = {} if judged.judgment is None else judged.judgment.model_dump(mode="json")
-            yield {
-                **said,
-                "id": row.id,
-                "constraint": judged.constraint.text,
-                "type": judged.constraint.type,
-                "label": judged.label,
-                "prompt": prompt,
-                "response": response,
-            }
+    name = "".join(
+        c if c.isascii() and (c.isalnum() or c in "._-") else "-" for c in item.path.name
+    )
+    headers = {"content-disposition": f'attachment; filename="{name}.jsonl"'}
+    return StreamingResponse(lines(), media_type="application/x-ndjson", headers=headers)
 
 
 def page_number(request: Request, rows: int) -> int:

@@ -1,4 +1,4 @@
-"""Pages that write: answers of audits, labels of judgments, filters with a name."""
+"""Pages that write: answers of audits, labels of judgments."""
 
 from __future__ import annotations
 
@@ -11,17 +11,15 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs
 
 from starlette.concurrency import run_in_threadpool
-from starlette.datastructures import QueryParams
 from starlette.responses import RedirectResponse
 
 from heedful.analysis.calibration import DRAW, blank
 from heedful.core.errors import InputError, UsageError
-from heedful.core.outputs import atomically, replacing
-from heedful.core.text import one_line, spreadsheet_cell
+from heedful.core.outputs import replacing
+from heedful.core.text import spreadsheet_cell
 from heedful.critic.data.audit import ANSWERS, MARK, Audit
 from heedful.critic.data.audit import draw as draw_audit
 from heedful.data.formats.files import records
-from heedful.pages.viewer.index import Filter
 from heedful.reporting.notation import interval, percent
 
 if TYPE_CHECKING:
@@ -319,49 +317,3 @@ def labelling(opened: Run, sample: Sample | None, annotator: str | None) -> dict
         "disputed": [] if annotator else file.disputed(sample),
         "to_label": None if found is None else int(str(found[0])),
     }
-
-
-FILTERS = "heedful-filters.json"
-LONGEST = 40
-MOST = 50
-
-
-def path_of(root: Path) -> Path:
-    """Return the file: in the folder, or beside a run, into which nothing is written."""
-    inside = root.resolve()
-    return (inside.parent if (inside / "run.sqlite").exists() else inside) / FILTERS
-
-
-def saved_filters(root: Path) -> dict[str, str]:
-    """Return the queries by name; none where the file isn't there or isn't ours."""
-    try:
-        read = json.loads(path_of(root).read_text(encoding="utf-8"))
-        named = read.items() if isinstance(read, dict) else ()
-        return {str(name): Filter.of(QueryParams(str(query))).query() for name, query in named}
-    except (OSError, ValueError, UsageError):
-        return {}
-
-
-async def save(request: Request) -> Response:
-    """Save a filter under a name, or remove it, and show the samples that it wants."""
-    viewer: Viewer = request.app.state.viewer
-    item = viewer.item(request.path_params["key"], "run")
-    form = await form_of(request)
-    name = one_line(form.get("name", ""), LONGEST)
-    query = Filter.of(QueryParams(form.get("query", ""))).query()
-
-    def write() -> None:
-        known = saved_filters(viewer.root)
-        if "remove" in form:
-            known.pop(name, None)
-        elif not name or not query:
-            raise UsageError("a saved filter needs a name and a condition")
-        elif len(known) >= MOST and name not in known:
-            raise UsageError(f"there are {MOST} saved filters", hint="remove one")
-        else:
-            known[name] = query
-        with atomically(path_of(viewer.root)) as file:
-            file.write(json.dumps(known, ensure_ascii=False, indent=2) + "\n")
-
-    await run_in_threadpool(write)
-    return RedirectResponse(f"/run/{item.key}/samples{f'?{query}' if query else ''}", 303)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from multiprocessing.process import BaseProcess
 
 
-Kind = Literal["run", "report", "audit", "accuracy"]
+Kind = Literal["run", "audit", "accuracy"]
 
 HEAD_BYTES = 65_536
 """How much of a file is read to see whether it is an audit."""
@@ -41,10 +41,9 @@ TRAINING = "training.json"
 
 @dataclass(frozen=True, slots=True)
 class ViewedItem:
-    """A run, report, audit or measured judge that can be viewed."""
+    """A run, audit or measured judge that can be viewed."""
 
-    # a run's directory, a folder with a report.json, the file of an audit, or of heedful
-    # judge-accuracy or a training
+    # a run's directory, the file of an audit, or of heedful judge-accuracy or a training
     kind: Kind
     path: Path  # where it is
     name: str  # its path below the folder that was searched
@@ -65,8 +64,6 @@ def find(root: Path) -> dict[str, ViewedItem]:
 def _items(folder: Path, files: list[str]) -> Iterator[tuple[Kind, Path]]:
     if "run.sqlite" in files:
         yield "run", folder
-    elif "report.json" in files:
-        yield "report", folder
     for name in files:
         if name.endswith((".csv", ".jsonl")) and _is_audit(folder / name):
             yield "audit", folder / name

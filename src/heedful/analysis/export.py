@@ -1,4 +1,4 @@
-"""Judgments as a table for other tools, one row each: CSV, JSON Lines, Parquet or JUnit's XML.
+"""Finished runs for other tools, a row for each judgment: CSV, JSON Lines, Parquet, JUnit's XML.
 
 Parquet needs ``heedful[parquet]``.
 """
@@ -8,22 +8,27 @@ from __future__ import annotations
 import csv
 import json
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic_core import from_json
 
 from heedful.core.errors import UsageError
 from heedful.core.outputs import atomically, replacing
 from heedful.core.text import printable, spreadsheet_cell
-from heedful.jobs.results import scored_entry
+from heedful.jobs.evaluate import directories
+from heedful.jobs.results import check_folder, scored_entry
+from heedful.jobs.saved_run import SavedRun
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
 
     from heedful.core.nouns import Constraint, Judgment, Sample
     from heedful.engine.schema import Entry
-    from heedful.jobs.saved_run import SavedRun
+    from heedful.jobs.evaluate import Run
+
+__all__ = ["export"]
 
 COLUMNS = {
     "run": "string",
@@ -184,3 +189,46 @@ WRITERS: dict[str, Callable[[Path, JudgmentTable], None]] = {
     ".xml": write_junit,
 }
 """Writers of the judgments, by the suffix of the file."""
+
+
+class Exported(NamedTuple):
+    """Counts of what was written: judgments, and rows that could not be read and have none.
+
+    Rows that are damaged count as not read.
+    """
+
+    judgments: int
+    unread: int
+
+
+def export(*runs: Run, output: str | os.PathLike[str], salvage: bool = False) -> Exported:
+    """Write finished runs for other tools, in constant memory.
+
+    Args:
+        runs: directories of runs of :func:`heedful.evaluate`, or evaluations.
+        output: a ``.csv``, ``.jsonl`` or ``.parquet`` file for the judgments, a row each, or an
+            ``.xml`` file for a JUnit report, a test case each.
+        salvage: leave out rows that are damaged, instead of refusing their run.
+
+    Returns:
+        How much was written.
+
+    Raises:
+        RunError: a run is not there, not finished, or damaged.
+        UsageError: no run is named, or the file cannot be written.
+    """
+    path = Path(output)
+    write = WRITERS.get(path.suffix.lower())
+    if write is None:
+        raise UsageError(
+            "runs aren't exported to this kind of file",
+            where=str(path),
+            hint=f"name a file with one of the suffixes {', '.join(WRITERS)}",
+        )
+    if not runs:
+        raise UsageError("no run is named", hint="name the directory of a run, or several")
+    with directories(runs) as places:
+        check_folder(path, places)
+        table = JudgmentTable([SavedRun.open(run, salvage=salvage) for run in places])
+        write(path, table)
+        return Exported(table.judgments, table.unread)
