@@ -26,7 +26,7 @@ Which = Literal["each", "some"] | int
 """``each``, ``some`` (at least one), or a number from 1; -1 is the last, -2 the one before it."""
 
 
-class _Kind(NamedTuple):
+class _PartKind(NamedTuple):
     """A kind of part: its names, and how to find it, by each reading."""
 
     name: str
@@ -35,22 +35,24 @@ class _Kind(NamedTuple):
 
 
 PARTS = {
-    "response": _Kind("the response", "回复", lambda layout: [[layout.text]]),
+    "response": _PartKind("the response", "回复", lambda layout: [[layout.text]]),
     # Something inside of the response that code cannot find, such as "the summary".
-    "passage": _Kind("the response", "回复", lambda layout: [[layout.text]]),
-    "paragraph": _Kind("paragraph", "段", lambda layout: layout.paragraph_readings),
-    "stanza": _Kind("stanza", "节", lambda layout: layout.stanza_readings),
-    "sentence": _Kind("sentence", "句", lambda layout: layout.sentence_readings),
-    "line": _Kind("line", "行", lambda layout: layout.written_lines),
-    "list_item": _Kind("list item", "个列表项", lambda layout: layout.item_readings),
-    "heading": _Kind("heading", "个标题", lambda layout: layout.heading_readings),
-    "title": _Kind("the title", "题目", lambda layout: [[layout.title] if layout.title else []]),
+    "passage": _PartKind("the response", "回复", lambda layout: [[layout.text]]),
+    "paragraph": _PartKind("paragraph", "段", lambda layout: layout.paragraph_readings),
+    "stanza": _PartKind("stanza", "节", lambda layout: layout.stanza_readings),
+    "sentence": _PartKind("sentence", "句", lambda layout: layout.sentence_readings),
+    "line": _PartKind("line", "行", lambda layout: layout.written_lines),
+    "list_item": _PartKind("list item", "个列表项", lambda layout: layout.item_readings),
+    "heading": _PartKind("heading", "个标题", lambda layout: layout.heading_readings),
+    "title": _PartKind(
+        "the title", "题目", lambda layout: [[layout.title] if layout.title else []]
+    ),
     # The response without its title.
-    "body": _Kind("the body", "正文", lambda layout: layout.body_readings),
+    "body": _PartKind("the body", "正文", lambda layout: layout.body_readings),
     # What stands under a heading.
-    "section": _Kind("section", "部分", lambda layout: layout.section_readings),
+    "section": _PartKind("section", "部分", lambda layout: layout.section_readings),
     # The response, where it is one text of a kind of which it might hold several.
-    "copy": _Kind(
+    "copy": _PartKind(
         "the response", "回复", lambda layout: [[] if layout.is_divided else [layout.text]]
     ),
 }
