@@ -427,8 +427,12 @@ class Store(Closing):
     def flush_soon(self) -> None:
         """Commit what is pending before the event loop does anything else that isn't due yet.
 
-        What came together is committed together. If that fails, whoever commits next is told.
+        What came together is committed together. If that fails, whoever commits next is told. In
+        memory nothing outlives the process, so that there only much is worth a commit.
         """
+        if self.directory is None:
+            self.flush_if_due()
+            return
 
         def flush() -> None:
             with suppress(RunError, *DATABASE_ERRORS):

@@ -152,7 +152,9 @@ def check_names(names: str, known: Sequence[str] = _NAMES) -> None:
     added = plugins.names(_PLUGINS, _NAMES)  # warns of those that would replace one of ours
     for name in map(str.strip, names.split(",")):
         if name not in known and name not in added:
-            raise plugins.unknown("judge", name, known, _PLUGINS)
+            error = plugins.unknown("judge", name, known, _PLUGINS)
+            error.hint += "; a model's name is given as model, beside or without a judge"
+            raise error
 
 
 def make_judge(
