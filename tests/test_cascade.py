@@ -8,7 +8,6 @@ import pytest
 
 from heedful import evaluate
 from heedful.analysis.cascade import document, replay
-from heedful.core.errors import InputError, UsageError
 from heedful.core.nouns import Constraint, Judgment, Sample, Status
 from told import Told
 
@@ -115,16 +114,6 @@ def test_without_labels_the_large_judge_or_a_run_is_the_truth(tmp_path: Path) ->
     assert result["truth"] == str(large)
     assert result["points"][-1]["accuracy"]["value"] == 1
     assert replay(small, large, truth=small)["points"][0]["accuracy"]["value"] == 1
-
-
-def test_what_makes_no_sense_is_refused(tmp_path: Path) -> None:
-    small, large = runs(tmp_path, by_confidence)
-    with pytest.raises(UsageError):
-        replay(small, large, margin=2)
-    other = Sample(id="x", prompt="Q", checklist=(Constraint(text="a"),), response="So.")
-    evaluate([other], judge="rules", run=tmp_path / "other")
-    with pytest.raises(InputError, match="in both runs"):
-        replay(small, tmp_path / "other")
 
 
 @pytest.mark.slow

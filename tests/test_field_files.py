@@ -60,12 +60,6 @@ def test_usual_names_of_columns(header: tuple[str, ...], said: str, tmp_path: Pa
     assert in_memory.summary["verdicts"]["unmet"] == 1
 
 
-def test_what_goes_without_saying_is_not_said(tmp_path: Path) -> None:
-    row = ("Greet.", "Hi!", "No commas.")
-    path = table(tmp_path / "own.csv", ("prompt", "response", "checklist"), row)
-    assert "columns" not in evaluate(path).summary
-
-
 def test_several_responses_ask_which(tmp_path: Path) -> None:
     header = ("Query", "gpt_out", "llama_out", "Rubrics")
     path = table(tmp_path / "own.csv", header, ("Greet.", "Hi, you!", "Hi!", "No commas."))
@@ -162,14 +156,6 @@ def test_a_pointer_of_git_lfs_is_refused(tmp_path: Path) -> None:
         evaluate(pointer)
 
 
-def test_a_report_without_samples_says_so(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    evaluate([{"prompt": 3}], run=tmp_path / "r")
-    assert run("report", tmp_path / "r", "-o", tmp_path / "r.html", "--no-charts") == 1
-    assert "could not be read" in capsys.readouterr().err
-
-
 ASKED = "Greet."
 SAID = "Hi, you!"
 
@@ -238,7 +224,6 @@ def sent(path: Path) -> Path:
     return lines(path, record)
 
 
-IDS = {"instruction_id_list": ["punctuation:no_comma"], "kwargs": [{}]}
 TURNS = [{"role": "user", "content": ASKED}]
 ANSWER = {"role": "assistant", "content": SAID}
 BODY = {"id": "c", "object": "chat.completion", "model": "m", "choices": [{"message": ANSWER}]}

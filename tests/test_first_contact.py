@@ -103,33 +103,13 @@ async def answer_later(messages: Sequence[dict[str, str]]) -> str:
     return answer(messages)
 
 
-class Pipeline:
-    """Called as a text-generation pipeline of transformers is."""
-
-    task = "text-generation"
-    tokenizer = None
-    batches = 0
-
-    def __call__(self, prompts: list[Any], **options: Any) -> list[Any]:
-        assert options["return_full_text"] is False
-        type(self).batches += 1
-        return [[{"generated_text": answer(each)}] for each in prompts]
-
-
 @pytest.mark.parametrize(
     "model",
-    [answer, answer_later, Engine(), Pipeline()],
-    ids=["function", "async", "object", "pipeline"],
+    [answer, answer_later, Engine()],
+    ids=["function", "async", "object"],
 )
 def test_a_model_that_is_a_function_or_an_object(model: Any) -> None:
     assert statuses(evaluate([VAGUE] * 3, model=model)) == ["met"] * 3
-
-
-def test_a_pipeline_gets_many_prompts_at_once() -> None:
-    Pipeline.batches = 0
-    rows = [{**VAGUE, "response": f"Hi {number}"} for number in range(40)]
-    assert statuses(evaluate(rows, model=Pipeline())) == ["met"] * 40
-    assert Pipeline.batches < 20
 
 
 def test_a_function_that_fails_fails_its_rows_alone() -> None:

@@ -29,7 +29,6 @@ from heedful.models import (
 )
 from heedful.models.base import Unreachable
 from heedful.models.faults import Fault, FaultError, FaultKind, fault_of, retry_after, waiting
-from heedful.models.limiter import AdaptiveLimiter
 from heedful.models.openai import BODY_LIMIT
 from heedful.models.replies import read_completion
 
@@ -250,25 +249,6 @@ def reasoner(_: int, body: dict[str, Any]) -> Answer:
     return completion()
 
 
-def test_a_server_that_takes_no_json_schema_is_asked_without_one() -> None:
-    def plain(_: int, body: dict[str, Any]) -> Answer:
-        if "response_format" in body:
-            return refusal(400, "response_format is not supported.", param="response_format")
-        return completion()
-
-    async def asking() -> tuple[str, tuple[str, ...]]:
-        async with server:
-            model = OpenAIModel("m", base_url=server.url, max_attempts=1)
-            answer = await model.generate(ASK, Sampling(response_format={"type": "json_object"}))
-            await model.close()
-            return answer.text, model.adaptations
-
-    server = FaultServer(script=plain)
-    text, adaptations = asyncio.run(asking())
-    assert text == "fine"
-    assert adaptations == ("response_format is left out, m refuses it",)
-
-
 def test_a_reasoning_model_is_asked_as_it_likes_and_that_is_remembered() -> None:
     async def asking() -> tuple[list[Completion], tuple[str, ...]]:
         async with server:
@@ -286,26 +266,6 @@ def test_a_reasoning_model_is_asked_as_it_likes_and_that_is_remembered() -> None
     assert answers[-1].attempts == 1
     assert server.bodies[-1]["max_completion_tokens"] == 5
     assert [said.split()[0] for said in adaptations] == ["max_completion_tokens", "temperature"]
-
-
-def test_overload_lowers_the_limit_once_and_success_raises_it() -> None:
-    limiter = AdaptiveLimiter(32)
-    limits: list[int] = []
-
-    def script(number: int, _: dict[str, Any]) -> Answer:
-        limits.append(limiter.limit)
-        return Answer(429) if number < 32 else completion()
-
-    async def asking() -> None:
-        async with FaultServer(script=script) as server:
-            model = OpenAIModel("m", base_url=server.url, backoff_s=0.05, limiter=limiter)
-            await asyncio.gather(*(model.generate(ASK, Sampling()) for _ in range(32)))
-            await model.close()
-
-    asyncio.run(asking())
-    assert limits[0] == 32
-    assert limits[32] == 16  # at the first request after the 32 refusals
-    assert limiter.limit > 16
 
 
 def test_the_key_is_nowhere_to_be_seen() -> None:
@@ -414,13 +374,6 @@ def test_any_body_is_an_answer_or_a_fault(body: bytes) -> None:
 @given(st.integers(400, 599), JSON.map(json.dumps).map(str.encode) | st.binary(max_size=60))
 def test_any_error_is_a_fault(status: int, body: bytes) -> None:
     assert fault_of(status, {}, body).text.startswith(f"HTTP {status}")
-
-
-def test_usages_add_up() -> None:
-    item = Usage(prompt_tokens=3, completion_tokens=2, cached_tokens=1, reasoning_tokens=1)
-    assert item + item == Usage(
-        prompt_tokens=6, completion_tokens=4, cached_tokens=2, reasoning_tokens=2
-    )
 
 
 def scripted(model: ScriptedModel, *texts: str) -> list[str]:

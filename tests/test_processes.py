@@ -14,7 +14,7 @@ import pytest
 import fault_server
 from commands import run
 from fault_server import Answer, completion, refusal
-from heedful import Constraint, Evaluation, Sample, StopRunError, evaluate, respond
+from heedful import Constraint, Sample, StopRunError, evaluate, respond
 from heedful.core.errors import UsageError
 from heedful.data.formats import open_source
 from heedful.engine.shards import rows_of_a_part
@@ -166,34 +166,6 @@ def test_rows_that_can_be_read_once_are_divided_too() -> None:
     judged = evaluate(samples, judge="compiled", executor="processes")
     assert judged.summary["verdicts"]["met"] == 50
     assert sum(1 for _ in judged) == 50
-
-
-@pytest.mark.slow
-def test_replies_without_an_answer_are_billed_and_kept_within_the_budget(tmp_path: Path) -> None:
-    empty = {"choices": [], "usage": {"prompt_tokens": 100, "completion_tokens": 1}}
-    met = "<c1>\nSeen.\nVERDICT: MET\n</c1>"
-
-    def answer(number: int, _: dict[str, Any]) -> Answer:
-        return Answer(body=empty) if number % 3 == 0 else completion(met)
-
-    sides = {}
-    for executor in ("local", "processes"):
-        run = tmp_path / executor
-        with fault_server.serving(script=answer) as server:
-            options: dict[str, Any] = {"executor": executor, "prices": PRICES, "workers": 1}
-            with pytest.raises(StopRunError, match="--max-cost"):
-                one_at_a_time(server.url, run, max_cost=0.3, **options)
-            stopped = usage(run)
-            summary = one_at_a_time(server.url, run, max_cost=100.0, **options).summary
-        sides[executor] = stopped, usage(run), summary
-    assert sides["local"] == sides["processes"]
-    assert sides["processes"][2]["cost"]["calls"] > 10  # replies without an answer among them
-
-
-def one_at_a_time(url: str, run: Path, **options: Any) -> Evaluation:
-    model = OpenAIModel("m", base_url=url, api_key="none", backoff_s=0.01)
-    checklist = Checklist(model, prompts.make("plain"))
-    return evaluate(rows(20), judge=checklist, run=run, concurrency=1, **options)
 
 
 @pytest.mark.slow

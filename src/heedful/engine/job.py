@@ -292,8 +292,7 @@ class Job(ABC, Generic[Row, Result]):
         if executor not in DIVIDING:
             yield None
             return
-        from heedful.engine.processes import Processes
-        from heedful.engine.ray_tasks import RayTasks
+        from heedful.engine.workers import Processes, RayTasks
 
         self.name_input()  # rows that can be read only once are kept
         made = Processes if executor == "processes" else RayTasks
@@ -329,9 +328,15 @@ class Job(ABC, Generic[Row, Result]):
         unchanged: int | None,
         follow: Callable[[Entry], None] | None,
     ) -> None:
-        """Work on the rows in this process."""
+        """Work on the rows in this process, until batches that calls were put into answered all."""
         on_progress = shown(options)
-        async for trusted in self._passes(queue, unchanged, progress, on_progress):
+        resumed: int | None = None
+
+        def tell(note: str) -> None:
+            progress.note = note
+            on_progress(progress)
+
+        while True:
             await run_all(
                 self.rows(),
                 self.work,
@@ -340,39 +345,21 @@ class Job(ABC, Generic[Row, Result]):
                 concurrency=self.rows_at_a_time(options.get("concurrency", CONCURRENCY)),
                 progress=progress,
                 on_progress=on_progress,
-                trusted=trusted,
+                trusted=unchanged if resumed is None else None,  # compared in the first pass
                 follow=follow if queue is None else None,
             )
-
-    async def _passes(
-        self,
-        queue: BatchQueue | None,
-        trusted: int | None,
-        progress: Progress,
-        on_progress: Callable[[Progress], None],
-    ) -> AsyncIterator[int | None]:
-        """Pass through the rows once, or until the batches that calls were put into answered all.
-
-        Yields how many of the stored rows need no comparison with the input.
-        """
-        yield trusted
-        resumed = progress.resumed
-        while queue is not None and progress.postponed:
+            resumed = progress.resumed if resumed is None else resumed
+            progress.resumed = resumed
+            if queue is None or not progress.postponed:
+                return
             if next(iter(self.rows()), None) is None:
                 raise UsageError(
                     "--executor batch reads the rows several times, and these can be read only "
                     "once",
                     hint="give a file or a list",
                 )
-
-            def tell(note: str) -> None:
-                progress.note = note
-                on_progress(progress)
-
             await queue.exchange(tell)
             progress.begin_pass()
-            yield None  # what this session compared needs no second comparison
-            progress.resumed = resumed
 
     def rows_at_a_time(self, concurrency: int) -> int:
         """Return how many rows are in work where so many calls may be in flight."""

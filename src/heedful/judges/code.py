@@ -18,6 +18,13 @@ if TYPE_CHECKING:
     from heedful.core.nouns import Constraint, Recording, Sample, Scoring
 
 
+_NO_CHECK = Judgment(
+    status=Status.UNSUPPORTED,
+    explanation="the constraint has no check for code to run",
+    judge="rules",
+)
+
+
 class Rules:
     """Decides each constraint that has a check; the others are ``unsupported``."""
 
@@ -54,8 +61,7 @@ class Rules:
         self, readings: verify.Readings, constraint: Constraint, position: int
     ) -> Judgment:
         if constraint.check is None:
-            reason = "the constraint has no check for code to run"
-            return Judgment(status=Status.UNSUPPORTED, explanation=reason, judge=self.name)
+            return _NO_CHECK
         try:
             strict, loose = readings.read(constraint.check, position)
         except VerifierError as error:

@@ -16,7 +16,6 @@ from heedful.judges.code import Compiled, Measurement, Recorded, Rules
 from heedful.judges.compose import Cascade, Panel
 from heedful.judges.options import CHECKLIST, WITH_MODEL
 from heedful.judges.protocol import AskingProtocol, Reworded
-from heedful.models.folder import Protocol
 from heedful.models.options import CONNECTION, CallOptions, flag, sampling
 
 if TYPE_CHECKING:
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from heedful.judges.options import JudgeOptions
     from heedful.judges.prompts import JudgePrompt
     from heedful.models.base import Model, Sampling
+    from heedful.models.folder import Protocol
 
 _OF_CONSTRAINT = 2
 """Parameters of a function that decides one constraint."""
@@ -152,7 +152,9 @@ def check_names(names: str, known: Sequence[str] = _NAMES) -> None:
     added = plugins.names(_PLUGINS, _NAMES)  # warns of those that would replace one of ours
     for name in map(str.strip, names.split(",")):
         if name not in known and name not in added:
-            raise plugins.unknown("judge", name, known, _PLUGINS)
+            error = plugins.unknown("judge", name, known, _PLUGINS)
+            error.hint += "; a model's name is given as model, beside or without a judge"
+            raise error
 
 
 def make_judge(
@@ -308,6 +310,8 @@ def _samples(model: Model, votes: int, how: Sampling, options: JudgeOptions) -> 
 
 def protocol_of(model: Model) -> Protocol:
     """Return how a model wants to be asked; folders that heedful writes say so."""
+    from heedful.models.folder import Protocol
+
     return getattr(model, "protocol", None) or Protocol(PROMPT)
 
 

@@ -63,7 +63,6 @@ class Proposed:
             update={"temperature": 1.0, "response_format": {"type": "json_object"}}
         )
         self._checks: dict[str, Check | str] = {}
-        self._reused: dict[str, list[Expense]] = {}
 
     @property
     def config(self) -> Mapping[str, Any]:
@@ -115,9 +114,7 @@ class Proposed:
 
     async def _check(self, text: str, expenses: list[Expense]) -> Check:
         """Return the check that both proposals agree on; remember it, or why there is none."""
-        if text in self._checks:
-            expenses += self._reused[text]  # so a run that is resumed counts as one that isn't
-        else:
+        if text not in self._checks:
             compiled = compile_constraint(text)
             if compiled.check is not None or not compiled.measures:
                 raise Refused("no check is requested: nothing is countable, or it compiles")
@@ -128,9 +125,6 @@ class Proposed:
                 if isinstance(reply, ModelError):
                     raise reply
                 completions.append(reply)
-            self._reused[text] = [
-                Expense(judge=self.name, model=each.model, reused=1) for each in completions
-            ]
             try:
                 self._checks[text] = _agreed(text, completions)
             except Refused as refusal:

@@ -19,12 +19,13 @@ from heedful.data.formats.base import Format, Row
 from heedful.data.formats.fields import made, row_id
 from heedful.data.formats.files import UNWANTED, kind, records
 from heedful.data.formats.raw import Record, is_compressed
-from heedful.data.formats.responses import Responses, opened
 from heedful.data.formats.tools import unwrapped
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from heedful.data.formats.responses import Responses
 
 _PLUGINS = "heedful.formats"
 
@@ -112,6 +113,8 @@ class Source:
         with ExitStack() as stack:
             joined = None
             if self.responses is not None and self.format is not None:
+                from heedful.data.formats.responses import opened
+
                 joined = stack.enter_context(opened(self.responses, self.format))
             for name, (path, reading) in zip(names, self.parts, strict=True):
                 if joined is not None:
