@@ -75,7 +75,7 @@ GOOD = opinions(("CORRECT", "FOLLOWS"), ("CORRECT", "FOLLOWS"))
 @pytest.mark.slow
 def test_each_stage_catches_what_it_is_for_and_nothing_that_is_sound() -> None:
     population = Population(finds=1, alarms=0, ignores=0)
-    rows = list(sample_critiques(population.samples(150), expert=population.expert()))
+    rows = list(sample_critiques(population.samples(60), expert=population.expert()))
     result = filter_critiques(
         [item.sample for item in rows if item.sample],
         expert=population.expert(),
@@ -463,7 +463,7 @@ def test_critiques_that_were_not_to_be_had_are_counted() -> None:
 @pytest.mark.parametrize("partial", [False, True])
 def test_the_funnel_adds_up(partial: bool) -> None:  # noqa: FBT001 - a parameter of the test
     population = Population(faults=0.02)
-    rows = list(sample_critiques(population.samples(60), expert=population.expert()))
+    rows = list(sample_critiques(population.samples(30), expert=population.expert()))
     result = filter_critiques(
         [item.sample for item in rows if item.sample],
         expert=population.expert(),
@@ -471,7 +471,7 @@ def test_the_funnel_adds_up(partial: bool) -> None:  # noqa: FBT001 - a paramete
         settings=FilterSettings(partial=partial),
     )
     funnel = result.summary["funnel"]
-    assert sum(funnel["rows"].values()) == 60
+    assert sum(funnel["rows"].values()) == 30
     assert funnel["rows"]["failed"] > 0
     stages = funnel["stages"]
     for before, after in pairwise(stages):
