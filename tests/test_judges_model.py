@@ -233,24 +233,6 @@ def test_what_its_own_words_contradict_is_not_accepted() -> None:
         assert ("1 verdict contradicted by" in "".join(notes(summary))) is not reject
 
 
-@pytest.mark.parametrize(
-    ("prompt", "words"),
-    [
-        ("plain", "--judge likelihood"),
-        ("structured", "the server doesn't hold it to the JSON requested"),
-    ],
-)
-def test_a_model_that_cannot_keep_the_form_is_recognised_once(
-    prompt: str, words: str, caplog: pytest.LogCaptureFixture
-) -> None:
-    model = ScriptedModel(lambda _, __: "I like it.")
-    asked = Checklist(model, prompts.make(prompt), reasks=0, per_call=1)
-    judge(asked, sample(*(f"Rule {k}." for k in range(20))))
-    (said,) = [each.getMessage() for each in caplog.records if "replies of" in each.getMessage()]
-    assert words in said
-    assert said.startswith("6 of 6 replies")
-
-
 def test_one_constraint_is_asked_for_with_a_schema_that_ends() -> None:
     formats = []
     model = ScriptedModel(['{"constraint": 1, "verdict": "met"}'] * 2)

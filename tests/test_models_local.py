@@ -365,7 +365,7 @@ BREAKS: dict[str, tuple[Callable[[Path], object], type[HeedfulError], str]] = {
     "a record without a prompt": (
         lambda path: (path / "heedful.json").write_text("{}"),
         InputError,
-        "heedful.json: names no prompt",
+        "heedful.json: cannot be read: prompt: Field required",
     ),
 }
 

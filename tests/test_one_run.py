@@ -24,7 +24,7 @@ from heedful.engine.store import Store
 # Whole commands, with servers, files and processes.
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("empty_folder")]
 
-ROWS = 300
+ROWS = 150
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="kill -9 is a POSIX signal")
 

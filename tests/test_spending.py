@@ -18,6 +18,7 @@ from heedful.core.errors import RunError, StopRunError, UsageError
 from heedful.judges import Cascade, Panel, Rules, prompts
 from heedful.judges.model import Checklist
 from heedful.models import Completion, Price, Sampling, ScriptedModel, Usage, estimate_tokens
+from properties import of_a_hundred
 
 PLAIN = prompts.make("plain")
 PRICES = {"scripted": Price(prompt=10.0, completion=100.0)}
@@ -162,6 +163,7 @@ def test_rows_that_were_added_are_the_only_ones_paid_for(tmp_path: Path, executo
 
 
 @pytest.mark.slow
+@of_a_hundred(30)
 @given(
     st.lists(st.integers(0, 4), max_size=6),
     st.one_of(st.none(), st.integers(1, 3)),
@@ -207,6 +209,7 @@ def test_a_run_stops_before_the_call_that_would_cost_too_much(
 
 
 @pytest.mark.slow
+@of_a_hundred(30)
 @given(st.lists(st.integers(1, 400), min_size=1, max_size=12), st.floats(0.01, 0.3))
 def test_with_a_bound_on_answers_the_limit_holds_whatever_they_are(
     lengths: list[int], limit: float

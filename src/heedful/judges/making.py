@@ -16,7 +16,6 @@ from heedful.judges.code import Compiled, Measurement, Recorded, Rules
 from heedful.judges.compose import Cascade, Panel
 from heedful.judges.options import CHECKLIST, WITH_MODEL
 from heedful.judges.protocol import AskingProtocol, Reworded
-from heedful.models.folder import Protocol
 from heedful.models.options import CONNECTION, CallOptions, flag, sampling
 
 if TYPE_CHECKING:
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from heedful.judges.options import JudgeOptions
     from heedful.judges.prompts import JudgePrompt
     from heedful.models.base import Model, Sampling
+    from heedful.models.folder import Protocol
 
 _OF_CONSTRAINT = 2
 """Parameters of a function that decides one constraint."""
@@ -310,6 +310,8 @@ def _samples(model: Model, votes: int, how: Sampling, options: JudgeOptions) -> 
 
 def protocol_of(model: Model) -> Protocol:
     """Return how a model wants to be asked; folders that heedful writes say so."""
+    from heedful.models.folder import Protocol
+
     return getattr(model, "protocol", None) or Protocol(PROMPT)
 
 
