@@ -59,9 +59,9 @@ def until(true: Callable[[], object], seconds: float = 300.0) -> None:
 def test_a_run_killed_at_ten_moments_ends_as_one_that_was_not(
     tmp_path: Path, request: pytest.FixtureRequest, executor: str, victim: str
 ) -> None:
-    environment = dict(os.environ)
-    if executor == "ray":
-        environment["RAY_ADDRESS"] = request.getfixturevalue("ray_cluster")
+    # A cluster that starts puts into the environment how one signs in to it.
+    cluster = {"RAY_ADDRESS": request.getfixturevalue("ray_cluster")} if executor == "ray" else {}
+    environment = os.environ | cluster
     counts: Counter[str] = Counter()
     workers = tasks if executor == "ray" else forked
     run = tmp_path / "killed"
