@@ -92,7 +92,7 @@ def rows(count: int, checklist: Sequence[dict[str, Any]]) -> list[Row]:
     draw = random.Random(0)
     return [
         {
-            "prompt": f"Write text {at % PROMPTS}.",
+            "prompt": f"Write text {at // ROLLOUTS}.",
             "response": f"{next(NUMBER)} " + " ".join(draw.choices(WORDS, k=60)),
             "checklist": checklist,
         }

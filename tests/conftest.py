@@ -2,7 +2,9 @@
 
 import gc
 import os
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -76,6 +78,18 @@ def empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Work in an empty folder."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+@pytest.fixture(scope="module")
+def ray_cluster() -> Iterator[str]:
+    """A cluster of two CPUs on this machine, to which this process is connected."""
+    import ray
+
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    options: dict[str, Any] = {"include_dashboard": False, "object_store_memory": 100 * 2**20}
+    context = ray.init("local", num_cpus=2, log_to_driver=False, **options)
+    yield context.address_info["gcs_address"]
+    ray.shutdown()
 
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"

@@ -25,9 +25,6 @@ PRICE = 0.01
 
 BILLED = {"prompt_tokens": 600, "completion_tokens": 40}
 
-HALF = "a\ud800z"
-"""Half a surrogate pair: JSON carries it, UTF-8 and SQLite do not."""
-
 
 def samples(count: int) -> list[Sample]:
     return [
@@ -83,23 +80,6 @@ def test_any_counts_are_counts_that_can_be_stored(
     assert all(type(count) is int and 0 <= count <= 10**9 for count in counts)
     assert result.cached_tokens <= result.prompt_tokens
     assert result.reasoning_tokens <= result.completion_tokens
-
-
-def test_a_number_longer_than_python_reads_costs_no_answer() -> None:
-    body = reply().replace(b'"created": 1735689600', b'"created": ' + b"9" * 10_000)
-    assert read_completion(body).text == "fine"
-
-
-def test_names_are_short_and_everything_can_be_stored() -> None:
-    message = {"role": "assistant", "content": f"fine {HALF}", "reasoning_content": HALF}
-    choice = {"index": 0, "message": message, "finish_reason": HALF + "x" * 10**6}
-    body = reply(model=f"{HALF}\x1b[31m" + "m" * 10**6, choices=[choice])
-    result = read_completion(body)
-    assert len(result.model) <= 200
-    assert len(result.finish_reason or "") <= 200
-    assert result.model.isprintable()
-    stored = result.model_dump_json().encode()
-    assert json.loads(stored)["text"] == "fine a\N{REPLACEMENT CHARACTER}z"
 
 
 @pytest.mark.parametrize("tokens", [10**30, -5, 1e308, "many", True, None, [1]])

@@ -152,21 +152,6 @@ def test_a_reply_that_cannot_be_read_is_an_error(reply: bytes, error: type[Excep
         posted(reply, close=True)
 
 
-def test_a_server_that_says_nothing_or_is_not_there_is_an_error() -> None:
-    async def silent() -> None:
-        async with served(Script([]), timeout_s=0.05) as opened:
-            await opened.post(b"{}")
-
-    async def gone() -> None:
-        await PlainConnections("http://127.0.0.1:9/", {}, 1.0, LIMIT).post(b"{}")
-
-    with pytest.raises(TimeoutError):
-        asyncio.run(silent())
-    with pytest.raises(ConnectError) as error:
-        asyncio.run(gone())
-    assert error.value.errno
-
-
 def test_a_call_that_is_cancelled_leaves_its_answer_to_nobody() -> None:
     script = Script([])
 

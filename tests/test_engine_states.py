@@ -135,7 +135,7 @@ class StoreMachine(RuleBasedStateMachine):
 
 
 TestStore = pytest.mark.slow(StoreMachine.TestCase)
-TestStore.settings = of_a_hundred(60, stateful_step_count=25)
+TestStore.settings = of_a_hundred(30, stateful_step_count=25)
 
 
 class Flaky:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from commands import run
-from heedful import evaluate, judge_accuracy
+from heedful import evaluate, judge_accuracy, read
 from heedful.core.errors import HeedfulError
 from heedful.data.formats import columns, open_source
 from jsonl import write_rows
@@ -52,18 +52,11 @@ def test_usual_names_of_columns(header: tuple[str, ...], said: str, tmp_path: Pa
     evaluation = evaluate(path, run=tmp_path / "run")
     assert [verdict.status for row in evaluation for verdict in row.verdicts] == ["unmet"]
     assert said in evaluation.summary["columns"]
-    assert evaluate(path, run=tmp_path / "run").progress.resumed == 1
     mapping = evaluation.summary["columns"].partition("--map ")[2].strip("'")
     assert evaluate(path, map=mapping, run=tmp_path / "run").progress.resumed == 1
     in_memory = evaluate([dict(zip(header, ("Greet.", "Hi, you!", ["No commas."]), strict=True))])
     assert said in in_memory.summary["columns"]
     assert in_memory.summary["verdicts"]["unmet"] == 1
-
-
-def test_what_goes_without_saying_is_not_said(tmp_path: Path) -> None:
-    row = ("Greet.", "Hi!", "No commas.")
-    path = table(tmp_path / "own.csv", ("prompt", "response", "checklist"), row)
-    assert "columns" not in evaluate(path).summary
 
 
 def test_several_responses_ask_which(tmp_path: Path) -> None:
@@ -116,7 +109,8 @@ def test_a_cell_that_is_a_list(cell: str, name: str, tmp_path: Path) -> None:
     (sample,) = samples(path)
     assert [each.text for each in sample.checklist] == [*TEXTS, "Be kind."]
     mapping = f"prompt=prompt,response=response,{name}=checklist"
-    assert len(evaluate(path, map=mapping)[0].verdicts) == len(sample.checklist)
+    (mapped,) = read(path, map=mapping)
+    assert mapped.checklist == sample.checklist
 
 
 @pytest.mark.parametrize(
@@ -160,14 +154,6 @@ def test_a_pointer_of_git_lfs_is_refused(tmp_path: Path) -> None:
         assert run("evaluate", *words) == USAGE
     with pytest.raises(HeedfulError, match=r"Git LFS.*git lfs pull"):
         evaluate(pointer)
-
-
-def test_a_report_without_samples_says_so(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    evaluate([{"prompt": 3}], run=tmp_path / "r")
-    assert run("report", tmp_path / "r", "-o", tmp_path / "r.html", "--no-charts") == 1
-    assert "could not be read" in capsys.readouterr().err
 
 
 ASKED = "Greet."
@@ -238,7 +224,6 @@ def sent(path: Path) -> Path:
     return lines(path, record)
 
 
-IDS = {"instruction_id_list": ["punctuation:no_comma"], "kwargs": [{}]}
 TURNS = [{"role": "user", "content": ASKED}]
 ANSWER = {"role": "assistant", "content": SAID}
 BODY = {"id": "c", "object": "chat.completion", "model": "m", "choices": [{"message": ANSWER}]}

@@ -63,12 +63,6 @@ def test_ifeval_joins_its_responses_and_stored_verdicts() -> None:
     assert sum(row.sample.labels is not None for row in labelled if row.sample) == 541
 
 
-@needs_data
-def test_verdict_files_without_arguments_are_refused_with_the_mend() -> None:
-    with pytest.raises(InputError, match=r"no kwargs.*--responses"):
-        formats.open_source(DATA / "ifbench" / "eval_results_strict.jsonl")
-
-
 # --- cfbench --------------------------------------------------------------------------------
 
 CFBENCH: dict[str, Any] = {

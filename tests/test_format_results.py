@@ -205,19 +205,3 @@ def test_what_is_written_reads_as_the_same_verdicts(
     critique = judged(texts, replies, reasks=reasks, per_call=per_call)
     verdicts = decided(critique.judgments)
     assert read_again(texts, critique, suffix) == verdicts
-
-
-@pytest.mark.parametrize("suffix", [".jsonl", ".csv"])
-def test_rubrics_keep_their_numbers_after_a_re_ask(suffix: str) -> None:
-    texts = ["First?", "Second?", "Third?"]
-    replies = [judge_reply("YES", "perhaps", "NO"), judge_reply("hm"), judge_reply("NO, it is not")]
-    critique = judged(texts, replies, reasks=2)
-    assert decided(critique.judgments) == [Status.MET, Status.UNMET, Status.UNMET]
-    assert read_again(texts, critique, suffix) == [Status.MET, Status.UNMET, Status.UNMET]
-    answers = {"question_1": "YES", "question_2": "NO, it is not", "question_3": "NO"}
-    result = written(texts, critique)
-    assert result["rubrics_check"] == answers
-    assert json.loads(result["raw_output"]) == {
-        "rubrics_check": answers,
-        "SATISFIED_ALL_REQUIREMENTS": "NO",
-    }

@@ -1,6 +1,5 @@
 """Files are read lazily, whatever is wrong with them, and native samples survive a round trip."""
 
-import csv
 import json
 import re
 from pathlib import Path
@@ -278,27 +277,6 @@ def test_chats_are_read_as_their_authors_write_them(put: Any) -> None:
     assert own.sample.response == "Hello"
 
 
-def test_results_can_be_read_again_as_a_recording(put: Any) -> None:
-    record = GOOD | {
-        "judgments": [True, "unmet", {"status": "met", "explanation": "yes"}, None],
-        "checklist": ["a", "b", "c", "d"],
-        "scores": {},
-        "declared": {"all_ok": 1},
-    }
-    (sample,) = samples(put(json.dumps(record)))
-    assert sample.recording == Recording(
-        prompt="native",
-        verdicts=(
-            {"status": True},
-            {"status": "unmet"},
-            {"status": "met", "explanation": "yes"},
-            {"status": None},
-        ),
-        declared={"all_ok": 1},
-    )
-    assert not sample.model_extra
-
-
 @pytest.mark.parametrize(
     ("change", "said"),
     [
@@ -418,13 +396,3 @@ def test_rows_of_other_tasks_are_left_out(put: Any) -> None:
     assert [row.line for row in source] == [1]
     with pytest.raises(InputError, match=r"task 'c'.*a, b"):
         formats.open_source(path, task="c")
-
-
-def test_reading_is_lazy(put: Any) -> None:
-    path = put("[" + ",\n".join([GOOD_LINE] * 5000) + "]")
-    before = next(iter(formats.open_source(path)))
-    assert before.line == 1
-    table = put("", "table")
-    with table.open("w", newline="", encoding="utf-8") as file:
-        csv.writer(file).writerows([["prompt", "checklist"], *[["p", "c"]] * 3])
-    assert sum(1 for _ in formats.read(table)) == 3

@@ -13,7 +13,7 @@ import pytest
 from fault_server import completion, serving
 
 pytestmark = [
-    pytest.mark.slow,
+    pytest.mark.interrupted,
     pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here"),
 ]
 

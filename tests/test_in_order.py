@@ -24,7 +24,7 @@ TURNS = st.lists(st.integers(0, 12), min_size=1, max_size=120)
 
 
 @pytest.mark.slow
-@of_a_hundred(60)
+@of_a_hundred(30)
 @given(turns=TURNS, concurrency=st.integers(1, 5), stops=st.lists(st.integers(0, 119), max_size=3))
 def test_finished_rows_are_followed_in_order_each_once(
     turns: list[int], concurrency: int, stops: list[int]
@@ -137,7 +137,7 @@ def samples(draw: st.DrawFn) -> list[Sample]:
 
 
 @pytest.mark.slow
-@of_a_hundred(40)
+@of_a_hundred(20)
 @given(rows=samples(), scoring=st.sampled_from(["strict", "faithful"]), sessions=st.integers(1, 2))
 def test_what_is_counted_as_rows_finish_is_what_the_store_comes_to(
     rows: list[Sample], scoring: Any, sessions: int

@@ -2,10 +2,8 @@
 
 import asyncio
 
-import pytest
-
-from heedful import Check, Constraint, Sample, Status, UsageError, evaluate
-from heedful.judges import Compiled, Measurement, make_judge
+from heedful import Check, Constraint, Sample, Status
+from heedful.judges import Compiled, Measurement
 
 CHECKLIST = (
     Constraint(text="At most 5 words."),
@@ -29,16 +27,6 @@ def test_what_compiles_is_decided_and_the_rest_says_why_not() -> None:
     assert "does not compile" in judgments[2].explanation
     assert judgments[3].explanation
     assert judgments[4].explanation.startswith("cannot be decided by code")
-
-
-def test_the_cascade_takes_it_by_name() -> None:
-    judge = make_judge("rules,compiled,recorded")
-    assert judge.name == "rules,compiled,recorded"
-    evaluation = evaluate([sample("Rain, rain")], judge=judge)
-    assert evaluation.summary["verdicts"]["met"] == 2
-    assert evaluation.summary["verdicts"]["unmet"] == 2
-    with pytest.raises(UsageError, match="compiled"):
-        make_judge("complied")
 
 
 def test_measurements_are_made_for_a_model_that_judges() -> None:

@@ -11,12 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heedful import Check, Constraint, Message, Sample, Status, evaluate
-from heedful.core.errors import HeedfulWarning, ModelError
+from heedful.core.errors import ModelError
 from heedful.jobs.evaluate_tables import notes
 from heedful.judges import Cascade, Panel, Rules, make_judge, prompts
 from heedful.judges.model import Checklist
 from heedful.models import ScriptedModel
-from heedful.models.folder import Protocol
 
 PLAIN = prompts.make("plain")
 
@@ -232,43 +231,6 @@ def test_what_its_own_words_contradict_is_not_accepted() -> None:
         assert (judgment.model_extra or {})["contradiction"]
         summary = evaluate([sample("It is witty.")], judge=made).summary
         assert ("1 verdict contradicted by" in "".join(notes(summary))) is not reject
-
-
-def test_flags_win_over_what_a_critic_s_folder_says() -> None:
-    model = ScriptedModel("")
-    model.protocol = Protocol("short", per_call=1, measure=True)  # type: ignore[attr-defined]
-    assert make_judge("checklist", model=model).config["measure"]
-    assert not make_judge("checklist", model=model, measure=False).config["measure"]
-    with pytest.warns(HeedfulWarning, match="trained to explain"):
-        make_judge("checklist", model=model, explain=False)
-
-
-@pytest.mark.parametrize(
-    ("prompt", "words"),
-    [
-        ("plain", "--judge likelihood"),
-        ("structured", "the server doesn't hold it to the JSON requested"),
-    ],
-)
-def test_a_model_that_cannot_keep_the_form_is_recognised_once(
-    prompt: str, words: str, caplog: pytest.LogCaptureFixture
-) -> None:
-    model = ScriptedModel(lambda _, __: "I like it.")
-    asked = Checklist(model, prompts.make(prompt), reasks=0, per_call=1)
-    judge(asked, sample(*(f"Rule {k}." for k in range(20))))
-    (said,) = [each.getMessage() for each in caplog.records if "replies of" in each.getMessage()]
-    assert words in said
-    assert said.startswith("6 of 6 replies")
-
-
-def test_a_model_that_mostly_keeps_the_form_is_not_warned_of(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    replies = [block(1, "MET") if k % 2 else "I like it." for k in range(20)]
-    asked = Checklist(ScriptedModel(replies), PLAIN, reasks=0, per_call=1)
-    critique = judge(asked, sample(*(f"Rule {k}." for k in range(20))))
-    assert Status.UNPARSED in [each.status for each in critique.judgments]
-    assert not caplog.records
 
 
 def test_one_constraint_is_asked_for_with_a_schema_that_ends() -> None:

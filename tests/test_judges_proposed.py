@@ -3,10 +3,8 @@
 import asyncio
 import itertools
 import json
-import re
 from collections.abc import Sequence
 from io import StringIO
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,9 +13,8 @@ from rich.console import Console
 from heedful import Constraint, Message, Sample, Status, StopRunError, UsageError, dry_run, evaluate
 from heedful.jobs.evaluate_tables import view
 from heedful.judges import make_judge
-from heedful.judges.proposed import PROPOSABLE, Proposed
+from heedful.judges.proposed import Proposed
 from heedful.models import Price, ScriptedModel
-from heedful.verify.compiler.compile import compile_constraint
 
 TEXT = "Keep the whole thing to something like 3 sentences, no more than that, yeah?"
 CHECK: dict[str, Any] = {"id": "heedful:count", "args": {"unit": "sentences", "at_most": 3}}
@@ -36,13 +33,6 @@ def replying(*replies: Any) -> ScriptedModel:
 
 def verdict(model: ScriptedModel, sample: Sample) -> Any:
     return asyncio.run(Proposed(model).judge(sample)).judgments[0]
-
-
-def test_the_text_is_one_that_code_measures_and_does_not_compile() -> None:
-    for text in (TEXT, REFUSED_TEXT):
-        compiled = compile_constraint(text)
-        assert compiled.check is None
-        assert compiled.measures
 
 
 def test_a_check_that_both_proposals_name_decides() -> None:
@@ -74,12 +64,6 @@ def rows() -> list[Sample]:
     texts = itertools.cycle((TEXT, REFUSED_TEXT, "Be kind.", "At most 5 words."))
     responses = (f"Row {at}. {(MET, UNMET)[at // 4 % 2]}" for at in range(12))
     return [row(*each, name=str(at)) for at, each in enumerate(zip(responses, texts, strict=False))]
-
-
-def comes_to(run: Path) -> tuple[bytes, str]:
-    """The files of a run, but for the answers that a row which was cut off had bought already."""
-    summary = re.sub(r'"reused": \d+', "", (run / "summary.json").read_text(encoding="utf-8"))
-    return (run / "results.jsonl").read_bytes(), summary
 
 
 OPTIONS: dict[str, Any] = {"proposals": True, "prices": {"scripted": Price(prompt=1, completion=4)}}
@@ -120,42 +104,6 @@ def test_a_dry_run_counts_what_the_run_requests() -> None:
     assert not model.calls
 
 
-@pytest.mark.slow
-def test_a_run_stopped_anywhere_goes_on_and_buys_no_answer_twice(tmp_path: Path) -> None:
-    evaluate(rows(), model=answering(), run=tmp_path / "whole", concurrency=2, **OPTIONS)
-    for stop in range(CALLS):
-        run = tmp_path / str(stop)
-        with pytest.raises(StopRunError, match="enough"):
-            evaluate(rows(), model=answering(stop), run=run, concurrency=2, **OPTIONS)
-        rest = answering()
-        evaluate(rows(), model=rest, run=run, concurrency=2, **OPTIONS)
-        assert stop + len(rest.calls) == CALLS
-        assert comes_to(run) == comes_to(tmp_path / "whole")
-
-
-def test_the_budget_holds_and_what_it_bought_is_kept(tmp_path: Path) -> None:
-    run, first, rest = tmp_path / "run", answering(), answering()
-    whole = evaluate(rows(), model=answering(), run=tmp_path / "whole", **OPTIONS).summary
-    half = whole["cost"]["dollars"] / 2
-    with pytest.raises(StopRunError, match="--max-cost"):
-        evaluate(rows(), model=first, run=run, max_cost=half, **OPTIONS)
-    assert 0 < len(first.calls) < CALLS
-    evaluate(rows(), model=rest, run=run, max_cost=4 * half, **OPTIONS)
-    assert len(first.calls) + len(rest.calls) == CALLS
-    assert comes_to(run) == comes_to(tmp_path / "whole")
-
-
-@pytest.mark.slow
-def test_workers_come_to_what_one_process_comes_to(tmp_path: Path) -> None:
-    many = [each.model_copy(update={"id": f"{at} {each.id}"}) for at in range(4) for each in rows()]
-    sides = []
-    for executor in ("local", "processes"):
-        run = tmp_path / executor
-        judged = evaluate(many, model=answering(), run=run, executor=executor, workers=2, **OPTIONS)
-        sides.append((comes_to(run)[0], {**judged.summary, "cost": None, "saved": None}))
-    assert sides[0] == sides[1]
-
-
 REFUSED: dict[str, list[Any]] = {
     "proposals differ": [
         GOOD,
@@ -193,10 +141,3 @@ def test_it_goes_between_code_and_the_model() -> None:
     for names in (None, "rules,compiled,checklist", "rules,compiled,proposed,checklist"):
         made = make_judge(names, model=replying(GOOD), proposals=True)
         assert made.config == named.config
-
-
-def test_what_may_be_proposed_is_listed_with_its_arguments() -> None:
-    model = replying(GOOD)
-    verdict(model, row())
-    prompt = model.calls[0].messages[0].content
-    assert all(f"- {id_}(" in prompt for id_ in PROPOSABLE)

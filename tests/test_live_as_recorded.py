@@ -6,8 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from fault_server import FaultServer, completion, serving
 from heedful import evaluate
@@ -66,18 +64,6 @@ def test_shipped_replies_of_cfbench(path: Path, server: tuple[FaultServer, list[
         assert values(live, "cfbench") == pytest.approx(PUBLISHED)
 
 
-ANSWERS = st.sampled_from(["YES", "No.", "It has three. NO", "It does, yes", "Partly.", "no; yes"])
-KEYS = st.sampled_from(["question_1", "question_2", "question_3", "question_7", "question_x"])
-REPLIES = st.builds(
-    lambda answers, whole, frame: frame.format(json.dumps({"rubrics_check": answers} | whole)),
-    st.dictionaries(KEYS, ANSWERS, max_size=5),
-    st.sampled_from(["YES", "NO", None]).map(
-        lambda word: {} if word is None else {"SATISFIED_ALL_REQUIREMENTS": word}
-    ),
-    st.sampled_from(["{}", "```json\n{}\n```", "Here:\n{}", "no answer"]),
-)
-
-
 def advancedif_row(number: int, rubrics: int, reply: str) -> dict[str, Any]:
     return {
         "id": f"r{number}",
@@ -87,22 +73,6 @@ def advancedif_row(number: int, rubrics: int, reply: str) -> dict[str, Any]:
         "benchmark_name": "complex_if_single_turn_v5",
         "judge_result": {"raw_output": reply},
     }
-
-
-@pytest.mark.slow
-@settings(max_examples=15, deadline=None)
-@given(st.lists(st.tuples(st.integers(1, 3), REPLIES), min_size=1, max_size=6))
-def test_replies_in_advancedif_s_form(
-    server: tuple[FaultServer, list[str]], drawn: list[tuple[int, str]]
-) -> None:
-    rows = [advancedif_row(at, *each) for at, each in enumerate(drawn)]
-    live, recorded = rates(rows, [reply for _, reply in drawn], "advancedif", server)
-    assert values(live, "advancedif") == values(recorded, "advancedif")
-    for measure in live["metrics"]["advancedif"].values():
-        low, high = measure["bounds"] or (0, 1)
-        assert low - 1e-9 <= (measure["value"] or low) <= high + 1e-9
-        start, end = measure["interval"] or (0, 1)
-        assert start <= (measure["value"] or start) <= end
 
 
 def test_a_surplus_answer_is_no_further_rubric(server: tuple[FaultServer, list[str]]) -> None:

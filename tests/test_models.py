@@ -29,7 +29,6 @@ from heedful.models import (
 )
 from heedful.models.base import Unreachable
 from heedful.models.faults import Fault, FaultError, FaultKind, fault_of, retry_after, waiting
-from heedful.models.limiter import AdaptiveLimiter
 from heedful.models.openai import BODY_LIMIT
 from heedful.models.replies import read_completion
 
@@ -111,20 +110,24 @@ PASSING = {
     "JSON that is no object": Answer(body="[1]"),
     "a connection lost before the answer": Answer(body="x" * 99, cut=0),
     "a connection lost in the answer": Answer(body="x" * 99, cut=20),
-    "a body that never ends": Answer(body="x", delay_s=9.0),
 }
 
 
 @pytest.mark.parametrize("fault", PASSING.values(), ids=PASSING)
 def test_what_passes_is_tried_again_until_it_fails_the_row(fault: Answer) -> None:
-    timeout_s = 0.2 if fault.delay_s else 5.0
-    answer = ask(FaultServer(fault, fault, completion()), timeout_s=timeout_s)
+    answer = ask(FaultServer(fault, fault, completion()), timeout_s=5.0)
     assert (answer.text, answer.attempts) == ("fine", 3)
-    error, server = error_of(fault, max_attempts=2, timeout_s=timeout_s)
+    error, server = error_of(fault, max_attempts=2, timeout_s=5.0)
     assert isinstance(error, ModelError)
     assert len(server.bodies) == 2
     assert "model m at http://127.0.0.1" in str(error)
     assert "2 attempts" in str(error)
+
+
+@pytest.mark.slow
+def test_a_body_that_never_ends_is_given_up_and_asked_for_again() -> None:
+    answer = ask(FaultServer(Answer(body="x", delay_s=9.0), completion()), timeout_s=3.0)
+    assert (answer.text, answer.attempts) == ("fine", 2)
 
 
 def test_a_server_that_is_not_there_stops_the_run_after_two_connections() -> None:
@@ -157,7 +160,7 @@ def test_a_long_retry_after_is_bounded_by_the_timeout_and_the_wait_is_counted() 
     assert done.attempts == 2
     (before, _), (during, seconds) = counted[:2]
     assert (before, during) == (0, 1)
-    assert 0 < seconds <= 0.3
+    assert 0 < seconds <= 0.3 * 1.1  # pauses are spread by up to a tenth
     assert waiting() == (0, 0.0)
 
 
@@ -246,25 +249,6 @@ def reasoner(_: int, body: dict[str, Any]) -> Answer:
     return completion()
 
 
-def test_a_server_that_takes_no_json_schema_is_asked_without_one() -> None:
-    def plain(_: int, body: dict[str, Any]) -> Answer:
-        if "response_format" in body:
-            return refusal(400, "response_format is not supported.", param="response_format")
-        return completion()
-
-    async def asking() -> tuple[str, tuple[str, ...]]:
-        async with server:
-            model = OpenAIModel("m", base_url=server.url, max_attempts=1)
-            answer = await model.generate(ASK, Sampling(response_format={"type": "json_object"}))
-            await model.close()
-            return answer.text, model.adaptations
-
-    server = FaultServer(script=plain)
-    text, adaptations = asyncio.run(asking())
-    assert text == "fine"
-    assert adaptations == ("response_format is left out, m refuses it",)
-
-
 def test_a_reasoning_model_is_asked_as_it_likes_and_that_is_remembered() -> None:
     async def asking() -> tuple[list[Completion], tuple[str, ...]]:
         async with server:
@@ -282,26 +266,6 @@ def test_a_reasoning_model_is_asked_as_it_likes_and_that_is_remembered() -> None
     assert answers[-1].attempts == 1
     assert server.bodies[-1]["max_completion_tokens"] == 5
     assert [said.split()[0] for said in adaptations] == ["max_completion_tokens", "temperature"]
-
-
-def test_overload_lowers_the_limit_once_and_success_raises_it() -> None:
-    limiter = AdaptiveLimiter(32)
-    limits: list[int] = []
-
-    def script(number: int, _: dict[str, Any]) -> Answer:
-        limits.append(limiter.limit)
-        return Answer(429) if number < 32 else completion()
-
-    async def asking() -> None:
-        async with FaultServer(script=script) as server:
-            model = OpenAIModel("m", base_url=server.url, backoff_s=0.05, limiter=limiter)
-            await asyncio.gather(*(model.generate(ASK, Sampling()) for _ in range(32)))
-            await model.close()
-
-    asyncio.run(asking())
-    assert limits[0] == 32
-    assert limits[32] == 16  # at the first request after the 32 refusals
-    assert limiter.limit > 16
 
 
 def test_the_key_is_nowhere_to_be_seen() -> None:
@@ -412,13 +376,6 @@ def test_any_error_is_a_fault(status: int, body: bytes) -> None:
     assert fault_of(status, {}, body).text.startswith(f"HTTP {status}")
 
 
-def test_usages_add_up() -> None:
-    item = Usage(prompt_tokens=3, completion_tokens=2, cached_tokens=1, reasoning_tokens=1)
-    assert item + item == Usage(
-        prompt_tokens=6, completion_tokens=4, cached_tokens=2, reasoning_tokens=2
-    )
-
-
 def scripted(model: ScriptedModel, *texts: str) -> list[str]:
     async def asking() -> list[str]:
         return [
@@ -455,11 +412,10 @@ def test_costs_follow_the_table_and_an_unknown_model_has_none() -> None:
 @pytest.mark.parametrize(
     ("text", "what"),
     [
-        ("{", "is not JSON"),
-        ("[]", "holds no JSON object"),
-        ('{"m": 3}', "the price of 'm' is wrong"),
-        ('{"m": {"prompt": 1}}', "the price of 'm' is wrong: completion"),
-        ('{"m": {"prompt": -1, "completion": 1}}', "the price of 'm' is wrong: prompt"),
+        ("{", "Invalid JSON"),
+        ("[]", "should be an object"),
+        ('{"m": {"prompt": 1}}', "the price of m.completion is wrong"),
+        ('{"m": {"prompt": -1, "completion": 1}}', "the price of m.prompt is wrong"),
     ],
 )
 def test_prices_that_are_wrong_are_named(tmp_path: Path, text: str, what: str) -> None:

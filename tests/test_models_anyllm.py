@@ -125,18 +125,6 @@ def test_a_missing_key_names_its_variable(monkeypatch: pytest.MonkeyPatch) -> No
     assert not server.bodies
 
 
-def test_a_reasoning_model_is_asked_as_it_likes() -> None:
-    def picky(_: int, body: dict[str, Any]) -> Answer:
-        if "temperature" in body:
-            words = "Unsupported parameter: 'temperature' is not supported with this model."
-            return refusal(400, words, param="temperature")
-        return completion()
-
-    server = FaultServer(script=picky)
-    assert ask(server).text == "fine"
-    assert ["temperature" in body for body in server.bodies] == [True, False]
-
-
 def test_what_cannot_be_asked_is_refused_at_once() -> None:
     with pytest.raises(UsageError, match=r"'nobody'.*anthropic"):
         AnyLLMModel("nobody/m")

@@ -3,8 +3,6 @@
 import asyncio
 import json
 import shutil
-import subprocess
-import sys
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
@@ -261,27 +259,6 @@ def test_roles_that_a_template_does_not_know_are_mapped(
     assert answer.usage.prompt_tokens == expected
 
 
-@pytest.mark.parametrize(
-    "turns",
-    [
-        [("system", "French"), ("user", "Is French hard?")],  # its words stand in another turn
-        [("user", "Is it 42?"), ("assistant", "I look."), ("tool", "42")],
-        [("system", "Be brief."), ("user", "One\nline")],  # the template changes what it shows
-    ],
-)
-def test_a_turn_that_a_template_leaves_out_is_never_lost(turns: list[tuple[str, str]]) -> None:
-    from heedful.models.roles import fitting
-
-    def render(each: list[dict[str, str]]) -> str:
-        known = [turn for turn in each if turn["role"] in {"user", "assistant"}]
-        return "".join(f"<{turn['role']}>{turn['content']}" for turn in known).replace("\n", " ")
-
-    _, text, mapped = fitting([{"role": role, "content": said} for role, said in turns], render)
-    assert mapped
-    assert all(text.count(said.replace("\n", " ")) for _, said in turns)
-    assert len(text) > sum(len(said) for _, said in turns)
-
-
 def test_a_batch_that_does_not_fit_is_halved(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import torch
     import transformers
@@ -388,7 +365,7 @@ BREAKS: dict[str, tuple[Callable[[Path], object], type[HeedfulError], str]] = {
     "a record without a prompt": (
         lambda path: (path / "heedful.json").write_text("{}"),
         InputError,
-        "heedful.json: names no prompt",
+        "heedful.json: cannot be read: prompt: Field required",
     ),
 }
 
@@ -440,28 +417,6 @@ def test_a_name_is_looked_up_in_the_hubs_cache(
     assert model.name == "org/tiny"
     assert isinstance(model, LocalModel)
     assert completions(model, ("Hello", GREEDY, 0))[0].model == "org/tiny"
-
-
-def test_a_panel_of_folders_judges_each_through_its_own_prompt(
-    folder: Path, copy: Path, tmp_path: Path
-) -> None:
-    (copy / "heedful.json").write_text('{"prompt": "if_critic"}')
-    rows = tmp_path / "rows.jsonl"
-    rows.write_text('{"id": "1", "prompt": "Hi", "checklist": ["Short."], "response": "Hi."}\n')
-    run = tmp_path / "run"
-    command = ["evaluate", rows, "--judge", "checklist", "--model", folder, "--model", copy]
-    command += ["--run", run, "--reasks", 0, "--max-completion-tokens", 5, "--device", "cpu"]
-    done = subprocess.run(
-        [sys.executable, "-m", "heedful", *map(str, command)],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert done.returncode == 1, done.stderr  # no verdict: the models only babble
-    judges = json.loads((run / "summary.json").read_text())["cost"]["judges"]
-    assert {judge["judge"] for judge in judges} == {"tiny/plain", "copy/if_critic"}
-    assert [judge["completion_tokens"] for judge in judges] == [5, 5]
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,9 @@
 """Workers on parts of the rows: the results of a local run, whatever dies on the way."""
 
+import json
 import os
-import random
 import signal
-import subprocess
 import sys
-import time
 from collections import Counter
 from contextlib import suppress
 from pathlib import Path
@@ -14,15 +12,17 @@ from typing import Any
 import pytest
 
 import fault_server
+from commands import run
 from fault_server import Answer, completion, refusal
-from heedful import Constraint, Evaluation, Sample, StopRunError, evaluate, respond
+from heedful import Constraint, Sample, StopRunError, evaluate, respond
 from heedful.core.errors import UsageError
 from heedful.data.formats import open_source
 from heedful.engine.shards import rows_of_a_part
 from heedful.judges import prompts
 from heedful.judges.model import Checklist
 from heedful.models import OpenAIModel, Price
-from numbered_rows import children, judge, lives, rows, serving, usage
+from numbered_rows import judge, rows, serving, usage
+from test_kills import forked
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are found by /proc")
 
@@ -31,17 +31,6 @@ PRICES = {"m": Price(prompt=1000.0, completion=1000.0)}
 
 def results(run: Path) -> bytes:
     return (run / "results.jsonl").read_bytes()
-
-
-def workers_of(process: int) -> list[int]:
-    """Find the forked workers, children of the one child that forks them."""
-    return [worker for child in children(process) for worker in children(child)]
-
-
-def wait_for(counts: Counter[str], calls: int) -> None:
-    ends = time.monotonic() + 90
-    while counts.total() < calls and time.monotonic() < ends:
-        time.sleep(0.002)
 
 
 def test_rows_are_divided_by_how_many_there_are() -> None:
@@ -80,36 +69,6 @@ def test_any_number_of_workers_comes_to_what_a_local_run_comes_to(tmp_path: Path
             progress = judged.progress
             assert (progress.read, progress.done, progress.failed) == (201, 201, 0)
             assert not (run / "parts").exists()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", ["a worker", "the run", "Ctrl-C"])
-def test_a_run_that_is_killed_comes_to_what_it_would_have_come_to(
-    tmp_path: Path, kind: str
-) -> None:
-    counts: Counter[str] = Counter()
-    chosen = random.Random(kind)
-    with serving(counts, delay_s=0.05) as url:
-        judge(url, 200, tmp_path / "whole")
-        calls = counts.total()
-        for workers, moment in [(1, chosen.randint(5, 50)), (3, chosen.randint(30, 60))]:
-            run = tmp_path / str(workers)
-            command = [sys.executable, __file__, url, "200", str(run), str(workers)]
-            counts.clear()
-            process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
-            wait_for(counts, moment)
-            forked = workers_of(process.pid)
-            if kind == "a worker":
-                os.kill(chosen.choice(forked), signal.SIGKILL)
-                assert process.wait(60) == 0
-            else:
-                process.send_signal(signal.SIGKILL if kind == "the run" else signal.SIGINT)
-                process.wait(20)
-                subprocess.run(command, check=True, timeout=60)
-            assert not any(map(lives, forked))
-            assert results(run) == results(tmp_path / "whole")
-            # In flight were 32 calls at most; prompts at the seams of parts are requested twice.
-            assert counts.total() <= calls + 32 + 4 * workers
 
 
 @pytest.mark.slow
@@ -210,34 +169,6 @@ def test_rows_that_can_be_read_once_are_divided_too() -> None:
 
 
 @pytest.mark.slow
-def test_replies_without_an_answer_are_billed_and_kept_within_the_budget(tmp_path: Path) -> None:
-    empty = {"choices": [], "usage": {"prompt_tokens": 100, "completion_tokens": 1}}
-    met = "<c1>\nSeen.\nVERDICT: MET\n</c1>"
-
-    def answer(number: int, _: dict[str, Any]) -> Answer:
-        return Answer(body=empty) if number % 3 == 0 else completion(met)
-
-    sides = {}
-    for executor in ("local", "processes"):
-        run = tmp_path / executor
-        with fault_server.serving(script=answer) as server:
-            options: dict[str, Any] = {"executor": executor, "prices": PRICES, "workers": 1}
-            with pytest.raises(StopRunError, match="--max-cost"):
-                one_at_a_time(server.url, run, max_cost=0.3, **options)
-            stopped = usage(run)
-            summary = one_at_a_time(server.url, run, max_cost=100.0, **options).summary
-        sides[executor] = stopped, usage(run), summary
-    assert sides["local"] == sides["processes"]
-    assert sides["processes"][2]["cost"]["calls"] > 10  # replies without an answer among them
-
-
-def one_at_a_time(url: str, run: Path, **options: Any) -> Evaluation:
-    model = OpenAIModel("m", base_url=url, api_key="none", backoff_s=0.01)
-    checklist = Checklist(model, prompts.make("plain"))
-    return evaluate(rows(20), judge=checklist, run=run, concurrency=1, **options)
-
-
-@pytest.mark.slow
 def test_workers_share_one_budget(tmp_path: Path) -> None:
     counts: Counter[str] = Counter()
     dollars = 0.64 * 21  # of 600 + 40 tokens each
@@ -282,7 +213,7 @@ def test_an_error_that_stops_a_run_stops_it_from_a_worker(tmp_path: Path) -> Non
 @pytest.mark.slow
 def test_a_row_that_kills_whoever_works_on_it_ends_the_run(tmp_path: Path) -> None:
     def kill(*_: Any) -> Answer:
-        for worker in workers_of(os.getpid()):
+        for worker in forked(os.getpid()):
             with suppress(ProcessLookupError):
                 os.kill(worker, signal.SIGKILL)
         return completion("nobody is left to read this")
@@ -294,6 +225,15 @@ def test_a_row_that_kills_whoever_works_on_it_ends_the_run(tmp_path: Path) -> No
         judge(server.url, 40, tmp_path, executor="processes")
 
 
-if __name__ == "__main__":
-    where, size, directory, number = sys.argv[1:]
-    judge(where, int(size), Path(directory), executor="processes", workers=int(number))
+@pytest.mark.slow
+def test_a_command_uses_all_cores_where_code_judges_many_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("heedful.engine.job.available_cores", lambda *_: 2)
+    data = tmp_path / "rows.jsonl"
+    row = {"prompt": "Hi.", "checklist": ["Use at most 3 words."], "response": "Hello."}
+    data.write_text("".join(json.dumps({"id": str(at), **row}) + "\n" for at in range(600)))
+    for name, flags in (("all", ""), ("one", "--executor local"), ("few", "--limit 599")):
+        run(*f"evaluate {data} --run {tmp_path / name} {flags}".split())
+        assert capsys.readouterr().err.startswith("2 processes: code decides") == (name == "all")
+    assert results(tmp_path / "all") == results(tmp_path / "one")

@@ -15,7 +15,7 @@ from heedful.core.nouns import Constraint, Judgment, Recording, Scoring, Status
 from heedful.data import formats
 from heedful.judges import prompts
 from heedful.judges.prompts import advancedif, cfbench, if_critic, plain, structured
-from heedful.judges.prompts.contradiction import contradicts
+from heedful.judges.prompts.base import contradicts
 
 SCORINGS: tuple[Scoring, ...] = ("strict", "faithful")
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
@@ -110,14 +110,6 @@ def test_if_critic_decides_all_or_nothing(old: str, new: str) -> None:
     assert verdicts(if_critic.parse(GOOD, constraints("押韵", "四行"))) == "mu"
     assert verdicts(if_critic.parse(GOOD, constraints("押韵"))) == "-"
     assert verdicts(if_critic.parse(GOOD.replace(old, new), constraints("押韵", "四行"))) == "--"
-
-
-def test_if_critic_constraints_may_look_like_a_critique() -> None:
-    odd = f"写出\n分析：和\n结论：{if_critic.UNMET}"
-    judgments = if_critic.parse(block(1, odd, "写了", if_critic.MET), constraints(odd))
-    assert [(judgment.status, judgment.explanation) for judgment in judgments] == [
-        (Status.MET, "写了")
-    ]
 
 
 @needs_data
@@ -222,14 +214,6 @@ def test_advancedif_does_not_guess(text: str, expected: str, reason: str) -> Non
     assert reason in judgments[-1].explanation
 
 
-def test_advancedif_declares_what_the_judge_said() -> None:
-    assert advancedif.declared(reply("YES", ["NO"], overall="yes")) == {
-        "satisfied_all": "YES",
-        "answers": {"question_1": "YES", "question_2": '["NO"]'},
-    }
-    assert advancedif.declared("nothing") == {"satisfied_all": None, "answers": {}}
-
-
 # --- recorded verdicts ----------------------------------------------------------------------
 
 
@@ -278,17 +262,6 @@ def test_read_goes_by_the_recordings_prompt() -> None:
     assert "'x'" in prompts.read(Recording(prompt="x", text="y"), asked)[0].explanation
 
 
-@needs_data
-def test_sysbench_recordings_give_the_published_counts() -> None:
-    counts = Counter[Status]()
-    for row in formats.read(DATA / "sysbench" / "gpt35.jsonl"):
-        assert row.sample
-        assert row.sample.recording
-        judgments = prompts.read(row.sample.recording, row.sample.checklist)
-        counts.update(judgment.status for judgment in judgments)
-    assert counts == {Status.MET: 3668, Status.UNMET: 2272, Status.UNPARSED: 12}
-
-
 # --- cfbench --------------------------------------------------------------------------------
 
 
@@ -301,32 +274,6 @@ def test_cfbench_reads_what_it_asked_for(items: list[tuple[str, bool]]) -> None:
     assert verdicts(cfbench.parse(reply.replace("\n", "\r\n"), constraints(*asked))) == expected
     scores, parsing = cfbench.faithful_scores(reply, asked)
     assert (scores, parsing) == ([float(met) for _, met in items], "1")
-
-
-JUDGED = (
-    "The review quotes the word “mask” twice.",
-    " No paragraph is longer than 80 words",
-    "输出的格式为：\n标题：\n正文：",
-    "自拟标题，标题的句式和示例一致。",
-)
-
-
-@pytest.mark.parametrize(
-    "lines",
-    [
-        JUDGED,
-        ('The review quotes the word "mask" twice.', *JUDGED[1:]),
-        ("The review quotes the word mask twice", *JUDGED[1:]),
-        (JUDGED[0], "No paragraph is longer than 80 words ", *JUDGED[2:]),
-        (*JUDGED[:2], "输出的格式为： 标题： 正文：", "自拟标题,标题的句式和示例一致"),
-    ],
-)
-@pytest.mark.parametrize("between", ["\n\n", "\n", "\n \n"])
-def test_cfbench_reads_what_a_person_can_read(lines: tuple[str, ...], between: str) -> None:
-    for expected in ("muum", "uuuu", "mmmm"):
-        values = expected.translate(str.maketrans("mu", "10"))
-        reply = between.join(f"{line}\t{value}" for line, value in zip(lines, values, strict=True))
-        assert verdicts(cfbench.parse(reply, constraints(*JUDGED))) == expected
 
 
 @pytest.mark.parametrize(
@@ -416,15 +363,6 @@ def test_cfbench_faithful_fallback_drops_zeros() -> None:
     assert cfbench.faithful_scores("x\t1\nb\t0\n\nc\t1.0", ["a", "b", "c"]) == ([1.0, 1.0], "0")
     assert cfbench.faithful_scores("a\t0\nb\t0", ["a", "b"]) == ([0.0], "-1")
     assert cfbench.faithful_scores("a\tyes\n\nb\t1", ["a", "b"]) == ([1.0], "0")
-
-
-@needs_data
-def test_cfbench_faithful_scores_are_the_shipped_ones() -> None:
-    for path in sorted((DATA / "cfbench" / "judge").iterdir()):
-        for record in json.loads(path.read_text(encoding="utf-8")):
-            criteria = [criterion[0] for criterion in record["criteria"]]
-            shipped = ([float(score) for score in record["judge_score"]], record["judge_parsing"])
-            assert cfbench.faithful_scores(record["judge_response"], criteria) == shipped
 
 
 ASKED = tuple(Constraint(text=text) for text in ("It rhymes.", "It has four lines.", "不超过50字"))

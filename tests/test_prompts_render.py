@@ -77,14 +77,6 @@ def ids(prompt: JudgePrompt) -> str:
 # --- fences -----------------------------------------------------------------------------------
 
 
-@given(st.lists(texts, max_size=4))
-def test_fenced_texts_come_back_exactly(drawn: list[str]) -> None:
-    fence = Fence.around(drawn)
-    assert fence == Fence.around(drawn)
-    page = "Before.\n" + "\nbetween\n".join(fence.wrap("TEXT", text) for text in drawn) + "\nafter"
-    assert unfence(page) == [Fenced("TEXT", text) for text in drawn]
-
-
 @given(texts, texts)
 def test_a_text_that_knows_the_mark_gets_a_longer_one(text: str, other: str) -> None:
     short = Fence.around([text, other])
@@ -92,14 +84,6 @@ def test_a_text_that_knows_the_mark_gets_a_longer_one(text: str, other: str) -> 
     longer = Fence.around([text, other, known])
     assert len(longer.mark) > len(short.mark)
     assert unfence(longer.wrap("TEXT", known)) == [Fenced("TEXT", known)]
-
-
-@pytest.mark.parametrize("name", ["plain", "short", "structured", "criteria"])
-def test_our_own_words_leave_an_english_prompt_ascii(name: str) -> None:
-    """One other character doubles the memory of each prompt in flight, and the time to send it."""
-    sample = Sample(prompt="Greet.", checklist=["It is polite."], response="Hi!")
-    (message,) = prompts.make(name).render(sample, sample.checklist)
-    assert message.content.isascii()
 
 
 def test_prompts_on_one_conversation_share_it_whatever_comes_after() -> None:
@@ -327,14 +311,6 @@ def test_a_prompt_that_cannot_work_is_refused(
         path.write_bytes(text)
     with pytest.raises(UsageError, match=message):
         prompts.make("plain", prompt_file=path)
-
-
-def test_make_names_what_it_knows() -> None:
-    with pytest.raises(UsageError, match="'if_critic'"):
-        prompts.make("ifcritic")
-    with pytest.raises(UsageError, match="if_critic always explains"):
-        prompts.make("if_critic", explain=False)
-    assert len({prompt.version for prompt in PROMPTS}) == len(PROMPTS)
 
 
 # --- real data --------------------------------------------------------------------------------

@@ -5,12 +5,9 @@ import os
 import re
 import runpy
 import signal
-import subprocess
-import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,36 +20,12 @@ from heedful.judges import prompts
 from heedful.judges.model import Checklist
 from heedful.models import ScriptedModel
 from numbered_rows import judge, rows, serving
+from test_kills import tasks
 
 extras.needs("ray", extra="ray")
 pytestmark = [pytest.mark.ray, pytest.mark.filterwarnings("ignore")]  # Ray's own
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
-
-
-@pytest.fixture(scope="module")
-def address() -> Iterator[str]:
-    """A cluster of two CPUs on this machine, to which this process is connected."""
-    import ray
-
-    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
-    options: dict[str, Any] = {"include_dashboard": False, "object_store_memory": 100 * 2**20}
-    context = ray.init("local", num_cpus=2, log_to_driver=False, **options)
-    yield context.address_info["gcs_address"]
-    ray.shutdown()
-
-
-def tasks(name: bytes = b"ray::heedful") -> list[int]:
-    """Find the processes of tasks by the name that Ray gives them."""
-    found = []
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            title = (folder / "cmdline").read_bytes()
-        except OSError:
-            continue
-        if title.startswith(name):
-            found.append(int(folder.name))
-    return found
 
 
 def none_works(seconds: float = 20.0) -> bool:
@@ -69,7 +42,7 @@ def wait_for(counts: Counter[str], calls: int) -> None:
     assert counts.total() >= calls
 
 
-@pytest.mark.usefixtures("address")
+@pytest.mark.usefixtures("ray_cluster")
 def test_ray_comes_to_what_a_local_run_comes_to(tmp_path: Path) -> None:
     with serving(Counter()) as url:
         sides = {
@@ -82,38 +55,7 @@ def test_ray_comes_to_what_a_local_run_comes_to(tmp_path: Path) -> None:
     assert none_works()
 
 
-@pytest.mark.parametrize("kind", ["a task", "the run", "Ctrl-C"])
-def test_a_run_that_is_killed_comes_to_what_it_would_have_come_to(
-    tmp_path: Path, address: str, kind: str
-) -> None:
-    counts: Counter[str] = Counter()
-    environment = os.environ | {"RAY_ADDRESS": address}
-    with serving(counts, delay_s=0.05) as url:
-        judge(url, 400, tmp_path / "whole")
-        calls = counts.total()
-        counts.clear()
-        command = [sys.executable, __file__, url, "400", str(tmp_path / "killed")]
-        process = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
-        wait_for(counts, 40)
-        if kind == "a task":
-            os.kill(tasks()[0], signal.SIGKILL)
-            process.communicate(timeout=60)
-            assert process.returncode == 0
-        else:
-            process.send_signal(signal.SIGKILL if kind == "the run" else signal.SIGINT)
-            _, errors = process.communicate(timeout=60)
-            if kind == "Ctrl-C":
-                assert errors.splitlines()[-1] == "KeyboardInterrupt"
-            assert none_works()
-            assert counts.total() < 200
-            subprocess.run(command, env=environment, check=True, timeout=100)
-    # In flight were 32 calls at most; prompts at the seams of parts are requested twice.
-    assert counts.total() <= calls + 32 + 8
-    results = [(tmp_path / run / "results.jsonl").read_bytes() for run in ("whole", "killed")]
-    assert results[0] == results[1]
-
-
-@pytest.mark.usefixtures("address")
+@pytest.mark.usefixtures("ray_cluster")
 def test_a_model_that_cannot_be_sent_is_refused(tmp_path: Path) -> None:
     lock = threading.Lock()
     checklist = Checklist(ScriptedModel(lambda *_: str(lock)), prompts.make("plain"))
@@ -121,7 +63,7 @@ def test_a_model_that_cannot_be_sent_is_refused(tmp_path: Path) -> None:
         evaluate(rows(2), judge=checklist, run=tmp_path, executor="ray")
 
 
-@pytest.mark.usefixtures("address")
+@pytest.mark.usefixtures("ray_cluster")
 def test_files_that_are_judged_in_tasks_come_to_what_a_local_run_comes_to(tmp_path: Path) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -140,7 +82,7 @@ def test_files_that_are_judged_in_tasks_come_to_what_a_local_run_comes_to(tmp_pa
 
         def kill() -> None:
             wait_for(counts, 10)
-            while not (judging := tasks(b"ray::judge")):
+            while not (judging := tasks(name=b"ray::judge")):
                 time.sleep(0.01)
             os.kill(judging[0], signal.SIGKILL)
 
@@ -157,7 +99,7 @@ def test_files_that_are_judged_in_tasks_come_to_what_a_local_run_comes_to(tmp_pa
     )  # what was in flight is requested again, 3 times at most
 
 
-@pytest.mark.usefixtures("address")
+@pytest.mark.usefixtures("ray_cluster")
 def test_the_recipe_for_ray_data_comes_to_what_a_server_comes_to(tmp_path: Path) -> None:
     import ray
 
@@ -193,12 +135,7 @@ def test_the_recipe_makes_a_processor_with_vllm(
     assert "vLLMEngineStage" in recipe["processor"](str(tmp_path), 2).list_stage_names()
 
 
-if __name__ == "__main__":
-    where, size, directory = sys.argv[1:]
-    judge(where, int(size), Path(directory), executor="ray", workers=2)
-
-
-@pytest.mark.usefixtures("address")
+@pytest.mark.usefixtures("ray_cluster")
 def test_ray_data_has_batches_judged() -> None:
     import ray
 

@@ -11,8 +11,6 @@ import pytest
 from commands import run
 from fault_server import FaultServer, serving, verdicts
 from heedful import Constraint, Sample, evaluate
-from heedful.core.errors import RunError
-from heedful.jobs.evaluate import EvaluationJob
 from heedful.jobs.saved_run import SavedRun
 from heedful.judges import prompts
 from heedful.judges.model import Checklist
@@ -123,13 +121,3 @@ def test_what_is_no_finished_run_is_refused(capsys: pytest.CaptureFixture[str]) 
     Path("old/run.sqlite").write_text("no database " * 100)
     assert run("rejudge", "old", *asked) == 2
     assert "old/run.sqlite: " in capsys.readouterr().err
-
-
-def test_samples_of_a_run_take_no_options_of_files(tmp_path: Path) -> None:
-    from heedful.core.errors import UsageError
-
-    with pytest.raises(RunError, match="no such run"):
-        SavedRun(tmp_path / "nowhere")
-    evaluate([Sample(id="1", response="r")], run=tmp_path / "old")
-    with pytest.raises(UsageError, match="go with a file"):
-        EvaluationJob(SavedRun.open(tmp_path / "old"), responses="r.jsonl")

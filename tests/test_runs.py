@@ -28,28 +28,6 @@ async def double(value: int) -> str:
     return json.dumps(2 * value)
 
 
-def test_one_row_is_one_row() -> None:
-    assert line(Progress(done=1, started=0.0), 1.0) == "1 row, 1 rows/s"
-    assert line(Progress(total=1, started=0.0), 1.0).startswith("0 of 1 row (0%)")
-    assert line(Progress(done=2_000, started=0.0), 1.0).startswith("2,000 rows, ")
-
-
-def test_entries_come_in_input_order_whatever_order_they_finished_in(tmp_path: Path) -> None:
-    with Store(tmp_path) as store:
-        execute(store, items(50), double)
-        result = [(entry.id, entry.output) for entry in store.entries()]
-    assert result == [(f"id-{k}", str(2 * k)) for k in range(50)]
-
-
-def test_a_duplicate_is_one_in_every_session(tmp_path: Path) -> None:
-    rows = [Item(line=1, id="a", value=1), Item(line=2, id="a", value=2)]
-    for _ in range(2):
-        with Store(tmp_path) as store:
-            progress = execute(store, rows, double)
-            assert (progress.done, progress.failed) == (2, 1)
-            assert list(store.done()) == [0]
-
-
 def test_a_run_that_was_resumed_with_all_done_leaves_its_file_to_others(tmp_path: Path) -> None:
     for _ in range(2):
         store = Store(tmp_path)
@@ -118,15 +96,6 @@ def test_the_second_of_two_equal_ids_is_a_problem_that_names_the_first(tmp_path:
     assert re.search(r"'a'.*line 1\b", problems[2])
 
 
-def test_rows_that_could_not_be_read_are_kept_with_their_reason(tmp_path: Path) -> None:
-    unreadable: Item[int] = Item(line=1, id=None, value=None, problem="broken")
-    rows = [unreadable, *items(2)]
-    with Store(tmp_path) as store:
-        progress = execute(store, rows, double)
-        assert [entry.problem for entry in store.entries()] == ["broken", None, None]
-    assert (progress.done, progress.failed) == (3, 1)
-
-
 def test_a_row_that_cannot_be_stored_is_a_problem_of_its_own(tmp_path: Path) -> None:
     def encode(value: int) -> str:
         if value == 1:
@@ -160,16 +129,6 @@ def test_another_configuration_is_refused_and_the_difference_is_named(tmp_path: 
         store.configure({"judge": "rules", "scoring": "strict"})
         with pytest.raises(RunError, match=r"scoring.*strict.*faithful"):
             store.configure({"judge": "rules", "scoring": "faithful"})
-
-
-def test_a_file_in_the_way_of_the_run_is_named(tmp_path: Path) -> None:
-    (tmp_path / "run").write_text("not a directory")
-    with pytest.raises(RunError, match="--run"):
-        Store(tmp_path / "run")
-    (tmp_path / "other").mkdir()
-    (tmp_path / "other" / "run.sqlite").write_text("not a database, but long enough to be read" * 9)
-    with pytest.raises(RunError, match="--run"):
-        Store(tmp_path / "other")
 
 
 def test_progress_says_how_far_how_fast_and_how_long() -> None:

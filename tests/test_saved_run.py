@@ -371,16 +371,6 @@ def test_a_killed_run_is_read_with_what_only_its_log_holds(runs: Path, tmp_path:
     assert outputs == [True, *[False] * 8]
 
 
-def test_a_damaged_run_cannot_go_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    rows = tmp_path / "rows.jsonl"
-    rows.write_text('{"id": "1", "checklist": ["No commas."], "response": "x"}\n', encoding="utf-8")
-    again = ["evaluate", str(rows), "--judge", "compiled", "--run", str(tmp_path / "run"), "-q"]
-    assert code(*again) == 0
-    damage(tmp_path / "run")
-    assert code(*again) == 2
-    assert "name another --run" in capsys.readouterr().err
-
-
 @pytest.mark.slow
 def test_listing_runs_leaves_each_as_it_is(
     runs: Path,

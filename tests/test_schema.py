@@ -82,20 +82,6 @@ def test_arguments_beside_args_and_a_system_prompt_beside_the_turns_are_refused(
 
 
 @pytest.mark.parametrize(
-    ("name", "field"),
-    [
-        ("prompt", "conversation"),
-        ("instruction", "conversation"),
-        ("constraints", "checklist"),
-        ("reponse", "response"),
-    ],
-)
-def test_a_copy_names_the_field_that_was_meant(name: str, field: str) -> None:
-    with pytest.raises(UsageError, match=f"did you mean '{field}'"):
-        Sample(id="1").model_copy(update={name: "x"})
-
-
-@pytest.mark.parametrize(
     ("noun", "name"),
     [
         (Sample, "instruction_id"),
@@ -150,14 +136,6 @@ def test_a_prompt_beside_a_conversation_is_refused() -> None:
     turns = (Message(role="user", content="Greet."),)
     with pytest.raises(UsageError, match=r"'prompt'.* conversation"):
         Sample(id="1", prompt="Greet.", conversation=turns)
-
-
-def test_a_judge_is_shown_the_prompt_of_a_sample_made_in_python() -> None:
-    model = ScriptedModel("<c1>\nIt is.\nVERDICT: MET\n</c1>")
-    sample = Sample(id="1", prompt="Greet the queen.", checklist=(POLITE,), response="Hi.")
-    result = evaluate([sample], judge=Checklist(model, Plain()))
-    assert result.summary["verdicts"]["met"] == 1
-    assert "Greet the queen." in model.calls[0].messages[-1].content
 
 
 @pytest.mark.parametrize("prompt", [None, "", " \n", "\u200b"])

@@ -16,7 +16,7 @@ from fault_server import serving, verdicts
 from heedful_server import ASKED, CODED, Server, server
 from test_serving import TOKEN, slow
 
-pytestmark = pytest.mark.slow  # each test starts a server
+pytestmark = pytest.mark.served
 
 CHECKLIST = json.dumps({"prompt": "Greet.", "checklist": ASKED["checklist"]})
 

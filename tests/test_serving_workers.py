@@ -15,7 +15,7 @@ from heedful_server import ASKED, Server, server
 from test_serving import slow
 
 pytestmark = [
-    pytest.mark.slow,  # each test starts a server
+    pytest.mark.served,
     pytest.mark.skipif(
         not Path("/proc/self/task").exists(), reason="children are looked up in /proc"
     ),

@@ -11,10 +11,8 @@ import pytest
 import commands
 from fault_server import Answer, FaultServer, completion, serving
 from heedful import (
-    Constraint,
     Message,
     Sample,
-    checklist,
     dry_run,
     respond,
 )
@@ -83,17 +81,6 @@ def test_an_estimate_of_responses_counts_what_is_then_asked(tmp_path: Path) -> N
     assert left["spent"] == pytest.approx(4 * PRICE)
 
 
-def test_an_estimate_of_checklists_counts_one_asking_each() -> None:
-    rows = [sample("1"), sample("2", checklist=(Constraint(text="c"),)), sample("3")]
-    result = dry_run(checklist, rows, model=unasked(), prices=PRICES)
-    model = counting()
-    checklist(rows, model=model)
-    assert result["rows"] == {"read": 3, "done": 0, "failed": 0, "unchanged": 1}
-    assert (result["calls"], result["completion_tokens"]) == (2, 2 * 250)
-    assert result["prompt_tokens"] == sent(model)
-    assert "250 a checklist" in result["assumptions"]
-
-
 @pytest.mark.parametrize("prices", [PRICES, None])
 def test_the_progress_says_what_was_spent_where_that_is_known(
     prices: dict[str, Price] | None,
@@ -112,16 +99,6 @@ def test_the_progress_says_what_was_spent_where_that_is_known(
     else:
         assert set(seen) == {None}
         assert shown[-1] == "3 rows, 3 rows/s"
-
-
-def test_what_published_answers_take(data: Path) -> None:
-    name = "ifeval/input_response_data_gpt4_20231107_145030.jsonl"
-    with (data / name).open(encoding="utf-8") as file:
-        taken = [estimate_tokens(json.loads(row)["response"]) for row in file]
-    assert round(sum(taken) / len(taken)) == 299
-    listed = json.loads((data / "if_critic/checklists.json").read_text(encoding="utf-8"))
-    taken = [estimate_tokens(row["checklist"]) for row in listed]
-    assert round(sum(taken) / len(taken)) == 245
 
 
 # The command line, against a server.
@@ -160,22 +137,3 @@ def test_prices_a_limit_and_a_log_on_the_command_line(name: str) -> None:
     levels = [line.split()[2] for line in log.splitlines()]
     assert levels == ["INFO", "CRITICAL", "INFO", "INFO"]
     assert "sk-secret" not in log
-
-
-def test_a_prompt_of_one_s_own_is_asked_and_is_part_of_the_run() -> None:
-    write(1)
-    asked = ["checklist", "in.jsonl", "-m", "own", "-o", "out.jsonl", "--run", "run"]
-    own = Path("prompt.txt")
-    with serving(script=answer) as server:
-        own.write_text("List {{conversation}} {{response}}")
-        assert command(server, *asked, "--prompt-file", "prompt.txt") == 2
-        assert server.bodies == []
-        own.write_text("My way.\n{{format}}\n{{conversation}}\nThe mark is {{mark}}.")
-        assert command(server, *asked, "--prompt-file", "prompt.txt") == 0
-        prompt = server.bodies[0]["messages"][0]["content"]
-        assert command(server, *asked) == 2  # another prompt, so another run
-        assert len(server.bodies) == 1
-    assert prompt.startswith("My way.\n")
-    assert "numerical/word" in prompt  # the types, and how to reply
-    assert f"{WORDS}. 0" in prompt
-    assert "{{" not in prompt

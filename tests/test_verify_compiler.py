@@ -50,7 +50,7 @@ COMPILES = [
     ("Use emojis.", "Write at least 1 emoji. Or: Write at least 2 emojis."),
     ("Does the response end with a question?", "Write at least 1 question in the last sentence."),
     ('Do not start with "Sure".', "Do not start the response with 'Sure'."),
-    ("Did the response avoid the letter 'e'?", "Do not use the letter 'e'."),
+    ("Did the response avoid the letter 'e'?", "Use 'e' at most 0 times, in any word."),
     ("Make sure the word ocean appears at least twice.", "Use 'ocean' at least 2 times."),
     ("Include keywords ['rain', 'snow'] in the response.", "Use 'rain', 'snow'."),
     ('Answer only with "yes" or "no".', "Let the response be 'yes' or 'no', and nothing else."),

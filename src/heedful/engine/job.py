@@ -67,6 +67,9 @@ PARTS = "parts"
 FEWEST = 2
 """Workers at least, on machines with fewer cores too."""
 
+PAYS_FROM = 600
+"""Rows from which processes pay where code does all the work; see docs/scale.md."""
+
 TRUSTED = "trusted_rows"
 """Key under which the store counts the first rows that are known to be the input's."""
 
@@ -84,6 +87,7 @@ class Job(ABC, Generic[Row, Result]):
             work at a time where there are more.
         divisible: whether other processes can work on parts of the rows: the work on a row needs
             nothing of another's, and leaves nothing but its output.
+        by_code: whether code does all the work, so that it takes as long as there are cores.
         stem: what the name of a command's run begins with.
     """
 
@@ -91,6 +95,7 @@ class Job(ABC, Generic[Row, Result]):
     total: int | None = None
     calls_per_row: int = 1
     divisible: bool = False
+    by_code: bool = False
     stem: str = "run"
 
     @property
@@ -197,6 +202,8 @@ class Job(ABC, Generic[Row, Result]):
         refuse_unusable_options(options, divisible=self.divisible)
         if is_dry_run():
             raise EndOfDryRun(await self.dry_run_async(**options))
+        if self._pays_in_processes(options):
+            options = {**options, "executor": "processes"}
         prices = options.get("prices")
         with (
             self._dividing(options) as starter,
@@ -264,6 +271,19 @@ class Job(ABC, Generic[Row, Result]):
                 store.forget(self._unfinished(store))
             yield store
 
+    def _pays_in_processes(self, options: RunOptions) -> bool:
+        """Whether a command that names no executor is to use several cores; say so."""
+        # In Python the caller decides: a process with threads or a GPU must not be forked unasked.
+        if "executor" in options or COMMAND.get() is None or not self.by_code:
+            return False
+        cores, rows = options.get("workers") or available_cores(), self.total or 0
+        if cores < FEWEST or rows < PAYS_FROM or sys.platform != "linux":  # macOS may not fork late
+            return False
+        if options.get("on_progress") is not ignore:
+            why = f"code decides, and there are {amount(rows, 'row')}"
+            sys.stderr.write(f"{cores} processes: {why} (--executor local: one)\n")
+        return True
+
     @contextmanager
     def _dividing(self, options: RunOptions) -> Iterator[Starter | None]:
         """Give what starts workers, where they are to work on parts of the rows."""
@@ -271,8 +291,7 @@ class Job(ABC, Generic[Row, Result]):
         if executor not in DIVIDING:
             yield None
             return
-        from heedful.engine.processes import Processes
-        from heedful.engine.ray_tasks import RayTasks
+        from heedful.engine.workers import Processes, RayTasks
 
         self.name_input()  # rows that can be read only once are kept
         made = Processes if executor == "processes" else RayTasks
@@ -308,9 +327,15 @@ class Job(ABC, Generic[Row, Result]):
         unchanged: int | None,
         follow: Callable[[Entry], None] | None,
     ) -> None:
-        """Work on the rows in this process."""
+        """Work on the rows in this process, until batches that calls were put into answered all."""
         on_progress = shown(options)
-        async for trusted in self._passes(queue, unchanged, progress, on_progress):
+        resumed: int | None = None
+
+        def tell(note: str) -> None:
+            progress.note = note
+            on_progress(progress)
+
+        while True:
             await run_all(
                 self.rows(),
                 self.work,
@@ -319,39 +344,21 @@ class Job(ABC, Generic[Row, Result]):
                 concurrency=self.rows_at_a_time(options.get("concurrency", CONCURRENCY)),
                 progress=progress,
                 on_progress=on_progress,
-                trusted=trusted,
+                trusted=unchanged if resumed is None else None,  # compared in the first pass
                 follow=follow if queue is None else None,
             )
-
-    async def _passes(
-        self,
-        queue: BatchQueue | None,
-        trusted: int | None,
-        progress: Progress,
-        on_progress: Callable[[Progress], None],
-    ) -> AsyncIterator[int | None]:
-        """Pass through the rows once, or until the batches that calls were put into answered all.
-
-        Yields how many of the stored rows need no comparison with the input.
-        """
-        yield trusted
-        resumed = progress.resumed
-        while queue is not None and progress.postponed:
+            resumed = progress.resumed if resumed is None else resumed
+            progress.resumed = resumed
+            if queue is None or not progress.postponed:
+                return
             if next(iter(self.rows()), None) is None:
                 raise UsageError(
                     "--executor batch reads the rows several times, and these can be read only "
                     "once",
                     hint="give a file or a list",
                 )
-
-            def tell(note: str) -> None:
-                progress.note = note
-                on_progress(progress)
-
             await queue.exchange(tell)
             progress.begin_pass()
-            yield None  # what this session compared needs no second comparison
-            progress.resumed = resumed
 
     def rows_at_a_time(self, concurrency: int) -> int:
         """Return how many rows are in work where so many calls may be in flight."""

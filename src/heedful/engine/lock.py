@@ -6,14 +6,14 @@ that holds it, however that ends. Those who only read need none.
 
 from __future__ import annotations
 
-import json
 import os
+import socket
 import sys
 import threading
 import time
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from heedful.core.errors import RunError
 
@@ -68,14 +68,14 @@ def _acquire(path: Path) -> tuple[int, tuple[int, int]]:
             # Looked at without opening: closing it would end a lock of this process.
             with suppress(OSError):
                 if _key(path.stat()) in _held:
-                    raise _taken(path, f"{_named(os.getpid(), _host())}, this process")
+                    raise _taken(path, f"process {os.getpid()}, this one")
             file = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
             if not _lock(file):
                 time.sleep(LOOK_SECONDS)  # somebody may only look whether it is held
                 if not _lock(file):
-                    holder = _holder(file)
+                    said = os.read(file, _SIZE).decode(errors="replace")
                     os.close(file)
-                    raise _taken(path, holder)
+                    raise _taken(path, said or "another process")
             key = _key(os.fstat(file))
             with suppress(OSError):
                 if _key(path.stat()) == key:
@@ -83,10 +83,10 @@ def _acquire(path: Path) -> tuple[int, tuple[int, int]]:
                     break
             os.close(file)  # its holder removed it between the opening and the locking
     since = time.strftime("%Y-%m-%d %H:%M:%S %Z")
-    said = json.dumps({"pid": os.getpid(), "host": _host(), "since": since}).encode()
+    said = f"process {os.getpid()} on {socket.gethostname()}, since {since}"
     with suppress(OSError):  # on a full disk the holder isn't named, but the lock is held
         os.ftruncate(file, 0)
-        os.write(file, said)
+        os.write(file, said.encode())
     return file, key
 
 
@@ -155,25 +155,6 @@ else:
         except (BlockingIOError, PermissionError):
             return False
         return True
-
-
-def _holder(file: int) -> str:
-    """Say who holds the lock, as far as the file does."""
-    try:
-        said: Any = json.loads(os.read(file, _SIZE))
-        return f"{_named(said['pid'], said['host'])}, since {said['since']}"
-    except (OSError, ValueError, LookupError, TypeError):
-        return "another process"
-
-
-def _named(pid: int, host: str) -> str:
-    return f"process {pid} on {host}"
-
-
-def _host() -> str:
-    import socket
-
-    return socket.gethostname() or "this machine"
 
 
 def _taken(path: Path, holder: str) -> RunError:

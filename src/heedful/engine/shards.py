@@ -6,8 +6,8 @@ moves each finished part into the run's store, in input order: so that is at any
 a local run that has come so far, and its results are those of a local run. What stays with a part
 is that equal prompts are requested once in each part, not once in all.
 
-Workers are forked (:mod:`processes <heedful.engine.processes>`) or started on a cluster
-(:mod:`Ray <heedful.engine.ray_tasks>`); both talk to the run's process through a socket.
+Workers are forked or started on a Ray cluster (:mod:`heedful.engine.workers`); both talk to the
+run's process through a socket.
 """
 
 from __future__ import annotations

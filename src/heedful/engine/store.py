@@ -16,10 +16,9 @@ from __future__ import annotations
 import asyncio
 import json
 import sqlite3
-import threading
 import time
 import weakref
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
@@ -54,60 +53,6 @@ NAME = "run.sqlite"
 
 END = 2**63 - 1
 """No position is larger."""
-
-
-SHORT_S = 1.0
-"""After so many seconds a run is worth a thread."""
-
-PAUSE_S = 0.25
-"""Seconds between two moves."""
-
-MOST_PAGES = 8192
-"""Pages of the log after which the commits wait for a move: 128 MiB."""
-
-MOVE = "PRAGMA wal_checkpoint(PASSIVE)"
-"""Move what nobody reads or writes just then, without waiting for them."""
-
-
-class StoreLog:
-    """The log of a store that is written."""
-
-    def __init__(self, path: Path | None) -> None:
-        self._path = path
-        self._opened = time.monotonic()
-        self._thread: threading.Thread | None = None
-        self._stopped = threading.Event()
-        self._behind = False
-
-    def committed(self, db: sqlite3.Connection) -> None:
-        """Keep the log short after a commit, by a thread where the run takes more than a moment."""
-        if self._behind:
-            self._behind = False
-            db.execute(MOVE).fetchall()
-            return
-        if self._thread is not None or self._path is None:
-            return
-        if time.monotonic() - self._opened > SHORT_S:
-            self._stopped.clear()
-            self._thread = threading.Thread(target=self._run, args=(self._path,), daemon=True)
-            self._thread.start()
-
-    def stop(self) -> None:
-        """Stop the thread; what it has not moved stays in the log."""
-        thread, self._thread = self._thread, None
-        self._opened = time.monotonic()
-        if thread is not None:
-            self._stopped.set()
-            if thread is not threading.current_thread():
-                thread.join()
-
-    def _run(self, path: Path) -> None:
-        # What goes wrong here goes wrong where it is committed too, and is told there.
-        with suppress(sqlite3.Error), closing(sqlite3.connect(path)) as db:
-            while not self._stopped.wait(PAUSE_S):
-                ((_, pages, _),) = db.execute(MOVE)
-                # Moved or not: only what is whole before the next commit lets it begin anew.
-                self._behind = pages > MOST_PAGES
 
 
 def differences(stored: Mapping[str, Any], config: Mapping[str, Any]) -> list[str]:
@@ -194,8 +139,6 @@ class Store(Closing):
         self._due = False
         self._broken: Exception | None = None
         self._file: int | None = None  # the file's number, where each commit looks for it
-        self._log = StoreLog(None if directory is None else directory / NAME)
-        weakref.finalize(self, self._log.stop)
         # A store that is forgotten rather than closed must not leave the file open.
         weakref.finalize(self, self._db.close)
 
@@ -207,7 +150,6 @@ class Store(Closing):
             # With 8 kB a row of 4 kB took a quarter more time; with 32 kB small commits take more.
             db.execute("PRAGMA page_size=16384")
             db.execute("PRAGMA journal_mode=WAL")
-            db.execute("PRAGMA wal_autocheckpoint=0")  # see StoreLog
             db.execute("PRAGMA synchronous=NORMAL")
             db.execute("PRAGMA busy_timeout=5000")
             if path and db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
@@ -223,7 +165,6 @@ class Store(Closing):
         try:
             self.flush()
         finally:
-            self._log.stop()
             self._db.close()
 
     def save(self, directory: Path) -> None:
@@ -486,8 +427,12 @@ class Store(Closing):
     def flush_soon(self) -> None:
         """Commit what is pending before the event loop does anything else that isn't due yet.
 
-        What came together is committed together. If that fails, whoever commits next is told.
+        What came together is committed together. If that fails, whoever commits next is told. In
+        memory nothing outlives the process, so that there only much is worth a commit.
         """
+        if self.directory is None:
+            self.flush_if_due()
+            return
 
         def flush() -> None:
             with suppress(RunError, *DATABASE_ERRORS):
@@ -533,7 +478,6 @@ class Store(Closing):
             self._usage.clear()
             self._outputs.clear()
             self._waiting = 0
-            self._log.committed(self._db)
         self._flushed = time.monotonic()
 
     def _usage_sums(self) -> Iterator[tuple[Any, ...]]:
@@ -585,7 +529,6 @@ class Store(Closing):
     def empty_log(self) -> None:
         """Move what is committed from the log into the file, so that the file alone is the run."""
         self.flush()
-        self._log.stop()
         self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
 

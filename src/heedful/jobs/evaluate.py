@@ -242,6 +242,7 @@ class EvaluationJob(Job[Sample, Evaluation]):
             self._data.about["rejudged"] = str(data.directory)
         self.stem = self._data.stem
         self.total = self._data.total()
+        self.by_code = {*self.judge.name.split(",")} <= {*CODE, "recorded"}
         self.about = {"heedful": __version__, **self._data.about, "judge": self.judge.name}
         judging = {"scoring": scoring, "seed": seed, **self.judge.config}
         self._config = {"store": STORE_VERSION, **judging}

@@ -16,9 +16,6 @@ from heedful.judges.code import Compiled, Measurement, Recorded, Rules
 from heedful.judges.compose import Cascade, Panel
 from heedful.judges.options import CHECKLIST, WITH_MODEL
 from heedful.judges.protocol import AskingProtocol, Reworded
-from heedful.models.folder import Protocol
-from heedful.models.functions import identity
-from heedful.models.named import connect
 from heedful.models.options import CONNECTION, CallOptions, flag, sampling
 
 if TYPE_CHECKING:
@@ -31,6 +28,7 @@ if TYPE_CHECKING:
     from heedful.judges.options import JudgeOptions
     from heedful.judges.prompts import JudgePrompt
     from heedful.models.base import Model, Sampling
+    from heedful.models.folder import Protocol
 
 _OF_CONSTRAINT = 2
 """Parameters of a function that decides one constraint."""
@@ -67,6 +65,8 @@ class FunctionJudge:
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
+        from heedful.models.functions import identity
+
         self._function = function
         self._each = len(inspect.signature(function).parameters) == _OF_CONSTRAINT
         self.config: Mapping[str, Any] = {"judge": identity(function)}
@@ -152,7 +152,9 @@ def check_names(names: str, known: Sequence[str] = _NAMES) -> None:
     added = plugins.names(_PLUGINS, _NAMES)  # warns of those that would replace one of ours
     for name in map(str.strip, names.split(",")):
         if name not in known and name not in added:
-            raise plugins.unknown("judge", name, known, _PLUGINS)
+            error = plugins.unknown("judge", name, known, _PLUGINS)
+            error.hint += "; a model's name is given as model, beside or without a judge"
+            raise error
 
 
 def make_judge(
@@ -248,6 +250,8 @@ def _asking(name: str, options: JudgeOptions) -> Judge:
     votes = options.get("votes", 1) if name == CHECKLIST else 1
     calls = cast("CallOptions", {name: each for name, each in options.items() if name in _CALLS})
     how = sampling(1.0 if votes > 1 else 0.0, **calls)
+    from heedful.models.named import connect
+
     models = connect(options["model"], **calls)
     if name == PROPOSED:
         from heedful.judges.proposed import Proposed
@@ -306,6 +310,8 @@ def _samples(model: Model, votes: int, how: Sampling, options: JudgeOptions) -> 
 
 def protocol_of(model: Model) -> Protocol:
     """Return how a model wants to be asked; folders that heedful writes say so."""
+    from heedful.models.folder import Protocol
+
     return getattr(model, "protocol", None) or Protocol(PROMPT)
 
 

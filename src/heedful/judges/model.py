@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from heedful.core.errors import ModelError, RowError, UsageError
-from heedful.core.log import logger
 from heedful.core.noun import trusted, updated
 from heedful.core.nouns import Critique, Judgment, Status
 from heedful.engine.call_cache import attempt, attempts
@@ -15,7 +14,7 @@ from heedful.judges import prompts
 from heedful.judges.base import facts, merged
 from heedful.judges.compose import Cascade, Consistent, Panel
 from heedful.judges.images import WithImages, opened, unshown
-from heedful.judges.prompts.base import CUT_OFF, answer, lacking, undecided
+from heedful.judges.prompts.base import CUT_OFF, lacking, undecided
 from heedful.judges.protocol import Reworded
 from heedful.models.base import Sampling
 from heedful.models.options import flag
@@ -30,43 +29,6 @@ if TYPE_CHECKING:
     from heedful.models.base import Completion, Model
 
 _UNPARSED = Status.UNPARSED  # looking a member up in its class is slow in Python 3.11
-
-
-FIRST_REPLIES = 10
-"""A model that can keep a form keeps it in most of these."""
-
-
-class FormWatch:
-    """Warns, once, of a model whose first replies can mostly not be read."""
-
-    def __init__(self, model: Model, prompt: JudgePrompt) -> None:
-        self._model = model
-        self._prompt = prompt
-        self._replies = 0
-        self._unread = 0
-        self._no_json = 0
-
-    def saw(self, text: str, read: Sequence[Judgment]) -> None:
-        """Take a reply into account."""
-        if self._replies == FIRST_REPLIES or 2 * self._unread > FIRST_REPLIES:
-            return
-        self._replies += 1
-        self._unread += all(judgment.status is _UNPARSED for judgment in read)
-        self._no_json += not answer(text).lstrip().startswith("{")
-        if 2 * self._unread > FIRST_REPLIES:
-            logger.warning(self._advice())
-
-    def _advice(self) -> str:
-        name, held = self._prompt.name, self._prompt.response_format is not None
-        ways = ["--judge likelihood (one token and its probability)"]
-        if name != "structured" and hasattr(self._model, "adaptations"):  # a server may hold it
-            ways.append("--prompt structured --no-explain --per-call 1 (held to JSON)")
-        ignored = held and 2 * self._no_json > self._replies
-        return (
-            f"{self._unread} of {self._replies} replies of {self._model.name} can't be read: "
-            + ("the server doesn't hold it to the JSON requested. " if ignored else "")
-            + f"A model that can't keep the form of {name} may with {', '.join(ways)}"
-        )
 
 
 class Checklist:
@@ -103,7 +65,6 @@ class Checklist:
         self.reasks = reasks
         self.sample_index = sample_index
         self.measure = measure
-        self._form = FormWatch(model, prompt)
 
     @property
     def name(self) -> str:
@@ -224,7 +185,6 @@ class Checklist:
             if not number and len(positions) == len(checklist):
                 declared = prompts.declared(self.prompt.name, completion.text, checklist)
             read = self._read(completion, constraints, shown)
-            self._form.saw(completion.text, read)
             verdicts |= {
                 at: updated(each, {"judge": name}) for at, each in zip(left, read, strict=True)
             }

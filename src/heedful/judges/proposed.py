@@ -10,6 +10,7 @@ from heedful.core.nouns import Check, Critique, Expense, Judgment, Message, Stat
 from heedful.engine.call_cache import complete, expense
 from heedful.engine.purpose import Purpose
 from heedful.engine.runner import together
+from heedful.judges.code import decided_by
 from heedful.judges.prompts.base import answer
 from heedful.judges.prompts.fence import Fence
 from heedful.judges.prompts.structured import find
@@ -63,7 +64,6 @@ class Proposed:
             update={"temperature": 1.0, "response_format": {"type": "json_object"}}
         )
         self._checks: dict[str, Check | str] = {}
-        self._reused: dict[str, list[Expense]] = {}
 
     @property
     def config(self) -> Mapping[str, Any]:
@@ -100,24 +100,17 @@ class Proposed:
         if constraint.check is not None:
             return self._undecided("the constraint has a check of its own")
         try:
-            finding = check(await self._check(constraint.text, expenses), response)
-        except Refused as refusal:
-            return self._undecided(str(refusal))
-        except UndecidedError as error:
-            return self._undecided(error.what)
-        except (VerifierError, ModelError) as error:
+            proposed = await self._check(constraint.text, expenses)
+        except (Refused, ModelError) as error:
             return self._undecided(str(error))
-        status = Status.MET if finding.met else Status.UNMET
-        return Judgment(status=status, explanation=finding.found, judge=self.name)
+        return decided_by(proposed, response, self.name)
 
     def _undecided(self, reason: str) -> Judgment:
         return Judgment(status=Status.UNSUPPORTED, explanation=reason, judge=self.name)
 
     async def _check(self, text: str, expenses: list[Expense]) -> Check:
         """Return the check that both proposals agree on; remember it, or why there is none."""
-        if text in self._checks:
-            expenses += self._reused[text]  # so a run that is resumed counts as one that isn't
-        else:
+        if text not in self._checks:
             compiled = compile_constraint(text)
             if compiled.check is not None or not compiled.measures:
                 raise Refused("no check is requested: nothing is countable, or it compiles")
@@ -128,9 +121,6 @@ class Proposed:
                 if isinstance(reply, ModelError):
                     raise reply
                 completions.append(reply)
-            self._reused[text] = [
-                Expense(judge=self.name, model=each.model, reused=1) for each in completions
-            ]
             try:
                 self._checks[text] = _agreed(text, completions)
             except Refused as refusal:

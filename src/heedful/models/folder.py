@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import re
+from codecs import BOM_UTF8
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from pydantic import BaseModel, ConfigDict, PositiveInt, ValidationError
 
 from heedful.core.errors import InputError, UsageError
 from heedful.core.files import PROMPT_TEXT
@@ -121,23 +123,30 @@ def read_protocol(record: Path) -> Protocol | None:
         return None
     hint = 'write for example {"prompt": "plain"}, or delete the file and give --prompt'
     try:
-        content: Any = json.loads(record.read_text(encoding="utf-8-sig"))
-    except (OSError, ValueError) as error:
+        content = _Record.model_validate_json(record.read_bytes().removeprefix(BOM_UTF8))
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        what = f"cannot be read: {'.'.join(map(str, first['loc']))}: {first['msg']}"
+        raise InputError(what, where=str(record), hint=hint) from error
+    except OSError as error:
         raise InputError(f"cannot be read: {error}", where=str(record), hint=hint) from error
-    content = content if isinstance(content, dict) else {}
-    prompt, text = content.get("prompt"), content.get("prompt_file")
-    if not isinstance(prompt, str):
-        raise InputError("names no prompt", where=str(record), hint=hint)
     # The name of a file beside the record and nothing else: it comes with the weights.
+    text = content.prompt_file
     file = record.with_name(PROMPT_TEXT) if text == PROMPT_TEXT else None
     if text is not None and (file is None or not file.is_file()):
         what = f"names a prompt text {text!r:.80} that isn't there"
         raise InputError(what, where=str(record), hint=f"put it into the folder as {PROMPT_TEXT}")
-    numbers = {name: content.get(name) for name in ("per_call", "max_completion_tokens")}
-    for name, number in numbers.items():
-        if number is not None and (not isinstance(number, int) or number < 1):
-            raise InputError(f"{name} is {number!r:.80}", where=str(record), hint=hint)
-    measure = content.get("measure", False)
-    if not isinstance(measure, bool):
-        raise InputError(f"measure is {measure!r:.80}", where=str(record), hint=hint)
-    return Protocol(prompt, file, numbers["per_call"], measure, numbers["max_completion_tokens"])
+    limit = content.max_completion_tokens
+    return Protocol(content.prompt, file, content.per_call, content.measure, limit)
+
+
+class _Record(BaseModel):
+    """What the file holds, beside what a training says of itself."""
+
+    model_config = ConfigDict(strict=True)
+
+    prompt: str
+    prompt_file: str | None = None
+    per_call: PositiveInt | None = None
+    measure: bool = False
+    max_completion_tokens: PositiveInt | None = None

@@ -16,7 +16,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 from heedful.core.closing import Closing
-from heedful.core.errors import HeedfulError, RowError, StopRunError, UsageError
+from heedful.core.errors import (
+    HeedfulError,
+    RowError,
+    StopRunError,
+    UsageError,
+)
 from heedful.core.log import logger
 from heedful.core.nouns import Critique, Sample, Status
 from heedful.core.reasoning import ReasoningMode, answered
@@ -59,6 +64,7 @@ class RewardCounts:
         """Start with no rewards."""
         self._counts: Counter[str] = Counter()
         self._gated: Counter[str] = Counter()
+        self._problems: Counter[str] = Counter()
         self._explained: set[str] = set()
         self._gates_logged: set[str] = set()
         self._all_logged = False
@@ -72,17 +78,17 @@ class RewardCounts:
 
     def _add(self, reward: Rewarded) -> None:
         if reward.problem is not None:
-            logger.warning("no reward: %s", reward.problem)
+            self._problems[reward.problem] += 1
+            if self._problems[reward.problem] == 1:
+                logger.warning("no reward: %s", reward.problem)
         elif not reward.decided:
             self._explain(reward)
-        decided = sum(status.decided for status in reward.statuses)
+        statuses = reward.statuses
         self._counts.update(
             responses=1,
             decided=int(reward.decided),
-            verdicts=len(reward.statuses)
-            - reward.skipped
-            - reward.statuses.count(Status.NOT_APPLICABLE),
-            verdicts_decided=decided,
+            verdicts=len(statuses) - reward.skipped - statuses.count(Status.NOT_APPLICABLE),
+            verdicts_decided=sum(status.decided for status in statuses),
             skipped=reward.skipped,
             guarded=int(any(guard.status is Status.UNMET for guard in reward.guards)),
         )
@@ -130,6 +136,7 @@ class RewardCounts:
             "skipped": counts["skipped"],
             "guarded": counts["guarded"],
             "gates": {name: self._gated[name] for name in GATES if name in terms.gates},
+            "problems": dict(self._problems.most_common(REASONS_LOGGED)),
         }
         if account:
             result["cost"] = account.result()
@@ -252,7 +259,8 @@ class Reward(Closing):
             ``responses``; ``decided`` of them; ``undecided_rate``; ``fallback``; ``mean`` of the
             decided rewards; ``verdicts`` requested and their ``coverage``; ``skipped``
             constraints; ``guarded``: responses with a criterion against gaming unmet; ``gates``:
-            how many responses each gate stopped; ``cost`` once models were called.
+            how many responses each gate stopped; ``problems``: why responses have no reward, such
+            as an aggregate that needs what the rows lack; ``cost`` once models were called.
         """
         place = self._foreground or self._background
         usage = () if place is None else place.usage_records()
@@ -289,12 +297,9 @@ class Reward(Closing):
                 self._foreground = place = Foreground(store, self.concurrency)
                 try:
                     yield RewardSession(
-                        reward=lambda sample: place.begin(
-                            self._counted(self._judgeable(sample), place.turn)
-                        ),
-                        critique=lambda sample: place.begin(
-                            self._critique(self._judgeable(sample), place.turn)
-                        ),
+                        begin=place.begin,
+                        rewarded=lambda each: self._counted(self._judgeable(each), place.turn),
+                        judged=lambda each: self._critique(self._judgeable(each), place.turn),
                     )
                 finally:
                     await place.close()
@@ -411,6 +416,8 @@ class Reward(Closing):
         self, judge: Judge, sample: Sample, known: Critique, guarded: tuple[Constraint, ...]
     ) -> tuple[Critique, tuple[Judgment, ...]]:
         """Judge what is left; the guards are further constraints in the same call."""
+        if not guarded:
+            return await self._by_judge(judge, sample, known, _undecided(known.judgments)), ()
         size = len(sample.checklist)
         sample = sample.model_copy(update={"checklist": (*sample.checklist, *guarded)})
         open_ = Critique.undecided(guarded, Status.UNSUPPORTED, "").judgments
@@ -508,11 +515,20 @@ class RewardSession:
     for the same.
     """
 
-    # begins to judge a response as far as its reward depends on it; the task raises StopRunError
-    # as Reward.score does
-    reward: Callable[[Sample], asyncio.Task[Rewarded]]
-    # begins to judge a response's whole checklist; no reward is counted
-    critique: Callable[[Sample], asyncio.Task[Critique]]
+    begin: Callable[[Coroutine[Any, Any, Any]], asyncio.Task[Any]]  # runs what is awaited below
+    rewarded: Callable[[Sample], Coroutine[Any, Any, Rewarded]]
+    judged: Callable[[Sample], Coroutine[Any, Any, Critique]]
+
+    def reward(self, sample: Sample) -> asyncio.Task[Rewarded]:
+        """Begin to judge a response as far as its reward depends on it.
+
+        The task raises StopRunError as :meth:`Reward.score` does.
+        """
+        return self.begin(self.rewarded(sample))
+
+    def critique(self, sample: Sample) -> asyncio.Task[Critique]:
+        """Begin to judge a response's whole checklist; no reward is counted."""
+        return self.begin(self.judged(sample))
 
 
 class Foreground:

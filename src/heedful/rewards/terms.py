@@ -270,21 +270,29 @@ class Terms:
             raise RowError("no constraint applies, so there is nothing to reward")
         checklist = [constraint for constraint, _ in applicable]
         taken = 0.0 if self.length is None else self.length(sample.response)
-        # An aggregate of the user's may be negative, and a stopped response must not gain by 0.
-        nothing = min(0.0, self.aggregate(checklist, [False] * len(checklist)))
-        if gate is not None:
-            return nothing - taken, nothing - taken
-        values = []
-        for otherwise in (False, True):
-            value = nothing
-            # A violated guard takes the whole reward: with all_or_nothing that is RIFL's rule, with
-            # other aggregates our choice.
-            if all(_met(guard, otherwise=otherwise) for guard in guards):
-                met = [_share(*each, otherwise=otherwise) for each in applicable]
-                # Shares only where a criterion has levels: an aggregate may count on booleans.
-                value = self.aggregate(checklist, cast("list[bool]", met))
-            values.append(value - taken)
-        return values[0], values[1]
+        # A violated guard takes the whole reward: with all_or_nothing that is RIFL's rule, with
+        # other aggregates our choice.
+        if gate is not None or any(guard.status is Status.UNMET for guard in guards):
+            worst = self._floor(checklist) - taken
+            return worst, worst
+        shares = [_share(*each) for each in applicable]
+        if None not in shares and all(guard.status.decided for guard in guards):
+            value = self.aggregate(checklist, cast("list[bool]", shares)) - taken
+            return value, value
+        lowest, highest = (
+            # Shares only where a criterion has levels: an aggregate may count on booleans.
+            self.aggregate(
+                checklist, cast("list[bool]", [met if each is None else each for each in shares])
+            )
+            for met in (False, True)
+        )
+        if not all(guard.status.decided for guard in guards):
+            lowest = self._floor(checklist)
+        return lowest - taken, highest - taken
+
+    def _floor(self, checklist: Sequence[Constraint]) -> float:
+        """Return what a stopped response is worth: it must not gain by 0 where others lose."""
+        return min(0.0, self.aggregate(checklist, [False] * len(checklist)))
 
 
 def terms(
@@ -299,16 +307,14 @@ def terms(
     return Terms(named(aggregate), length, undecided, enabled_gates(gates))
 
 
-def _share(constraint: Constraint, judgment: Judgment, *, otherwise: bool) -> float | bool:
+def _share(constraint: Constraint, judgment: Judgment) -> float | bool | None:
     """Return what a constraint counts as: met, or the share that its level is worth."""
+    if not judgment.status.decided:
+        return None
     if constraint.scale is None and not constraint.is_penalty:
-        return _met(judgment, otherwise=otherwise)
+        return judgment.status is Status.MET
     share = rubric.value(constraint, judgment)
     if share is None:
-        return otherwise
+        return None
     share = 1 - share if constraint.is_penalty else share
     return bool(share) if share in (0, 1) else share
-
-
-def _met(judgment: Judgment, *, otherwise: bool) -> bool:
-    return judgment.status is Status.MET if judgment.status.decided else otherwise

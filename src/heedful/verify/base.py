@@ -16,6 +16,7 @@ import functools
 import importlib
 import inspect
 import random
+import re
 import reprlib
 import typing
 from collections.abc import Callable
@@ -110,8 +111,9 @@ def verifier(
 
     Args:
         id: the id that checks name, e.g. ``length_constraints:number_words``.
-        describe: the constraint in words: a template over the function's keyword arguments, or a
-            function that takes them; by default the first line of the function's docstring.
+        describe: the constraint in words: a template over the function's keyword arguments, see
+            :func:`worded`, or a function that takes them; by default the first line of the
+            function's docstring.
         decides_empty: whether it decides a response without text, which else meets no check.
 
     Returns:
@@ -159,13 +161,33 @@ def describe(check: Check) -> str:
     try:
         if callable(wording):
             return wording(**binding.arguments)
-        shown = {
-            name: quoted(value) if isinstance(value, list) else value
-            for name, value in binding.arguments.items()
-        }
-        return wording.format_map(shown)
+        return worded(wording, binding.arguments)
     except Exception as error:
         raise _broken(check, "cannot be worded", error) from error
+
+
+_OPTIONAL = re.compile(r"\[([^\[\]]*\{(\w+)[^\[\]]*)\]")
+
+
+def worded(wording: str, arguments: dict[str, Any]) -> str:
+    """Fill a wording in; what is in brackets stands only where its argument is given.
+
+    ``{bounds}`` are those of ``at_least`` and ``at_most``, beyond the usual "at least one".
+
+    >>> worded("Use {phrases}[ {bounds} times].", {"phrases": ["a"], "at_least": 2})
+    "Use 'a' at least 2 times."
+    """
+    numbers = arguments.get("at_least"), arguments.get("at_most")
+    given = {name: value for name, value in arguments.items() if value}
+    if numbers not in {(None, None), (1, None)}:
+        given["bounds"] = bounds(*numbers)
+    wording = _OPTIONAL.sub(lambda part: part[1] if part[2] in given else "", wording)
+    return wording.format_map(
+        {
+            name: quoted(value) if isinstance(value, list) else value
+            for name, value in (arguments | given).items()
+        }
+    )
 
 
 def check(check: Check, response: Response) -> Finding:
@@ -241,6 +263,19 @@ def compare(number: int, relation: Relation, bound: int, noun: str) -> Finding:
 def exactly(number: int, required: int, noun: str) -> Finding:
     """Compare a count with the required one."""
     return Finding(met=number == required, found=f"{amount(number, noun)}, asked for {required}")
+
+
+def bounds(at_least: int | None, at_most: int | None) -> str:
+    """Word a range of numbers."""
+    if at_least is None and at_most is None:
+        raise VerifierError("no bound is given", hint="give at_least, at_most or both")
+    if at_least is None:
+        return f"at most {at_most}"
+    if at_most is None:
+        return f"at least {at_least}"
+    if at_least > at_most:
+        raise VerifierError(f"at_least is {at_least} and at_most {at_most}", hint="swap them")
+    return f"exactly {at_least}" if at_least == at_most else f"{at_least} to {at_most}"
 
 
 def none(number: int, noun: str, which: str = "") -> Finding:

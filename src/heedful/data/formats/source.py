@@ -19,12 +19,13 @@ from heedful.data.formats.base import Format, Row
 from heedful.data.formats.fields import made, row_id
 from heedful.data.formats.files import UNWANTED, kind, records
 from heedful.data.formats.raw import Record, is_compressed
-from heedful.data.formats.responses import Responses, opened
 from heedful.data.formats.tools import unwrapped
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from heedful.data.formats.responses import Responses
 
 _PLUGINS = "heedful.formats"
 
@@ -112,6 +113,8 @@ class Source:
         with ExitStack() as stack:
             joined = None
             if self.responses is not None and self.format is not None:
+                from heedful.data.formats.responses import opened
+
                 joined = stack.enter_context(opened(self.responses, self.format))
             for name, (path, reading) in zip(names, self.parts, strict=True):
                 if joined is not None:
@@ -264,15 +267,13 @@ def detect(path: str | Path) -> Format:
     )
 
 
-def by_columns(
-    records: Sequence[Mapping[str, Any]], fits: Format | None, response: str | None = None
-) -> Format | None:
+def by_columns(records: Sequence[Mapping[str, Any]], fits: Format | None) -> Format | None:
     """Return the format that rows fit; where that is none or heedful's own, by their columns."""
     if fits is not None and fits.name.startswith(mapped.PREFIX):
         return mapped.refined(fits, records)
-    if response is None and fits not in (None, native.FORMAT, table.FORMAT):
+    if fits not in (None, native.FORMAT, table.FORMAT):
         return fits
-    return mapped.guessed(records, fits, response) or fits
+    return mapped.guessed(records, fits) or fits
 
 
 def response_in(path: Path, column: str, wanted: str | None = None) -> Format:

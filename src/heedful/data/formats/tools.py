@@ -2,36 +2,33 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 from heedful.core.errors import RowError
-from heedful.data.formats import completions, inspect_log, lm_eval, promptfoo, trainers
 from heedful.data.formats.fields import made
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from heedful.data.formats.raw import Record
 
 
-class Tool(NamedTuple):
-    """A tool's rows: whether a record is one, its own record, and fields that aren't kept."""
+@cache
+def _tools() -> list[tuple[Any, Any, tuple[str, ...]]]:
+    """List what tells a tool's record, what takes its own out, and fields that aren't kept."""
+    # Most files need none of these modules.
+    from heedful.data.formats import completions, inspect_log, lm_eval, promptfoo, trainers
 
-    fits: Callable[[Mapping[str, Any]], bool]
-    unwrapped: Callable[[dict[str, Any]], dict[str, Any]]
-    heavy: tuple[str, ...] = ()
+    return [
+        (lm_eval.fits, lm_eval.unwrapped, lm_eval.HEAVY),
+        (inspect_log.fits, inspect_log.unwrapped, inspect_log.HEAVY),
+        (completions.fits, completions.unwrapped, completions.HEAVY),
+        (promptfoo.fits, promptfoo.unwrapped, promptfoo.HEAVY),
+        (trainers.fits_trl, trainers.trl, trainers.HEAVY),
+        (trainers.fits_sharegpt, trainers.sharegpt, trainers.HEAVY),
+        (trainers.fits_goal, trainers.goal, trainers.HEAVY),
+        (trainers.fits_alpaca, trainers.alpaca, ()),
+    ]
 
-
-TOOLS = (
-    Tool(lm_eval.fits, lm_eval.unwrapped, lm_eval.HEAVY),
-    Tool(inspect_log.fits, inspect_log.unwrapped, inspect_log.HEAVY),
-    Tool(completions.fits, completions.unwrapped, completions.HEAVY),
-    Tool(promptfoo.fits, promptfoo.unwrapped, promptfoo.HEAVY),
-    Tool(trainers.fits_trl, trainers.trl, trainers.HEAVY),
-    Tool(trainers.fits_sharegpt, trainers.sharegpt, trainers.HEAVY),
-    Tool(trainers.fits_goal, trainers.goal, trainers.HEAVY),
-    Tool(trainers.fits_alpaca, trainers.alpaca),
-)
 
 _SIGNS = frozenset({"doc", "output", "custom_id", "choices", "testCase", "completion"}) | {
     *("conversations", "reward_model", "context_messages", "gts")
@@ -43,11 +40,11 @@ def unwrapped(record: Record) -> Record:
     """Return a tool's record as the one that it holds; any other as it is."""
     if record.problem is not None or _SIGNS.isdisjoint(record.data):
         return record
-    for tool in TOOLS:
-        if tool.fits(record.data):
-            own = {name: each for name, each in record.data.items() if name not in tool.heavy}
+    for fits, own_record, heavy in _tools():
+        if fits(record.data):
+            own = {name: each for name, each in record.data.items() if name not in heavy}
             try:
-                data = own | made(tool.unwrapped, record.data)
+                data = own | made(own_record, record.data)
             except RowError as error:
                 return record._replace(
                     problem=error.what + (f" ({error.hint})" if error.hint else "")

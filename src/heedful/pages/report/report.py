@@ -289,7 +289,7 @@ def _cost(reading: RunReading) -> Iterator[Part]:
     """Lay out what the run cost: calls, tokens, dollars, time."""
     costs = reading.summary.get("cost")
     rows = [_spent(judge) for judge in costs["judges"]] if costs else []
-    if len(rows) > 1:
+    if costs and len(rows) > 1:
         rows.append(_spent({"judge": "all", "model": "", **costs}))
     if not rows:
         yield "No model was called."

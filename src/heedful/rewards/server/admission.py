@@ -18,7 +18,15 @@ from heedful.core.errors import HeedfulError, StopRunError, UsageError
 from heedful.core.text import amount
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence
+    from collections.abc import (
+        AsyncIterator,
+        Awaitable,
+        Callable,
+        Coroutine,
+        Iterator,
+        Mapping,
+        Sequence,
+    )
 
     from heedful.core.nouns import Critique
 
@@ -255,7 +263,7 @@ class JudgingService:
     async def judge(
         self,
         rows: Sequence[Any],
-        judge: Callable[[Any, int], Coroutine[Any, Any, T]],
+        begin: Callable[[Any, int], Awaitable[T]],
         counted: Body | None,
         until: float,
     ) -> list[T | None]:
@@ -269,7 +277,7 @@ class JudgingService:
             )
         self.admission.enter(len(rows))
         tasks: list[asyncio.Task[T]] = []
-        started = self._start(enumerate(rows), judge, counted, tasks)
+        started = self._start(enumerate(rows), begin, counted, tasks)
         try:
             async with asyncio.timeout_at(until) as timeout:
                 self._waiting.add(timeout)
@@ -289,14 +297,14 @@ class JudgingService:
     def _start(
         self,
         rows: Iterator[tuple[int, Any]],
-        judge: Callable[[Any, int], Coroutine[Any, Any, T]],
+        begin: Callable[[Any, int], Awaitable[T]],
         counted: Body | None,
         tasks: list[asyncio.Task[T]],
     ) -> Iterator[None]:
         """Start a row at each step."""
         began = asyncio.get_running_loop().time()
         for at, row in rows:
-            task = asyncio.create_task(judge(row, at))
+            task = asyncio.ensure_future(begin(row, at))
             task.add_done_callback(partial(self._release, began))
             if counted is not None:
                 counted.used_by(task)

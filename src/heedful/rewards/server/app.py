@@ -13,6 +13,7 @@ from starlette.exceptions import HTTPException
 
 from heedful.core.errors import HeedfulError, RowError, StopRunError
 from heedful.core.log import logger
+from heedful.core.noun import updated
 from heedful.data.formats import native
 from heedful.data.formats.fields import explain, row_id
 from heedful.data.formats.files import shown
@@ -24,7 +25,8 @@ from heedful.rewards.server.auth import BODY, refusal
 from heedful.rewards.server.metrics import merged
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Coroutine, Sequence
+    import asyncio
+    from collections.abc import Callable, Coroutine, Sequence
 
     from heedful.core.nouns import Critique, Judgment, Sample
     from heedful.rewards import Reward
@@ -37,6 +39,24 @@ AGAIN = "send it again; answers are cached"
 
 _CHECKLISTS = {"checklist", "constraints", "checklist_struct"}
 _HINT = "give it a field checklist with the constraints; see /openapi.json"
+
+
+class RequestRows:
+    """Reads the rows of a request, once what rollouts of a prompt share."""
+
+    def __init__(self) -> None:
+        self._shared: dict[str, Any] = {}
+        self._sample: Sample | None = None
+
+    def read(self, row: Any, at: int) -> Sample:
+        """Read a row that can be judged."""
+        if not isinstance(row, dict) or not isinstance(row.get("response"), str):
+            return read_row(row, at)
+        shared = {**row, "id": type(row.get("id")), "response": None}
+        if self._sample is None or shared != self._shared:
+            self._sample, self._shared = read_row(row, at), shared
+            return self._sample
+        return updated(self._sample, {"id": _id_of(row, at), "response": row["response"]})
 
 
 def read_row(row: Any, at: int) -> Sample:
@@ -129,7 +149,7 @@ class Judged(NamedTuple):
 class RowKind(NamedTuple):
     """How an endpoint judges a row and lays out the result."""
 
-    judge: Callable[[Sample], Awaitable[Any]]
+    judge: Callable[[Sample], Coroutine[Any, Any, Any]]
     lay_out: Callable[[Sample, Any], dict[str, Any]]
     unjudged: dict[str, Any]  # the same fields for a row that was not judged
 
@@ -155,8 +175,8 @@ class Endpoints:
         self._session = session
         self._service = service
         self._metrics = metrics
-        self._critique = RowKind(session.critique, _critique_fields, _UNJUDGED)
-        self._rewarded = RowKind(session.reward, _reward_fields, _UNREWARDED)
+        self._critique = RowKind(session.judged, _critique_fields, _UNJUDGED)
+        self._rewarded = RowKind(session.rewarded, _reward_fields, _UNREWARDED)
 
     async def critique(self, request: Request) -> Response:
         """Judge one response against its checklist, every constraint of it."""
@@ -206,9 +226,11 @@ class Endpoints:
         return _reply(OK, body)
 
     def _row(self, kind: RowKind) -> Callable[[Any, int], Coroutine[Any, Any, Judged]]:
+        rows = RequestRows()
+
         async def judged(row: Any, at: int) -> Judged:
             try:
-                sample = read_row(row, at)
+                sample = rows.read(row, at)
             except RowError as error:
                 self._metrics.failed()
                 return kind.failed(_id_of(row, at), error)
@@ -223,7 +245,7 @@ class Endpoints:
         return judged
 
     async def _openrlhf(self, row: tuple[str, str, Any], at: int) -> Rewarded:
-        scored = await self._session.reward(openrlhf_sample(*row, at + 1))
+        scored = await self._session.rewarded(openrlhf_sample(*row, at + 1))
         self._count(scored)
         return scored
 
@@ -235,7 +257,11 @@ class Endpoints:
         until: float,
     ) -> list[T | None]:
         """Judge the rows of a request; ``None`` stands for a row not judged in time."""
-        outcomes = await self._service.judge(rows, judge, request.scope[BODY], until)
+
+        def begin(row: Any, at: int) -> asyncio.Task[T]:
+            return self._session.begin(judge(row, at))
+
+        outcomes = await self._service.judge(rows, begin, request.scope[BODY], until)
         for _ in range(outcomes.count(None)):
             self._metrics.failed()
         return outcomes

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from heedful.verify.base import quoted
 from heedful.verify.custom.counting import UNITS, CountRange, amounts, count_units
-from heedful.verify.custom.parts import NAMES, readings
+from heedful.verify.custom.parts import PARTS
 from heedful.verify.custom.phrases import occurrences
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def _counted(args: dict[str, Any], layout: Layout, language: Language) -> Iterat
         return
     from heedful.verify.text.layout import Layout
 
-    for texts in readings(layout, part)[:1]:
+    for texts in PARTS[part].find(layout)[:1]:
         ranges = [count_units(Layout(text), unit) for text in texts[:_MOST_PARTS]]
         spans = [_span(each) for each in ranges if each is not None]
         if spans:
@@ -106,8 +106,8 @@ def _whole(count: CountRange, unit: Unit, language: Language) -> str:
 def _by_part(spans: list[str], number: int, unit: Unit, part: Any, language: Language) -> str:
     listed = ", ".join(spans) + (", …" if number > len(spans) else "")
     if language == "zh":
-        return f"回复共有{number}{NAMES[part][1]}，{UNITS[unit].chinese}数依次为{listed}"
-    name = NAMES[part][0].removeprefix("the ")
+        return f"回复共有{number}{PARTS[part].chinese}，{UNITS[unit].chinese}数依次为{listed}"
+    name = PARTS[part].name.removeprefix("the ")
     return f"the response has {number} of: {name}; {UNITS[unit].one} counts in order: {listed}"
 
 

@@ -12,32 +12,19 @@ Markdown's marks, title and headings out; the widest counts every character that
 from __future__ import annotations
 
 import re
-from itertools import groupby
+from itertools import pairwise
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from heedful.core import scripts
-from heedful.verify import markup
-from heedful.verify.base import Finding, verifier
-from heedful.verify.custom.parts import (
-    Decision,
-    Outcome,
-    Part,
-    Which,
-    bounds,
-    decide,
-    in_part,
-    judged,
-)
+from heedful.verify.base import bounds
+from heedful.verify.custom.parts import Decision, of_part
 from heedful.verify.text import characters as signs
-from heedful.verify.text.characters import numbers
-from heedful.verify.text.chinese import verses
-from heedful.verify.text.lines import FENCES
+from heedful.verify.text.layout import is_closed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from heedful.verify.text.layout import Layout
-    from heedful.verify.text.prepared import Response
 
 
 class CountRange(NamedTuple):
@@ -69,7 +56,7 @@ def count_units(layout: Layout, unit: Unit) -> CountRange | None:
     CountRange(low=3, high=9)
     """
     readings = UNITS[unit].readings(layout)
-    return CountRange(min(readings), max(readings)) if readings else None
+    return CountRange(min(readings) if layout.whole else 0, max(readings)) if readings else None
 
 
 # --- structure ----------------------------------------------------------------------------------
@@ -89,21 +76,10 @@ _QUESTION = re.compile(
     r"|will|would|shall|should|may|might)\b",
     re.IGNORECASE,
 )
-_MAYBE_MARK = re.compile(
-    r"^[^\S\n]*(?:[-*+]|\d+\.)\s+\S|^[^\S\n]*>|`[^`\n]+`|(?<![\w*])\*(?=\S)[^*\n]+\*"
-    r"|^[^\S\n]*(?:-{3,}|\*{3,})\s*$",
-    re.MULTILINE,
-)
 
 
 def _sizes(readings: Sequence[Sequence[str]]) -> list[int]:
     return [len(each) for each in readings]
-
-
-def _sentences(layout: Layout) -> list[int]:
-    """Sentences; in a poem 句 may mean its verses, with commas between them."""
-    poem = verses(layout.core)
-    return [*_sizes(layout.sentence_readings), *([] if poem is None else [poem])]
 
 
 def _paragraphs(layout: Layout) -> list[int]:
@@ -166,39 +142,24 @@ def _headings(layout: Layout) -> list[int]:
     return [*_sizes(layout.heading_readings), *below]
 
 
-def _heading_levels(layout: Layout) -> list[int]:
-    """Different levels of headings; what only looks like a heading may be of one of its own."""
-    marked = {line.depth for line in layout.lines if line.kind == "heading"}
-    marked |= {int(level) for level in _HTML_HEADING.findall(layout.text)}
-    alike = max(map(len, layout.heading_readings)) - len(layout.heading_readings[0])
-    return [len(marked), len(marked) + alike]
-
-
-_HTML_HEADING = re.compile(r"<h([1-6])\b", re.IGNORECASE)
-
-
 def _tables(layout: Layout) -> list[int]:
     """Tables of Markdown and HTML; rows without a line of dashes may be one."""
-    html = layout.text.lower().count("<table")
-    sure = sum(kind == "table" for kind, _ in groupby(line.kind for line in layout.lines))
-    rows = [
-        line.kind == "table" or (line.kind != "code" and line.text.count("|") > 1)
-        for line in layout.lines
-    ]
-    maybe = sum(is_row and len(list(run)) > 1 for is_row, run in groupby(rows))
-    return [sure + html, max(maybe, sure) + html]
+    low, high = _markdown_tables(layout)
+    return [low + layout.text.lower().count("<table"), high]
 
 
 def _markdown_tables(layout: Layout) -> list[int]:
     """Tables as above; those of HTML may not count."""
-    low, high = _tables(layout)
-    return [low - layout.text.lower().count("<table"), high]
+    sure = len(layout.blocks_of("table"))
+    rows = [line.kind != "code" and line.text.count("|") > 1 for line in layout.lines]
+    maybe = max(sure, int(any(map(all, pairwise(rows)))))
+    return [sure, maybe + layout.text.lower().count("<table")]
 
 
 def _code_blocks(layout: Layout) -> list[int]:
     """Blocks between fences; one that nothing closes may be some."""
-    fences = sum(1 for line in layout.lines if line.text.lstrip().startswith(FENCES))
-    return [fences // 2, (fences + 1) // 2]
+    blocks = layout.blocks_of("code")
+    return [sum(map(is_closed, blocks)), len(blocks)]
 
 
 def _points(layout: Layout) -> list[int]:
@@ -207,33 +168,9 @@ def _points(layout: Layout) -> list[int]:
     kinds = [_sizes(layout.items(kind)[:1])[0] for kind in ("bullet", "number")]
     numerals = len(_NUMERAL.findall(layout.text))
     if len(outermost) > 1 and len(outermost) in kinds:
-        lists = _lists(layout)
-        several = lists if len(lists) > 1 else []
-        return [len(outermost), *several, *([numerals] if numerals > 1 else [])]
-    clauses = len(re.findall(r"[^\s,，、;；.。!！?？:：|]+", layout.text))
+        return [len(outermost), *_sizes(layout.lists), *([numerals] if numerals > 1 else [])]
+    clauses = len(re.findall(r"[^\s,，、;；:.。!！?？:：|]+", layout.text))
     return [min(numerals, 1), clauses, len(outermost)]
-
-
-def _lists(layout: Layout) -> list[int]:
-    """Count the outermost items of each list, where numbers start again or text parts bullets."""
-    marked = [line for line in layout.lines if line.kind in {"bullet", "number"}]
-    depth = min(line.depth for line in marked)
-    outermost = {id(line) for line in marked if line.depth == depth}
-    sizes, last, apart = [0], 0, False
-    for line in layout.lines:
-        if id(line) in outermost:
-            digits = _FIRST_NUMBER.match(line.text) if line.kind == "number" else None
-            number = int(digits[1]) if digits else 0
-            if sizes[-1] and (number <= last if digits else apart):
-                sizes.append(0)
-            sizes[-1] += 1
-            last, apart = number, False
-        elif line.kind in {"prose", "heading", "table"} and not line.text[0].isspace():
-            apart = True
-    return sizes
-
-
-_FIRST_NUMBER = re.compile(r"\D{0,20}(\d{1,3})")
 
 
 def _questions(layout: Layout) -> list[int]:
@@ -248,11 +185,6 @@ def _questions(layout: Layout) -> list[int]:
     unmarked = sum(1 for item in items if not re.search("[?？؟]", item))
     marks = len(re.findall("[?？؟]+", layout.plain))
     return [ended, max(marks, ended + sound) + unmarked]
-
-
-def _markdown(layout: Layout) -> list[int]:
-    sure = markup.markdown_marks(layout.text)
-    return [sure, sure + len(_MAYBE_MARK.findall(layout.text))]
 
 
 _TOKEN = re.compile(r"\w\S*")  # without the signs before it, which make no difference to a count
@@ -389,7 +321,9 @@ UNITS: dict[str, CountedUnit] = {
         "character/s without spaces", "个字符（不含空格）", characters_without_spaces
     ),
     "letters": CountedUnit("letter/s", "个字母", letters),
-    "sentences": CountedUnit("sentence/s", "个句子", _sentences),
+    "sentences": CountedUnit(
+        "sentence/s", "个句子", lambda layout: _sizes(layout.sentence_readings)
+    ),
     "paragraphs": CountedUnit("paragraph/s", "个段落", _paragraphs),
     "lines": CountedUnit("line/s", "行", _lines),
     "bullet_points": CountedUnit("bullet point/s", "个项目符号", _bullets),
@@ -406,14 +340,8 @@ UNITS: dict[str, CountedUnit] = {
     "markdown_tables": CountedUnit("Markdown table/s", "个Markdown表格", _markdown_tables),
     "code_blocks": CountedUnit("code block/s", "个代码块", _code_blocks),
     "emojis": CountedUnit("emoji/s", "个表情符号", signs.emojis),
-    "bold_passages": CountedUnit(
-        "bold passage/s", "处加粗", lambda layout: markup.bold_passages(layout.text)
-    ),
-    "links": CountedUnit(
-        "link/s",
-        "个链接",
-        lambda layout: [markup.links(layout.text), markup.possible_links(layout.text)],
-    ),
+    "bold_passages": CountedUnit("bold passage/s", "处加粗", signs.bold_passages),
+    "links": CountedUnit("link/s", "个链接", signs.links),
     "hashtags": CountedUnit("hashtag/s", "个话题标签", signs.hashtags),
     "questions": CountedUnit("question/s", "个问句", _questions),
     "points": CountedUnit("point/s", "个要点", _points),
@@ -423,7 +351,7 @@ UNITS: dict[str, CountedUnit] = {
     "capital_words": CountedUnit("word/s in capitals", "个全大写单词", signs.capital_words),
     "english_words": CountedUnit("English word/s", "个英文单词", signs.english_words),
     "digits": CountedUnit("digit/s", "个数字字符", signs.digits),
-    "markdown_marks": CountedUnit("Markdown mark/s", "处Markdown标记", _markdown),
+    "markdown_marks": CountedUnit("Markdown mark/s", "处Markdown标记", signs.markdown_marks),
     "punctuation_marks": CountedUnit("punctuation mark/s", "个标点符号", signs.punctuation),
     "commas": CountedUnit("comma/s", "个逗号", signs.commas),
     "full_stops": CountedUnit("full stop/s", "个句号", signs.full_stops),
@@ -436,16 +364,18 @@ UNITS: dict[str, CountedUnit] = {
     "brackets": CountedUnit("bracket/s", "个括号", signs.brackets),
     "dashes": CountedUnit("dash|dashes", "个破折号", signs.dashes),
     "ellipses": CountedUnit("ellipsis|ellipses", "个省略号", signs.ellipses),
-    "numbers": CountedUnit("number/s", "个数字", numbers),
+    "numbers": CountedUnit("number/s", "个数字", signs.numbers),
     "numbers_or_digits": CountedUnit(
-        "number/s or digit/s", "个数字", lambda layout: [*numbers(layout), *signs.digits(layout)]
+        "number/s or digit/s",
+        "个数字",
+        lambda layout: [*signs.numbers(layout), *signs.digits(layout)],
     ),
     "contractions": CountedUnit("contraction/s", "个缩写", signs.contractions),
     "different_emojis": CountedUnit(
         "different emoji/s", "个不同的表情符号", signs.different_emojis
     ),
     "italic_passages": CountedUnit("passage/s in italics", "处斜体", signs.italics),
-    "heading_levels": CountedUnit("heading level/s", "级标题", _heading_levels),
+    "heading_levels": CountedUnit("heading level/s", "级标题", signs.heading_levels),
     **{
         f"level_{level}_headings": CountedUnit(
             f"heading/s of level {level}",
@@ -473,52 +403,26 @@ def amounts(count: CountRange, unit: Unit) -> str:
 
 
 def _describe_count(
-    unit: Unit, at_least: int | None, at_most: int | None, part: Part, which: Which
+    unit: Unit, at_least: int | None, at_most: int | None, where: str, **_: str
 ) -> str:
     if at_most == 0:
-        return f"Write no {UNITS[unit].several}{in_part(part, which)}."
+        return f"Write no {UNITS[unit].several}{where}."
     number = at_most if at_most is not None else at_least
     noun = UNITS[unit].one if number == 1 else UNITS[unit].several
-    return f"Write {bounds(at_least, at_most)} {noun}{in_part(part, which)}."
+    return f"Write {bounds(at_least, at_most)} {noun}{where}."
 
 
-@verifier("heedful:count", describe=_describe_count)
+@of_part("heedful:count", describe=_describe_count)
 def count(
-    response: Response,
-    *,
-    unit: Unit,
-    at_least: int | None = None,
-    at_most: int | None = None,
-    part: Part = "response",
-    which: Which = "each",
-) -> Finding:
-    """There are enough of a unit, and not too many, in the response or a part of it.
-
-    Of a passage that code cannot find, only the length of the whole response is known, and it is
-    no longer than that: so too short a response is unmet, a short enough one is met, and all else
-    is not decided.
-    """
+    layout: Layout, *, unit: Unit, at_least: int | None = None, at_most: int | None = None
+) -> Decision:
+    """There are enough of a unit, and not too many."""
     required = bounds(at_least, at_most)
-
-    def test(layout: Layout) -> Decision:
-        count = count_units(layout, unit)
-        if count is None:
-            return None, "its script does not part words by spaces"
-        words = f"{amounts(count, unit)}, asked for {required}"
-        if part == "passage":
-            outcome = _of_passage(count, at_least, at_most)
-            return outcome, f"{words}, perhaps of a part only" if outcome is None else words
-        outcome = within(count, at_least, at_most)
-        if outcome is None and unit == "lines" and layout.has_lines_alone:
-            # Its first line may be a title to some, but not if so many lines are asked for.
-            outcome = within(CountRange(count.high, count.high), at_least, at_most) or None
-        return outcome, words
-
-    return decide(*judged(response.layout, part, which, test))
-
-
-def _of_passage(count: CountRange, at_least: int | None, at_most: int | None) -> Outcome:
-    if count.high < (at_least or 0):
-        return False
-    short_enough = at_least is None and at_most is not None and count.high <= at_most
-    return True if short_enough else None
+    count = count_units(layout, unit)
+    if count is None:
+        return None, "its script does not part words by spaces"
+    outcome = within(count, at_least, at_most)
+    if outcome is None and unit == "lines" and layout.has_lines_alone:
+        # Its first line may be a title to some, but not if so many lines are asked for.
+        outcome = within(CountRange(count.high, count.high), at_least, at_most) or None
+    return outcome, f"{amounts(count, unit)}, asked for {required}"

@@ -4,28 +4,18 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from itertools import groupby, pairwise
+from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
 from heedful.core.errors import VerifierError
-from heedful.verify.base import Finding, amount, quoted, verifier
+from heedful.verify.base import Finding, amount, quoted, verifier, worded
 from heedful.verify.custom.counting import CountRange, within
-from heedful.verify.custom.parts import (
-    Outcome,
-    Which,
-    all_outcomes,
-    bounds,
-    decide,
-    judged,
-    named,
-)
+from heedful.verify.custom.parts import Decision, Outcome, all_outcomes, decide, of_part
 from heedful.verify.custom.phrases import folded
 from heedful.verify.text.layout import Layout, unmarked
 from heedful.verify.text.prepared import Response
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from heedful.verify.text.prepared import Response
 
 _SHOWN = 40
@@ -39,13 +29,17 @@ _BAR = re.compile(r"(?<!\\)\|")
 _HTML_TABLE = re.compile(r"<table", re.IGNORECASE)
 
 _Table = list[list[str]]
+_SHAPE = (
+    "[ {columns} columns][ at most {most_columns} columns][ {rows} rows][ {bounds} rows]"
+    "[ the columns {headers}]."
+)
 
 
 def tables(layout: Layout) -> list[_Table]:
     """Find the tables of Markdown, each as its rows of cells, the header first."""
-    runs = [(kind, list(run)) for kind, run in groupby(layout.lines, lambda line: line.kind)]
     return [
-        [_cells(line.text) for line in (run[0], *run[2:])] for kind, run in runs if kind == "table"
+        [_cells(line.text) for line in (block[0], *block[2:])]
+        for block in layout.blocks_of("table")
     ]
 
 
@@ -54,27 +48,12 @@ def _cells(line: str) -> list[str]:
     return [unmarked(cell).strip() for cell in _BAR.split(bare)]
 
 
-def _describe_table(
-    columns: int | None,
-    most_columns: int | None,
-    rows: int | None,
-    headers: list[str] | None,
-    at_least: int | None,
-    at_most: int | None,
-    *,
-    if_any: bool,
-) -> str:
-    shape = [amount(columns, "column")] if columns is not None else []
-    shape += [f"at most {amount(most_columns, 'column')}"] if most_columns is not None else []
-    shape += [amount(rows, "row")] if rows is not None else []
-    if (at_least, at_most) != (None, None):
-        shape.append(f"{bounds(at_least, at_most)} rows")
-    shape += [f"the columns {quoted(headers)}"] if headers else []
-    which = "Let any table have" if if_any else "Write a table with"
-    return f"{which} {' and '.join(shape)}."
-
-
-@verifier("heedful:table", describe=_describe_table)
+@verifier(
+    "heedful:table",
+    describe=lambda if_any, **args: (
+        ("Let any table have" if if_any else "Write a table with") + worded(_SHAPE, args)
+    ),
+)
 def table(  # noqa: PLR0913 - the shape of a table
     response: Response,
     *,
@@ -165,76 +144,43 @@ def _past_marks(text: str) -> str:
     return text[leading.end() :] if leading else text
 
 
-Written = Literal["response", "title", "paragraph", "line"]
-"""Parts that keep their marks; of the others only the text is known."""
-
-
-def _as_written(
-    response: Response, part: Written, which: Which, test: Callable[[Layout], tuple[Outcome, str]]
-) -> Finding:
-    """Test a part with its marks: the title, too, is taken as it is written."""
-    if part != "title":
-        return decide(*judged(response.layout, part, which, test))
-    title = response.layout.title_line
-    return decide(*((None, "no title is found") if title is None else test(Layout(title))))
-
-
-@verifier(
+@of_part(
     "heedful:wrapped",
-    describe=lambda marks, part, which: (
-        f"Wrap {named(part, which)} in '{marks[0]}' and '{marks[-1]}'."
-    ),
+    describe=lambda marks, what, **_: f"Wrap {what} in '{marks[0]}' and '{marks[-1]}'.",
+    written=True,
 )
-def wrapped(
-    response: Response, *, marks: list[str], part: Written = "response", which: Which = "each"
-) -> Finding:
-    """The response, or a part of it, starts with one mark and ends with another."""
+def wrapped(layout: Layout, *, marks: list[str]) -> Decision:
+    """The text starts with one mark and ends with another."""
     if len(marks) != 2 or not all(marks):  # noqa: PLR2004 - a pair
         raise VerifierError(f"marks is {marks!r}", hint="give the opening and the closing one")
     opening, closing = marks
-    if not 0 <= response.text.find(opening) < response.text.rfind(closing):
-        return Finding(met=False, found=f"nothing stands between '{opening}' and '{closing}'")
-
-    def test(layout: Layout) -> tuple[Outcome, str]:
-        text = _past_marks(layout.text.strip())
-        reason = f"it is '{text[:_SHOWN]}'"
-        for form in (text, unmarked(text).strip()):
-            whole = form.startswith(opening) and form.endswith(closing)
-            inner = form[len(opening) : -len(closing)]
-            if whole and inner.strip():
-                # "<<A>> and <<B>>" are two, with something between them.
-                apart = 0 <= inner.find(closing) < inner.rfind(opening) or (
-                    opening == closing and opening in inner
-                )
-                return (None if apart else True), reason
-        return (None if 0 <= text.find(opening) < text.rfind(closing) else False), reason
-
-    return _as_written(response, part, which, test)
+    text = _past_marks(layout.text.strip())
+    reason = f"it is '{text[:_SHOWN]}'"
+    for form in (text, unmarked(text).strip()):
+        inner = form[len(opening) : -len(closing)]
+        if form.startswith(opening) and form.endswith(closing) and inner.strip():
+            # "<<A>> and <<B>>" are two, with something between them.
+            apart = 0 <= inner.find(closing) < inner.rfind(opening) or (
+                opening == closing and opening in inner
+            )
+            return (None if apart else True), reason
+    return (None if 0 <= text.find(opening) < text.rfind(closing) else False), reason
 
 
 Style = Literal["bold", "italic"]
 
 
-@verifier(
-    "heedful:emphasis",
-    describe=lambda style, part, which: f"Write {named(part, which)} in {style}.",
-)
-def emphasis(
-    response: Response, *, style: Style, part: Written = "title", which: Which = "each"
-) -> Finding:
-    """A part is bold or italic from its first word to its last."""
+@of_part("heedful:emphasis", describe="Write {what} in {style}.", written=True)
+def emphasis(layout: Layout, *, style: Style) -> Decision:
+    """The text is bold or italic from its first word to its last."""
     pattern, marks = (_BOLD, ("**", "__", "<")) if style == "bold" else (_ITALIC, ("*", "_", "<"))
-
-    def test(layout: Layout) -> tuple[Outcome, str]:
-        text = layout.text.strip()
-        bare = _past_marks(text)
-        reason = f"it is '{text[:_SHOWN]}'"
-        if pattern.fullmatch(bare) or pattern.fullmatch(text):
-            return True, reason
-        heading = style == "bold" and text.startswith("#")
-        return (None if heading or any(mark in bare for mark in marks) else False), reason
-
-    return _as_written(response, part, which, test)
+    text = layout.text.strip()
+    bare = _past_marks(text)
+    reason = f"it is '{text[:_SHOWN]}'"
+    if pattern.fullmatch(bare) or pattern.fullmatch(text):
+        return True, reason
+    heading = style == "bold" and text.startswith("#")
+    return (None if heading or any(mark in bare for mark in marks) else False), reason
 
 
 # --- postscripts --------------------------------------------------------------------------------
@@ -266,18 +212,12 @@ _AROUND_HEADING = re.compile(r"^[\W\d_]+|[\W_]+$")
 
 @verifier(
     "heedful:headed",
-    describe=lambda phrases, level: (
-        f"Write sections with the headings {quoted(phrases)}"
-        f"{'' if level is None else f' of level {level}'}."
-    ),
+    describe="Write sections with the headings {phrases}[ of level {level}].",
 )
 def headed(response: Response, *, phrases: list[str], level: int | None = None) -> Finding:
     """Each of the phrases is a heading, maybe of a level."""
-    marked = {
-        _AROUND_HEADING.sub("", folded(unmarked(line.text))): line.depth
-        for line in response.layout.lines
-        if line.kind == "heading"
-    }
+    headings = [each for each in response.layout.headings if each.level]
+    marked = {_AROUND_HEADING.sub("", folded(each.text)): each.level for each in headings}
     text = folded(response.layout.plain)
     wanted = {phrase: _AROUND_HEADING.sub("", folded(phrase)) for phrase in phrases}
     absent = [phrase for phrase, form in wanted.items() if form not in text]

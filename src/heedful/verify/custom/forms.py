@@ -8,13 +8,6 @@ from typing import TYPE_CHECKING, Literal
 from heedful.verify.base import Finding, verifier
 from heedful.verify.custom.counting import CountRange, amounts, count_units
 from heedful.verify.custom.parts import Decision, decide
-from heedful.verify.markup import (
-    code_block_alone,
-    code_blocks,
-    has_element,
-    has_tag,
-    xml_fault,
-)
 from heedful.verify.text.words import word_set
 
 if TYPE_CHECKING:
@@ -35,58 +28,81 @@ def _there(unit: Unit, least: int = 1) -> Callable[[Layout], Decision]:
 
 
 def _markdown(layout: Layout) -> Decision:
-    sure, maybe = count_units(layout, "markdown_marks") or (0, 0)
-    if sure:
-        return True, f"{sure} of Markdown's marks"
+    outcome, reason = _there("markdown_marks")(layout)
     # Plain text is Markdown too, and a short answer may need no mark.
-    return None, "signs that may be Markdown's" if maybe else "none of Markdown's marks"
+    return outcome or None, reason
 
 
 def _plain(layout: Layout) -> Decision:
-    sure, maybe = count_units(layout, "markdown_marks") or (0, 0)
-    if sure:
-        return False, f"{sure} of Markdown's marks"
-    return (None, "signs that may be Markdown's") if maybe else (True, "none of Markdown's marks")
+    outcome, reason = _there("markdown_marks")(layout)
+    return (None if outcome is None else not outcome), reason
 
 
 def _searched(
-    sure: Callable[[str], object], maybe: Callable[[str], object], what: str
+    sure: Callable[[Layout], object], maybe: Callable[[Layout], object], what: str
 ) -> Callable[[Layout], Decision]:
     def test(layout: Layout) -> Decision:
-        if sure(layout.text):
+        if sure(layout):
             return True, what
-        return (None, f"perhaps {what}") if maybe(layout.text) else (False, f"no {what}")
+        return (None, f"perhaps {what}") if maybe(layout) else (False, f"no {what}")
 
     return test
 
 
-def _document(text: str) -> str:
-    """Take the content of a code block that is the whole text, or else the text."""
-    text = text.strip()
-    block = code_block_alone(text) if len(code_blocks(text)) == 1 else None
-    return (text if block is None else block).strip()
-
-
-def _html(text: str) -> bool:
-    document = _document(text)
+def _html(layout: Layout) -> bool:
+    document = layout.document
     return document[:14].lower() == "<!doctype html" or (
-        document.startswith("<") and has_element(document, names=_HTML_TAGS)
+        document.startswith("<") and _has_element(document)
     )
 
 
+def _maybe_html(layout: Layout) -> bool:
+    """Check whether there is something like a tag, opening or empty."""
+    return bool(_TAG_NAME.search(layout.text, 0, max(layout.text.rfind(">"), 0)))
+
+
+_OPENING = re.compile(r"<(\w+)[^<>]*+>")
+_CLOSING = re.compile(r"</(\w+)>")
+_TAG_NAME = re.compile(r"<\w")
+
+
+def _has_element(text: str) -> bool:
+    """Check whether one of HTML's tags is opened and closed, in any case of letters."""
+    lower = text.lower()
+    closings = {each[1]: each.start() for each in _CLOSING.finditer(lower) if each[1] in _HTML_TAGS}
+    return any(each.end() <= closings.get(each[1], -1) for each in _OPENING.finditer(lower))
+
+
 def _xml(layout: Layout) -> Decision:
-    document = _document(layout.text)
-    fault = xml_fault(document)
+    document = layout.document
+    fault = _xml_fault(document)
     if fault is None:
         return True, "a well-formed document"
-    if not has_tag(layout.text):
+    if not _maybe_html(layout):
         return False, "no XML"
     if not (document.startswith("<") and document.endswith(">")):
         return None, "XML with other text around it"
     # Fragments, and documents that declare a type of their own, aren't parsed here.
-    if "<!" in document or xml_fault(f"<all>{_DECLARATION.sub('', document)}</all>") is None:
+    if "<!" in document or _xml_fault(f"<all>{_DECLARATION.sub('', document)}</all>") is None:
         return None, f"perhaps XML: {fault}"
     return False, f"not well-formed: {fault}"
+
+
+def _xml_fault(text: str) -> str | None:
+    """Say why a text isn't a well-formed document of XML, or ``None`` where it is."""
+    from xml.parsers import expat
+
+    parser = expat.ParserCreate()
+
+    def refuse(*_: object) -> None:
+        raise ValueError("it declares a type of its own")  # whose entities could grow at will
+
+    parser.StartDoctypeDeclHandler = refuse
+    try:
+        parser.Parse(text.encode("utf-8", "surrogatepass"), True)  # noqa: FBT003 - takes no name
+    except (expat.ExpatError, ValueError) as error:
+        return str(error)
+    return None
 
 
 _DECLARATION = re.compile(r"^<\?xml[^>]*\?>")
@@ -103,6 +119,14 @@ _LATEX = re.compile(
     re.IGNORECASE,
 )
 _MAYBE_LATEX = re.compile(r"\\[a-z\[(]|\^|\$", re.IGNORECASE)
+
+
+def _latex(layout: Layout) -> object:
+    return _LATEX.search(layout.text)
+
+
+def _maybe_latex(layout: Layout) -> object:
+    return _MAYBE_LATEX.search(layout.text)
 
 
 _PAIRS = {
@@ -143,7 +167,7 @@ def _points(layout: Layout) -> Decision:
 def _title(layout: Layout) -> Decision:
     if layout.title is None:
         return None, "no title is found"
-    marked = any(line.kind == "heading" for line in layout.lines)
+    marked = any(each.level for each in layout.headings)
     return (True if marked else None), f"the title '{layout.title}'"
 
 
@@ -172,9 +196,9 @@ _FORMS: dict[str, tuple[str, Callable[[Layout], Decision]]] = {
     "code_block": ("a code block", _there("code_blocks")),
     "markdown": ("Markdown", _markdown),
     "plain_text": ("text without Markdown's marks", _plain),
-    "html": ("HTML", _searched(_html, has_tag, "HTML")),
+    "html": ("HTML", _searched(_html, _maybe_html, "HTML")),
     "xml": ("XML", _xml),
-    "latex": ("LaTeX", _searched(_LATEX.search, _MAYBE_LATEX.search, "LaTeX")),
+    "latex": ("LaTeX", _searched(_latex, _maybe_latex, "LaTeX")),
     "number": ("a number, and nothing else", _number),
     "quoted": ("quotation marks around it", _quoted),
     "title": ("a title", _title),

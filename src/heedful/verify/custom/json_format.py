@@ -13,13 +13,14 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from heedful.core.errors import UndecidedError, VerifierError
-from heedful.verify.base import Finding, quoted, verifier
-from heedful.verify.custom.parts import Outcome, bounds, decide
-from heedful.verify.markup import code_block_alone, code_blocks
+from heedful.verify.base import Finding, quoted, verifier, worded
+from heedful.verify.custom.parts import Outcome, decide
+from heedful.verify.text.lines import FENCES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from heedful.verify.text.layout import Layout
     from heedful.verify.text.prepared import Response
 
 BLANKS = " \t\n\r"
@@ -45,22 +46,14 @@ def refuse_constant(name: str) -> Any:
 # --- the verifier -------------------------------------------------------------------------------
 
 
-def _describe_json(
-    keys: list[str] | None,
-    schema: dict[str, Any] | None,
-    at_least: int | None,
-    at_most: int | None,
-    *,
-    alone: bool,
-) -> str:
-    del alone
-    what = f" with the keys {quoted(keys)}" if keys else ""
-    what += f" that fits the schema {json.dumps(schema, ensure_ascii=False)}" if schema else ""
-    what += f" with {bounds(at_least, at_most)} keys" if (at_least, at_most) != (None, None) else ""
-    return f"Respond with JSON{what}, and nothing else."
-
-
-@verifier("heedful:json", describe=_describe_json)
+@verifier(
+    "heedful:json",
+    describe=lambda schema, **args: worded(
+        "Respond with JSON[ with the keys {keys}][ that fits the schema {schema}]"
+        "[ with {bounds} keys], and nothing else.",
+        args | {"schema": json.dumps(schema, ensure_ascii=False) if schema else None},
+    ),
+)
 def json_value(
     response: Response,
     *,
@@ -72,14 +65,13 @@ def json_value(
 ) -> Finding:
     """The response is JSON, alone or in one code block."""
     text = response.text.strip(BLANKS)
-    blocks = code_blocks(text)
-    block = code_block_alone(text) if len(blocks) == 1 else None
+    document = response.layout.document if text.startswith(FENCES) else text
     try:
-        value = parse(text if block is None else block)
+        value = parse(document)
     except RecursionError:
         return decide(None, "it is nested too deeply to be read")
     except ValueError as error:
-        return _not_json(text, blocks, error, alone=alone)
+        return _not_json(response.layout, error, alone=alone)
     if not isinstance(value, dict | list):
         return decide(None, "a bare value, neither object nor array")
     if schema is not None and (wrong := fault(value, schema)) is not None:
@@ -91,9 +83,11 @@ def json_value(
     return decide(*_has_keys(value, keys or []))
 
 
-def _not_json(text: str, blocks: list[str], error: ValueError, *, alone: bool) -> Finding:
+def _not_json(layout: Layout, error: ValueError, *, alone: bool) -> Finding:
+    text = layout.text
     if _is_json(text.strip()):
         return Finding(met=False, found="JSON with white space around it that JSON has not")
+    blocks = ["\n".join(line.text for line in block[1:-1]) for block in layout.blocks_of("code")]
     if any(map(_is_json, [*blocks, *_embedded(text)])):
         return decide(False if alone else None, "JSON with other text around it")
     return Finding(met=False, found=f"not JSON: {error}")

@@ -9,12 +9,12 @@ from __future__ import annotations
 import functools
 import inspect
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from heedful.core.errors import UndecidedError, VerifierError
+from heedful.core.errors import UndecidedError
 from heedful.core.nouns import Check  # noqa: TC001 - pydantic reads annotations at run time
 from heedful.verify import base
-from heedful.verify.base import Finding, Wording, quoted, verifier
+from heedful.verify.base import Finding, Wording, verifier
 from heedful.verify.text.layout import Layout
 
 if TYPE_CHECKING:
@@ -25,37 +25,51 @@ if TYPE_CHECKING:
 Which = Literal["each", "some"] | int
 """``each``, ``some`` (at least one), or a number from 1; -1 is the last, -2 the one before it."""
 
-NAMES = {
-    "response": ("the response", "回复"),
-    "passage": ("the response", "回复"),
-    "paragraph": ("paragraph", "段"),
-    "stanza": ("stanza", "节"),
-    "sentence": ("sentence", "句"),
-    "line": ("line", "行"),
-    "list_item": ("list item", "个列表项"),
-    "heading": ("heading", "个标题"),
-    "title": ("the title", "题目"),
-    "body": ("the body", "正文"),
-    "section": ("section", "部分"),
-    "copy": ("the response", "回复"),
+
+class _PartKind(NamedTuple):
+    """A kind of part: its names, and how to find it, by each reading."""
+
+    name: str
+    chinese: str
+    find: Callable[[Layout], list[list[str]]]
+
+
+PARTS = {
+    "response": _PartKind("the response", "回复", lambda layout: [[layout.text]]),
+    # Something inside of the response that code cannot find, such as "the summary".
+    "passage": _PartKind("the response", "回复", lambda layout: [[layout.text]]),
+    "paragraph": _PartKind("paragraph", "段", lambda layout: layout.paragraph_readings),
+    "stanza": _PartKind("stanza", "节", lambda layout: layout.stanza_readings),
+    "sentence": _PartKind("sentence", "句", lambda layout: layout.sentence_readings),
+    "line": _PartKind("line", "行", lambda layout: layout.written_lines),
+    "list_item": _PartKind("list item", "个列表项", lambda layout: layout.item_readings),
+    "heading": _PartKind("heading", "个标题", lambda layout: layout.heading_readings),
+    "title": _PartKind(
+        "the title", "题目", lambda layout: [[layout.title] if layout.title else []]
+    ),
+    # The response without its title.
+    "body": _PartKind("the body", "正文", lambda layout: layout.body_readings),
+    # What stands under a heading.
+    "section": _PartKind("section", "部分", lambda layout: layout.section_readings),
+    # The response, where it is one text of a kind of which it might hold several.
+    "copy": _PartKind(
+        "the response", "回复", lambda layout: [[] if layout.is_divided else [layout.text]]
+    ),
 }
-"""The parts, in English and Chinese. ``passage``: something inside of the response that code cannot
-find, such as "the summary"; ``body``: the response without its title;
-``section``: what stands under a heading; ``copy``: the response, where it is one text of a kind of
-which it might hold several."""
 
 if TYPE_CHECKING:
     Part = str
 else:
-    Part = Literal[tuple(NAMES)]
+    Part = Literal[tuple(PARTS)]
 
+_SINGLE = frozenset({"response", "passage", "title", "body", "copy"})
 _ORDINALS = {1: "first", 2: "second", 3: "third", -1: "last", -2: "second to last"}
 
 
 def named(part: Part, which: Which) -> str:
     """Name a part in English."""
-    name = NAMES[part][0]
-    if part in {"response", "passage", "title", "body", "copy"}:
+    name = PARTS[part].name
+    if part in _SINGLE:
         return name
     if which == "each":
         return f"each {name}"
@@ -71,70 +85,6 @@ def in_part(part: Part, which: Which) -> str:
     return "" if part == "response" else f" in {named(part, which)}"
 
 
-def bounds(at_least: int | None, at_most: int | None) -> str:
-    """Word a range of numbers."""
-    if at_least is None and at_most is None:
-        raise VerifierError("no bound is given", hint="give at_least, at_most or both")
-    if at_least is None:
-        return f"at most {at_most}"
-    if at_most is None:
-        return f"at least {at_least}"
-    if at_least > at_most:
-        raise VerifierError(f"at_least is {at_least} and at_most {at_most}", hint="swap them")
-    return f"exactly {at_least}" if at_least == at_most else f"{at_least} to {at_most}"
-
-
-def readings(layout: Layout, part: Part) -> list[list[str]]:
-    """Find the parts of a kind: for each reading, their texts in order, maybe none."""
-    return _FINDERS[part](layout)
-
-
-def _list_items(layout: Layout) -> list[list[str]]:
-    """Find the items of a list: the marked lines alone, and with the lines that go on with them."""
-    items = layout.items("bullet", "number")
-    outermost = min((line.depth for line in layout.lines if line.kind in _MARKED), default=0)
-    whole: list[list[str]] = []
-    ended = True
-    for line in layout.lines:
-        if line.kind in _MARKED and line.depth == outermost:
-            whole.append([line.text])
-        elif line.kind == "blank":
-            ended = True
-            continue
-        elif whole and (not ended or line.text[:1].isspace()):
-            whole[-1].append(line.text)
-        ended = False
-    if all(len(lines) == 1 for lines in whole):
-        return items
-    return [
-        *items,
-        ["\n".join([first, *more[1:]]) for first, more in zip(items[0], whole, strict=True)],
-    ]
-
-
-def _bodies(layout: Layout) -> list[list[str]]:
-    """Find the text without its title; a title that no mark shows may be part of it."""
-    title = layout.title_line
-    unmarked_title = title is not None and not title.lstrip().startswith("#")
-    return [[layout.core], [layout.body], *([[layout.text]] if unmarked_title else [])]
-
-
-_MARKED = frozenset({"bullet", "number"})
-_FINDERS: dict[str, Callable[[Layout], list[list[str]]]] = {
-    "response": lambda layout: [[layout.text]],
-    "passage": lambda layout: [[layout.text]],
-    "paragraph": lambda layout: layout.paragraph_readings,
-    "stanza": lambda layout: layout.stanza_readings,
-    "sentence": lambda layout: layout.sentence_readings,
-    "line": lambda layout: layout.written_lines,
-    "list_item": _list_items,
-    "heading": lambda layout: layout.heading_readings,
-    "title": lambda layout: [[layout.title] if layout.title else []],
-    "body": _bodies,
-    "section": lambda layout: layout.section_readings,
-    "copy": lambda layout: [[] if layout.is_divided else [layout.text]],
-}
-
 Outcome = bool | None
 """Whether a text meets the requirement; ``None`` where readings disagree."""
 Decision = tuple[Outcome, str]
@@ -147,36 +97,41 @@ def all_outcomes(outcomes: Iterable[Outcome]) -> Outcome:
     return False if False in distinct else None if None in distinct else True
 
 
-_OF_EVERY_PASSAGE = {
-    "heedful:contains": False,
-    "heedful:contains_any": False,
-    "heedful:excludes": True,
-}
-"""What holds of a passage if it holds of the response: what is nowhere isn't in the summary."""
+_COUNTING = frozenset(
+    {"heedful:count", "heedful:contains", "heedful:contains_any", "heedful:excludes"}
+)
+"""Checks by numbers, of which a passage has as many as the response, or fewer."""
 
 
-def of_part(id_: str, *, describe: Wording = "") -> Callable[[Callable[..., Decision]], Any]:
+def of_part(
+    id_: str, *, describe: Wording = "", written: bool = False
+) -> Callable[[Callable[..., Decision]], Any]:
     """Register a test of a text as a verifier of the response, or of a part of it.
 
     The verifier takes the test's arguments, ``part`` and ``which``. Its wording has ``{what}`` for
-    the part ("the title"), or ``{where}`` (" in the title", nothing for the response).
+    the part ("the title"), or ``{where}`` (" in the title", nothing for the response). A title is
+    tested as it is ``written``, or without its marks.
     """
 
     def register(test: Callable[..., Decision]) -> Callable[..., Decision]:
         @functools.wraps(test)
         def verify(response: Response, *, part: Part, which: Which, **args: Any) -> Finding:
-            outcome, reason = judged(response.layout, part, which, functools.partial(test, **args))
-            if part == "passage" and outcome is not _OF_EVERY_PASSAGE.get(id_):
-                return decide(None, f"{reason}, perhaps elsewhere")
+            bound = functools.partial(test, **args)
+            if written and part == "title":
+                line = response.layout.title_line
+                # Where none is found, what is nowhere isn't around it.
+                outcome, reason = bound(Layout(line) if line else response.layout)
+                return decide(outcome if line else outcome and None, reason)
+            outcome, reason = judged(response.layout, part, which, bound)
+            if part == "passage" and (outcome is None or id_ not in _COUNTING):
+                return decide(None, f"{reason}, perhaps of a part only")
             return decide(outcome, reason)
 
-        def worded(part: Part, which: Which, **args: Any) -> str:
-            places = {"what": named(part, which), "where": in_part(part, which)}
+        def wording(part: Part, which: Which, **args: Any) -> str:
+            args |= {"what": named(part, which), "where": in_part(part, which)}
             if callable(describe):
-                return describe(**args, **places)
-            wording = describe or (test.__doc__ or "").partition("\n")[0]
-            lists = {name: quoted(value) for name, value in args.items() if isinstance(value, list)}
-            return wording.format_map(args | lists | places)
+                return describe(**args)
+            return base.worded(describe or (test.__doc__ or "").partition("\n")[0], args)
 
         own = inspect.signature(test)
         added = [
@@ -186,7 +141,7 @@ def of_part(id_: str, *, describe: Wording = "") -> Callable[[Callable[..., Deci
             for name, default, hint in (("part", "response", Part), ("which", "each", Which))
         ]
         verify.__signature__ = own.replace(parameters=[*own.parameters.values(), *added])  # type: ignore[attr-defined]
-        verifier(id_, describe=worded)(verify)
+        verifier(id_, describe=wording)(verify)
         return test
 
     return register
@@ -196,10 +151,12 @@ def judged(
     layout: Layout, part: Part, which: Which, test: Callable[[Layout], Decision]
 ) -> Decision:
     """Test a part, under each reading of where it lies."""
-    texts_by_reading = readings(layout, part)
+    if part == "response":
+        return test(layout)
+    texts_by_reading = PARTS[part].find(layout)
     if part == "line" and isinstance(which, int) and layout.has_lines_alone:
         texts_by_reading = texts_by_reading[:1]  # with nothing around them, the first is the first
-    outcomes = [_reading(texts, part, which, test, layout) for texts in texts_by_reading]
+    outcomes = [_reading(texts, part, which, test) for texts in texts_by_reading]
     first, reason = outcomes[0]
     for outcome, other in outcomes[1:]:
         if outcome is not first:
@@ -210,23 +167,18 @@ def judged(
 
 
 def _reading(
-    texts: Sequence[str],
-    part: Part,
-    which: Which,
-    test: Callable[[Layout], Decision],
-    whole: Layout,
+    texts: Sequence[str], part: Part, which: Which, test: Callable[[Layout], Decision]
 ) -> Decision:
-    if part in {"response", "passage"}:
-        return test(whole)
+    name = PARTS[part].name
     if not texts and part == "copy":
         return None, "it may be several texts"
     if not texts:
-        return None, f"no {NAMES[part][0].removeprefix('the ')} is found"
-    if part in {"title", "body", "copy"}:
+        return None, f"no {name.removeprefix('the ')} is found"
+    if part in _SINGLE:
         which = 1
     if isinstance(which, int):
         if not 0 < abs(which) <= len(texts):
-            return False, f"there are only {len(texts)} {NAMES[part][0]}s"
+            return False, f"there are only {len(texts)} {name}s"
         place = which - 1 if which > 0 else which
         outcome, reason = test(_layout(texts[place], part))
         return outcome, f"{named(part, which)}: {reason}"
@@ -238,19 +190,19 @@ def _all(texts: Sequence[str], part: Part, test: Callable[[Layout], Decision]) -
     for number, text in enumerate(texts, start=1):
         outcome, reason = test(_layout(text, part))
         if outcome is False:
-            return False, f"{NAMES[part][0]} {number} of {len(texts)}: {reason}"
+            return False, f"{PARTS[part].name} {number} of {len(texts)}: {reason}"
         if outcome is None and undecided is None:
-            undecided = f"{NAMES[part][0]} {number} of {len(texts)}: {reason}"
+            undecided = f"{PARTS[part].name} {number} of {len(texts)}: {reason}"
     if undecided is not None:
         return None, undecided
-    noun = NAMES[part][0]
+    noun = PARTS[part].name
     return True, f"all {len(texts)} {noun}s, the last: {reason}" if len(texts) > 1 else reason
 
 
 def _some(texts: Sequence[str], part: Part, test: Callable[[Layout], Decision]) -> Decision:
     outcomes = [test(_layout(text, part)) for text in texts]
     best = max(outcomes, key=lambda each: (each[0] is True, each[0] is None))
-    noun = NAMES[part][0]
+    noun = PARTS[part].name
     return best[0], f"{'one' if best[0] else 'surely none'} of {len(texts)} {noun}s: {best[1]}"
 
 
@@ -258,7 +210,7 @@ def _some(texts: Sequence[str], part: Part, test: Callable[[Layout], Decision]) 
 def _layout(text: str, part: Part) -> Layout:
     """Lay out a part; several checks look at the same."""
     # The short first line of a stanza, which ends as no sentence does, is a verse.
-    return Layout(text, titled=part != "stanza")
+    return Layout(text, titled=part != "stanza", whole=part != "passage")
 
 
 def decide(outcome: Outcome, reason: str) -> Finding:

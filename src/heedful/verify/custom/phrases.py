@@ -12,10 +12,9 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from heedful.core import scripts
-from heedful.verify.base import Finding, quoted, verifier
+from heedful.verify.base import Finding, bounds, quoted, verifier
 from heedful.verify.custom.counting import CountRange, within
-from heedful.verify.custom.parts import Decision, all_outcomes, bounds, decide, of_part
-from heedful.verify.text.chinese import LETTERS, stands_alone
+from heedful.verify.custom.parts import Decision, all_outcomes, decide, of_part
 from heedful.verify.text.words import UNSPACED
 
 if TYPE_CHECKING:
@@ -32,7 +31,6 @@ _FOLD = str.maketrans(
 )
 _ELLIPSIS = re.compile(r"\.{3,}")
 _LATIN = "a-z0-9ß-öø-ɏ"
-_LETTER = re.compile(f"[{_LATIN}]")
 _INFLECTED = r"(?:e?s|e?d|ing|ly|er|'s)?"
 
 
@@ -63,59 +61,43 @@ class _Patterns(NamedTuple):
     maybe: re.Pattern[str]
 
 
-_OTHER_LETTERS = [
-    re.compile(f"[{letters}]")
-    for letters in (
-        "\u0370-\u03ff", "\u0400-\u052f", "\u0590-\u05ff", "\u0600-\u06ff", "\u0900-\u0dff",
-        scripts.HANGUL, "\u3041-\u309f", "\u30a1-\u30ff",
-    )
-]  # fmt: skip
+_OTHER_LETTER = re.compile(rf"[^\W\d_{_LATIN}A-Z{scripts.HAN}]")
 """Of scripts in which a phrase may be the beginning, or the end, of another word."""
-
-
-def _apart(form: str, sign: str) -> str:
-    """Say that no letter of the same script may stand beside a sign."""
-    return next((form.format(each.pattern) for each in _OTHER_LETTERS if each.match(sign)), "")
 
 
 @lru_cache(maxsize=4096)
 def _patterns(phrase: str) -> _Patterns:
     """Make the patterns of a folded phrase: as it stands, and inflected."""
-    letter = f"(?i:[{_LATIN}])"
+    core, letter, other = re.escape(phrase), f"(?i:[{_LATIN}])", _OTHER_LETTER.pattern
     before = f"(?<!{letter})" if re.match(letter, phrase) else ""
     after = f"(?!{letter})" if re.search(f"{letter}$", phrase) else ""
     inflected = _INFLECTED if re.search("[a-z]$", phrase) else ""
-    core = re.escape(phrase)
     # Within a compound such as "cat-like", "i.e." or "cat_1" a word may or may not be there.
-    alone = (
-        rf"(?<!{letter}-)(?<![a-zA-Z]\.)(?<![#@_])" if before else "",
-        rf"(?!-{letter})(?!\.[a-zA-Z])(?!_)" if after else "",
-    )
-    alone = (_apart("(?<!{})", phrase[:1]) + alone[0], alone[1] + _apart("(?!{})", phrase[-1:]))
+    left = rf"(?<!{letter}-)(?<![a-zA-Z]\.)(?<![#@_])" if before else ""
+    right = rf"(?!-{letter})(?!\.[a-zA-Z])(?!_)" if after else ""
+    if _OTHER_LETTER.match(phrase):
+        left = f"(?<!{other})"
+    if _OTHER_LETTER.match(phrase[-1:]):
+        right = f"(?!{other})"
     if phrase[:1].isdigit():
         before += r"(?<!\d)(?<!\d\.)"  # "5" isn't a number in "1.5"; it may be one in "4,5"
-        alone = (alone[0] + r"(?<!\d[,:/])", alone[1])
+        left += r"(?<!\d[,:/])"
     if phrase[-1:].isdigit():
         # "Python 3.11" may be "Python 3", though 3.11 isn't 3.
         named = re.search(r"[^\W\d_]", phrase) is not None
         after += r"(?!\d)(?!,\d{3}(?!\d))" + r"(?!\.\d)" * (not named)
-        alone = (alone[0], alone[1] + r"(?![,:/]\d)" + r"(?!\.\d)" * named)
+        right += r"(?![,:/]\d)" + r"(?!\.\d)" * named
     return _Patterns(
-        re.compile(f"{before}{alone[0]}{core}{after}{alone[1]}"),
+        re.compile(f"{before}{left}{core}{after}{right}"),
         re.compile(f"{before}{core}{inflected}{after}"),
     )
 
 
 _GAP = re.compile("(?<=[a-z])[- ](?=[a-z])")
 """In compounds, which some write as one word: "plus size", "e-mail"."""
-_CHINESE = re.compile(f"[{LETTERS}]+")
-_PRESENT, _ABSENT = 2, 3
-"""Letters of a Chinese phrase that may be part of other words, where it is wanted and where not."""
 
 
-def occurrences(
-    layout: Layout, phrase: str, longest_inside: int = _PRESENT, *, names: bool = False
-) -> CountRange:
+def occurrences(layout: Layout, phrase: str, *, names: bool = False) -> CountRange:
     """Count a phrase: as it stands, and in the widest reading (inflected, in compounds).
 
     Of a topic's name, May is not surely the may of "it may rain".
@@ -125,32 +107,20 @@ def occurrences(
     CountRange(low=1, high=2)
     """
     wanted = folded(phrase)
-    if not wanted:
-        return CountRange(layout.text.count(phrase), layout.text.count(phrase))
-    inside = (names or len(wanted) > 1) and len(wanted) <= longest_inside
-    inside = inside and _CHINESE.fullmatch(wanted) is not None
-    low, high = [0], [0]
+    low, high = [0], [0] if wanted else [layout.text.count(phrase)]
     for text in dict.fromkeys((layout.text, layout.plain)):
         form = folded(text)
         if wanted in form:  # of many phrases few are, and a pattern takes long to be made
             exact = cased if names and phrase[:1].isupper() else written_for(phrase)
-            spans = [match.span() for match in _patterns(exact(phrase)).sure.finditer(exact(text))]
-            low.append(sum(not inside or stands_alone(form, *span) for span in spans))
+            low.append(len(_patterns(exact(phrase)).sure.findall(exact(text))))
             high.append(len(_patterns(wanted).maybe.findall(form)))
         elif _GAP.search(wanted):
             high.append(_GAP.sub("", form).count(_GAP.sub("", wanted)))
     # Marks may stand inside of the phrase, or belong to it: what either text has is there.
-    return CountRange(max(low), max(*low, *high))
+    return CountRange(max(low) if layout.whole else 0, max(*low, *high))
 
 
-def _describe_contains(
-    phrases: list[str], at_least: int | None, at_most: int | None, where: str, **_: str
-) -> str:
-    times = "" if (at_least, at_most) == (1, None) else f" {bounds(at_least, at_most)} times"
-    return f"Use {quoted(phrases)}{times}{where}."
-
-
-@of_part("heedful:contains", describe=_describe_contains)
+@of_part("heedful:contains", describe="Use {phrases}[ {bounds} times]{where}.")
 def contains(
     layout: Layout, *, phrases: list[str], at_least: int | None = 1, at_most: int | None = None
 ) -> Decision:
@@ -170,7 +140,7 @@ def contains(
 @of_part("heedful:excludes")
 def excludes(layout: Layout, *, phrases: list[str]) -> Decision:
     """Do not use {phrases}{where}."""
-    counts = {phrase: occurrences(layout, phrase, _ABSENT) for phrase in phrases}
+    counts = {phrase: occurrences(layout, phrase) for phrase in phrases}
     used = [phrase for phrase, count in counts.items() if count.low]
     maybe = [phrase for phrase, count in counts.items() if count.high]
     if used or maybe:
@@ -179,14 +149,7 @@ def excludes(layout: Layout, *, phrases: list[str]) -> Decision:
     return True, f"{quoted(phrases)} not used"
 
 
-def _describe_any(
-    phrases: list[str], at_least: int, at_most: int | None, where: str, **_: str
-) -> str:
-    number = "at least one" if (at_least, at_most) == (1, None) else bounds(at_least, at_most)
-    return f"Use {number} of {quoted(phrases)}{where}."
-
-
-@of_part("heedful:contains_any", describe=_describe_any)
+@of_part("heedful:contains_any", describe="Use[ {bounds}] one or more of {phrases}{where}.")
 def contains_any(
     layout: Layout, *, phrases: list[str], at_least: int = 1, at_most: int | None = None
 ) -> Decision:
@@ -220,7 +183,7 @@ def does_not_mention(response: Response, *, phrases: list[str]) -> Finding:
 
 def _names(layout: Layout, phrases: list[str]) -> list[str]:
     """Find the names of a topic that surely occur."""
-    return [each for each in phrases if occurrences(layout, each, _ABSENT, names=True).low]
+    return [each for each in phrases if occurrences(layout, each, names=True).low]
 
 
 _FIRST_WORDS = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
@@ -249,16 +212,7 @@ def each_word(response: Response) -> Finding:
 # --- letters ------------------------------------------------------------------------------------
 
 
-def _describe_letters(
-    letters: list[str], at_least: int | None, at_most: int | None, where: str, **_: str
-) -> str:
-    noun = "letter" if len(letters) == 1 else "letters"
-    if at_most == 0:
-        return f"Do not use the {noun} {quoted(letters)}{where}."
-    return f"Use the {noun} {quoted(letters)} {bounds(at_least, at_most)} times{where}."
-
-
-@of_part("heedful:letters", describe=_describe_letters)
+@of_part("heedful:letters", describe="Use {letters}[ {bounds} times]{where}, in any word.")
 def letters(
     layout: Layout, *, letters: list[str], at_least: int | None = None, at_most: int | None = None
 ) -> Decision:

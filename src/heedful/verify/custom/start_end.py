@@ -10,18 +10,9 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
 from heedful.core import scripts
-from heedful.verify.base import Finding, quoted, verifier
+from heedful.verify.base import Finding, bounds, quoted, verifier
 from heedful.verify.custom.counting import UNITS, CountRange, amounts, count_units, within
-from heedful.verify.custom.parts import (
-    Decision,
-    Part,
-    Which,
-    bounds,
-    decide,
-    judged,
-    named,
-    of_part,
-)
+from heedful.verify.custom.parts import Decision, Outcome, decide, of_part
 from heedful.verify.custom.phrases import folded, written_for
 from heedful.verify.text.characters import emoji_at_end
 from heedful.verify.text.layout import Layout, unmarked
@@ -85,38 +76,23 @@ def ends_with_emoji(layout: Layout) -> Decision:
     return outcome, end
 
 
-@verifier(
+@of_part(
     "heedful:equals",
-    describe=lambda phrases, part, which, words: (
-        f"Let {named(part, which)} be {_any_of(phrases, words=words)}, and nothing else."
+    describe=lambda phrases, what, words=False, **_: (
+        f"Let {what} be {_any_of(phrases, words=words)}, and nothing else."
     ),
 )
-def equals(
-    response: Response,
-    *,
-    phrases: list[str],
-    part: Part = "response",
-    which: Which = "each",
-    words: bool = False,
-) -> Finding:
-    """The response, or a part of it, is one of the phrases; quotes around it do not count."""
-
-    def test(layout: Layout) -> Decision:
-        text = layout.text.strip()
-        reason = f"it is '{text[:40]}{'…' if len(text) > 40 else ''}'"  # noqa: PLR2004 - a glimpse
-        for phrase in phrases:
-            write = written_for(phrase)
-            forms = {write(each).strip("\"' ") for each in (text, layout.plain)}
-            if write(phrase).strip("\"' ") in forms:
-                return True, reason
-        alike = any(_tokens(text) == _tokens(phrase) for phrase in phrases if _tokens(phrase))
-        # The line taken for the title may not be a title.
-        alike |= part == "title" and any(
-            folded(phrase) in folded(response.text) for phrase in phrases
-        )
-        return (words or None if alike else False), reason
-
-    return decide(*judged(response.layout, part, which, test))
+def equals(layout: Layout, *, phrases: list[str], words: bool = False) -> Decision:
+    """The text is one of the phrases; quotes around it do not count."""
+    text = layout.text.strip()
+    reason = f"it is '{text[:40]}{'…' if len(text) > 40 else ''}'"  # noqa: PLR2004 - a glimpse
+    for phrase in phrases:
+        write = written_for(phrase)
+        forms = {write(each).strip("\"' ") for each in (text, layout.plain)}
+        if write(phrase).strip("\"' ") in forms:
+            return True, reason
+    alike = any(_tokens(text) == _tokens(phrase) for phrase in phrases if _tokens(phrase))
+    return (words or None if alike else False), reason
 
 
 @of_part("heedful:question")
@@ -166,37 +142,34 @@ def _at_edge(items: Sequence[str], sought: Sequence[str], edge: int) -> bool:
 
 
 def _starting(layout: Layout, phrases: list[str]) -> Decision:
-    start = f"it starts with '{layout.text.strip()[:20]}'"
     enough, core = _enough(phrases), layout.core
     texts = (layout.text, layout.plain, core, unmarked(core))
     starts = [text.lstrip()[:enough] for text in texts]
-    for phrase in phrases:
-        write = written_for(phrase)
-        if any(_at_start(write(text), write(phrase)) for text in starts[:2]):
-            return True, start
-    near = any(
-        _at_start(text, phrase) or _same_words(text, phrase, 0)
-        for text in map(folded, starts)
-        for phrase in map(folded, phrases)
-    )
-    return (None, f"{start}, then or nearly so with it") if near else (False, start)
+    found = f"it starts with '{layout.text.strip()[:20]}'"
+    return _decided(starts[:2], starts, phrases, 0), found
 
 
 def _ending(layout: Layout, phrases: list[str]) -> Decision:
-    end = f"it ends with '{layout.text.strip()[-20:]}'"
     enough = _enough(phrases)
     ends = [text.rstrip()[-enough:] for text in (layout.text, layout.plain)]
+    sure = [form for end in ends for form in (end, end.rstrip("\"'”’」』 "))]
+    maybe = [*ends, _PICTURES.sub("", ends[0]), ends[0].rstrip(_STOPS)]
+    found = f"it ends with '{layout.text.strip()[-20:]}'"
+    return _decided(sure, maybe, phrases, -1), found
+
+
+def _decided(sure: list[str], maybe: list[str], phrases: list[str], edge: int) -> Outcome:
+    """Decide whether a phrase is at an edge: of these texts surely, of those maybe."""
     for phrase in phrases:
         write = written_for(phrase)
-        texts = [text for each in map(write, ends) for text in (each, each.rstrip("\"') "))]
-        if any(_at_end(text, write(phrase)) for text in texts):
-            return True, end
-    forms, wanted = list(map(folded, ends)), list(map(folded, phrases))
-    others = (_PICTURES.sub("", forms[0]), forms[0].rstrip(_STOPS))
-    near = any(_at_end(text, phrase) for text in others for phrase in wanted) or any(
-        _same_words(text, phrase, -1) for text in forms for phrase in wanted
+        if any(_has_at(write(text), write(phrase), edge) for text in sure):
+            return True
+    near = any(
+        _has_at(text, phrase, edge) or _same_words(text, phrase, edge)
+        for text in map(folded, maybe)
+        for phrase in map(folded, phrases)
     )
-    return (None, f"{end}, nearly so") if near else (False, end)
+    return None if near else False
 
 
 def _enough(phrases: list[str]) -> int:
@@ -216,19 +189,13 @@ def _same_words(text: str, phrase: str, edge: int) -> bool:
     return bool(sought) and _at_edge(_tokens(text), sought, edge)
 
 
-def _at_start(text: str, phrase: str) -> bool:
-    if not phrase or not text.startswith(phrase):
+def _has_at(text: str, phrase: str, edge: int) -> bool:
+    """Check whether a text has a phrase at an edge, as a whole word."""
+    if not phrase or not (text.endswith(phrase) if edge else text.startswith(phrase)):
         return False
-    return not (
-        phrase[-1].isascii() and phrase[-1].isalnum() and re.match("[a-z0-9]", text[len(phrase) :])
-    )
-
-
-def _at_end(text: str, phrase: str) -> bool:
-    if not phrase or not text.endswith(phrase):
-        return False
-    before = text[: -len(phrase)]
-    return not (phrase[0].isascii() and phrase[0].isalnum() and re.search("[a-z0-9]$", before))
+    inner, beside = phrase[0 if edge else -1], text[: -len(phrase)] if edge else text[len(phrase) :]
+    goes_on = re.search("[a-z0-9]$", beside) if edge else re.match("[a-z0-9]", beside)
+    return not (inner.isascii() and inner.isalnum() and goes_on)
 
 
 # --- at the end -----------------------------------------------------------------------------------

@@ -11,9 +11,9 @@ import json
 from typing import TYPE_CHECKING, Any, Literal
 
 from heedful.core.errors import UndecidedError, VerifierError
-from heedful.verify.base import Finding, amount, quoted, verifier
+from heedful.verify.base import Finding, amount, bounds, quoted, verifier, worded
 from heedful.verify.custom.json_format import fault
-from heedful.verify.custom.parts import bounds, decide
+from heedful.verify.custom.parts import decide
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,22 +30,14 @@ _LISTED = 5
 
 
 def _describe_calls(
-    name: str | None,
-    arguments: dict[str, Any] | None,
-    match: Match,
-    at_least: int | None,
-    at_most: int | None,
-    turns: Turns,
+    name: str | None, arguments: dict[str, Any] | None, match: Match, **args: Any
 ) -> str:
-    del turns
     what = "a tool" if name is None else f"the tool {name}"
     if arguments is not None:
         what += f" {_FITS[match]} {json.dumps(arguments, ensure_ascii=False)}"
-    if at_most == 0:
+    if args["at_most"] == 0:
         return f"Do not call {what}."
-    if (at_least, at_most) == (None, None):
-        return f"Call {what}."
-    return f"Call {what} {bounds(at_least, at_most)} times."
+    return worded("Call {what}[ {bounds} times].", args | {"what": what})
 
 
 @verifier("heedful:tool_calls", describe=_describe_calls, decides_empty=True)
@@ -74,14 +66,11 @@ def tool_calls(
     return decide(verdicts.pop() if len(verdicts) == 1 else None, reason)
 
 
-def _describe_order(names: list[str], match: Match, turns: Turns) -> str:
-    del turns
-    return f"Call the tools {quoted(names)} in this order{', no other' * (match == 'equal')}."
-
-
 @verifier(
     "heedful:tool_order",
-    describe=_describe_order,
+    describe=lambda names, match, **_: (
+        f"Call the tools {quoted(names)} in this order{', no other' * (match == 'equal')}."
+    ),
     decides_empty=True,
 )
 def tool_order(

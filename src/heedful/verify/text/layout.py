@@ -1,16 +1,16 @@
-"""Layout of a response: lines and their kinds, and from them paragraphs, items and parts.
+"""Layout of a response: one tree of its blocks, on which all checks of users' constraints count.
 
-People disagree on what a paragraph or a list item is, so most of these questions have two answers:
-one under a narrow reading and one under a wide one. :mod:`heedful.verify.custom.counting` and
-:mod:`heedful.verify.custom.parts` decide only what comes out the same under both.
+People disagree on what a paragraph or a list item is, so most of these questions have several
+answers, from a narrow reading to a wide one. :mod:`heedful.verify.custom.counting` and
+:mod:`heedful.verify.custom.parts` decide only what comes out the same under all of them.
 """
 
 from __future__ import annotations
 
 import re
 from functools import cached_property, lru_cache
-from itertools import islice, takewhile
-from typing import TYPE_CHECKING
+from itertools import groupby, islice, takewhile
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from heedful.verify.text.framing import (
     FIRST_LINES,
@@ -20,7 +20,7 @@ from heedful.verify.text.framing import (
     is_remark,
     remarks,
 )
-from heedful.verify.text.lines import FENCES, HEADLIKE, LayoutLine, LineKind, headlike, kinds
+from heedful.verify.text.lines import FENCES, LayoutLine, LineKind, kinds
 from heedful.verify.text.stops import STOPS, readings
 
 if TYPE_CHECKING:
@@ -30,9 +30,8 @@ _MOST_REMARKS = 2
 _LONGEST_TITLE = 60
 """Characters. A longer first line is a sentence, whatever it ends in."""
 
-_TITLE_MARK = re.compile(
-    r"\s*(?:标题|题目|title|subject)\s*[:：]\s*\S|\s*[《<]{1,2}[^》>]+[》>]{1,2}\s*$", re.IGNORECASE
-)
+_NAMED_TITLE = re.compile(r"^\s*(?:标题|题目|title|subject)\s*[:：]\s*(?=\S)", re.IGNORECASE)
+_MARKED_TITLE = re.compile(r"\s*[《<]{1,2}[^》>]+[》>]{1,2}\s*$")
 _LONGEST_LABEL = 30
 _SENTENCE_ENDS = STOPS | set('”』」"')
 _ENDS = STOPS | set('；;，,、：:”"』」)）]】~～')
@@ -51,7 +50,12 @@ _INLINE = re.compile(
     r"\*{1,3}|~~|`+|(?<!\w)_{1,2}(?=\S)|(?<=\S)_{1,2}(?!\w)|(?<=\s)\|(?=\s|$)|^\|", re.MULTILINE
 )
 _LINK = re.compile(r"!?\[(?P<text>[^\]\n]*+)(?:\](?:\([^)\n]*+(?P<end>\))?)?)?")
-
+_ITEM_MARK = re.compile(r"^\s*(?:[-*+•·●○▪◦‣]\s*|(?:\*\*)?[(（]?\d{1,3}[.)、．）]\s*|[①-⑳]\s*)")
+_NUMBER = re.compile(r"\D{0,20}(\d{1,3})")
+_SPAN = re.compile(r"(`{1,2})[^`\n]+\1")
+_ESCAPED = re.compile(r"\\[!-/:-@\[-`{-~]")
+_OBJECT = "\ufffc"
+"""Stands for a span: the sign for something that isn't text."""
 
 _Block = list[LayoutLine]
 
@@ -70,15 +74,25 @@ def unmarked(text: str) -> str:
     return _INLINE.sub("", text)
 
 
+class Heading(NamedTuple):
+    """A heading: its place, its text, and its level; 0 where no mark says that it is one."""
+
+    at: int
+    text: str
+    level: int
+
+
 class Layout:
     """A response's lines and what they make up, each worked out on first use.
 
     Where it is ``titled``, its first lines may be a title or a remark, and no part of the text.
+    Where it isn't the ``whole`` that is asked about, any part of it may be.
     """
 
-    def __init__(self, text: str, *, titled: bool = True) -> None:
+    def __init__(self, text: str, *, titled: bool = True, whole: bool = True) -> None:
         self.text = text
         self.titled = titled
+        self.whole = whole
 
     @cached_property
     def lines(self) -> list[LayoutLine]:
@@ -91,15 +105,24 @@ class Layout:
         return unmarked(self.text)
 
     @cached_property
+    def prose(self) -> str:
+        """The text without code blocks; spans of code and escaped signs are replaced by a sign.
+
+        Source: CommonMark 0.31, 4.5, 6.1 and 2.4.
+        """
+        text = self.text
+        if any(fence in text for fence in FENCES):
+            text = "\n".join("" if line.kind == "code" else line.text for line in self.lines)
+        return _ESCAPED.sub(_OBJECT, _SPAN.sub(_OBJECT, text))
+
+    @cached_property
     def body(self) -> str:
         """The text that every reader counts: without title, headings, code and remarks."""
+        beside = self._trimmings | self._remarks
         counted = [
             line.text
             for at, line in enumerate(self.lines)
-            if line.kind not in {"heading", "code", "rule"}
-            and at not in self._trimmings
-            and at not in self._remarks
-            and not HEADLIKE.fullmatch(line.text)
+            if not (line.head or line.kind in {"code", "rule"} or at in beside)
         ]
         return self.plain if len(counted) == len(self.lines) else unmarked("\n".join(counted))
 
@@ -109,13 +132,62 @@ class Layout:
         rest = (line.text for at, line in enumerate(self.lines) if at not in self._trimmings)
         return "\n".join(rest)
 
+    @property
+    def body_readings(self) -> list[list[str]]:
+        """The text without its title; a title that no mark shows may be part of it."""
+        title = self.title_line
+        unmarked_title = title is not None and not title.lstrip().startswith("#")
+        return [[self.core], [self.body], *([[self.text]] if unmarked_title else [])]
+
+    # --- code and tables ----------------------------------------------------------------------
+
+    def blocks_of(self, kind: Literal["code", "table"]) -> list[_Block]:
+        """The blocks of code, or the tables."""
+        runs = groupby((each for each in self.lines if each.kind == kind), lambda line: line.depth)
+        return [list(run) for _, run in runs]
+
+    @cached_property
+    def document(self) -> str:
+        """The content of a code block that is all of the text, or else the text."""
+        block = self._only_block
+        return self.text.strip() if block is None else _join(block[1:-1]).strip()
+
+    @property
+    def _only_block(self) -> _Block | None:
+        blocks = self.blocks_of("code")
+        others = any(line.kind not in {"code", "blank"} for line in self.lines)
+        return None if others or len(blocks) != 1 or not is_closed(blocks[0]) else blocks[0]
+
+    @cached_property
+    def unfenced(self) -> tuple[str, bool] | None:
+        r"""The text without the fences of blocks of Markdown, and whether one such block is all.
+
+        >>> Layout("```markdown\n- a\n```").unfenced, Layout("```\na\n```").unfenced
+        (('- a', True), None)
+        """
+        blocks = [
+            block
+            for block in self.blocks_of("code")
+            if block[0].text.strip("`~ \t\r").lower() in {"markdown", "md"}
+        ]
+        if not blocks:
+            return None
+        fences = {block[0].depth for block in blocks}
+        fences |= {block[0].depth + len(block) - 1 for block in blocks if is_closed(block)}
+        rest = (line.text for at, line in enumerate(self.lines) if at not in fences)
+        return "\n".join(rest), self._only_block is not None
+
+    # --- what frames the text -----------------------------------------------------------------
+
     @cached_property
     def title(self) -> str | None:
         """The title: the first heading if nothing but a remark stands before it, or the first line.
 
         The first line is taken where it is short and does not end as a sentence does.
         """
-        return None if self.title_line is None else _named_title(unmarked(self.title_line))
+        if self.title_line is None:
+            return None
+        return _NAMED_TITLE.sub("", unmarked(self.title_line).strip())
 
     @cached_property
     def title_line(self) -> str | None:
@@ -167,14 +239,14 @@ class Layout:
 
     def _is_title(self, at: int) -> bool:
         line = self.lines[at]
-        if line.kind == "heading" or _TITLE_MARK.match(line.text):
+        if line.kind == "heading" or _shows_title(line.text):
             return True
         bare = unmarked(line.text).strip()
         return (
             line.kind == "prose"
             and len(self._written) > 1
             and 0 < len(bare) <= _LONGEST_TITLE
-            and (bare[-1] not in _ENDS or bool(HEADLIKE.fullmatch(line.text)))
+            and (bare[-1] not in _ENDS or line.head)
         )
 
     # --- paragraphs ---------------------------------------------------------------------------
@@ -187,13 +259,8 @@ class Layout:
 
     @cached_property
     def _separated(self) -> list[_Block]:
-        blocks: list[_Block] = [[]]
-        for line in self.lines:
-            if line.kind in {"blank", "rule"}:
-                blocks.append([])
-            else:
-                blocks[-1].append(line)
-        return [block for block in blocks if block]
+        runs = groupby(self.lines, lambda line: line.kind in {"blank", "rule"})
+        return [list(run) for between, run in runs if not between]
 
     @cached_property
     def paragraph_readings(self) -> list[list[str]]:
@@ -201,9 +268,10 @@ class Layout:
 
         What frames the text, such as a greeting, may count or not.
         """
+        heads = frozenset(at for at, line in enumerate(self.lines) if line.head)
         below = self._without(self.blocks, self._trimmings)
-        headless = self._without(self._headless, self._trimmings)
-        bare = self._without(self._headless, self._framing)
+        headless = self._without(self.blocks, heads | self._trimmings)
+        bare = self._without(self.blocks, heads | self._framing)
         readings = [self.blocks, below, headless, bare, _under_labels(headless)]
         if not {line.kind for line in self.lines} <= {"prose", "blank"}:
             readings.append([block for block in map(_prose, below) if block])
@@ -212,12 +280,6 @@ class Layout:
         # Most texts have nothing to leave out, so that most readings are one.
         distinct = {id(each): each for each in readings}.values()
         return _distinct([_join(block) for block in blocks] for blocks in distinct)
-
-    @cached_property
-    def _headless(self) -> list[_Block]:
-        """The blocks without headings and what looks like one."""
-        heads = [at for at, line in enumerate(self.lines) if headlike(line)]
-        return self._without(self.blocks, frozenset(heads))
 
     def _without(self, blocks: list[_Block], positions: frozenset[int]) -> list[_Block]:
         """Leave lines out, and blocks that hold nothing else."""
@@ -233,7 +295,7 @@ class Layout:
         blocks = self._separated
         first = self.lines[min(self._trimmings)] if self._trimmings else None
         bare = [
-            [line for line in block if not headlike(line) and line.kind != "aside"]
+            [line for line in block if not line.head and line.kind != "aside"]
             for block in self._without(blocks, self._framing - self._trimmings)
             if len(block) > 1 or block[0] is not first
         ]
@@ -242,35 +304,74 @@ class Layout:
             readings.append([blocks[0][1:], *blocks[1:]])
         return _distinct([_join(block) for block in each] for each in readings)
 
-    # --- items, headings, lines ---------------------------------------------------------------
+    # --- lists --------------------------------------------------------------------------------
 
     def items(self, *kinds: LineKind) -> list[list[str]]:
         """The list items of some kinds: the outermost alone, and all."""
         marked = [line for line in self.lines if line.kind in kinds]
         outermost = min((line.depth for line in marked), default=0)
-        return _distinct(
-            [
-                [_item(line) for line in marked if line.depth == outermost],
-                [_item(line) for line in marked],
-            ]
-        )
+        items = [(line.depth, _ITEM_MARK.sub("", line.text)) for line in marked]
+        outer = [text for depth, text in items if depth == outermost]
+        return _distinct([outer, [text for _, text in items]])
+
+    @cached_property
+    def lists(self) -> list[list[str]]:
+        """The outermost items of each list, with the lines that go on below them.
+
+        A list ends where numbers start again, or where text parts bullets.
+        """
+        marked = (line.depth for line in self.lines if line.kind in {"bullet", "number"})
+        outermost = min(marked, default=0)
+        lists: list[list[_Block]] = []
+        ended = apart = True
+        last = 0
+        for line in self.lines:
+            if line.kind in {"bullet", "number"} and line.depth == outermost:
+                digits = _NUMBER.match(line.text) if line.kind == "number" else None
+                number = int(digits[1]) if digits else 0
+                if not lists or (number <= last if digits else apart):
+                    lists.append([])
+                lists[-1].append([line._replace(text=_ITEM_MARK.sub("", line.text))])
+                last, apart = number, False
+            elif line.kind == "blank":
+                ended = True
+                continue
+            else:
+                indented = line.text[:1].isspace()
+                if lists and (not ended or indented):
+                    lists[-1][-1].append(line)
+                apart |= line.kind in {"prose", "heading", "table"} and not indented
+            ended = False
+        return [[_join(item) for item in items] for items in lists]
+
+    @property
+    def item_readings(self) -> list[list[str]]:
+        """The list items: the marked lines alone, and with the lines that go on below them."""
+        whole = [item for items in self.lists for item in items]
+        return _distinct([*self.items("bullet", "number"), whole])
+
+    # --- headings and sections ----------------------------------------------------------------
+
+    @cached_property
+    def headings(self) -> list[Heading]:
+        """The headings: those that are marked, the lines that look like some, and a title."""
+        titles = self._trimmings.difference(self._written[: self._opening_remarks])
+        return [
+            Heading(at, unmarked(line.text).strip(), line.depth if line.kind == "heading" else 0)
+            for at, line in enumerate(self.lines)
+            if line.head or at in titles
+        ]
 
     @cached_property
     def heading_readings(self) -> list[list[str]]:
         """The headings: those that are marked, and with them the lines that look like some."""
-        marked = [unmarked(line.text).strip() for line in self.lines if line.kind == "heading"]
-        titles = self._trimmings.difference(self._written[: self._opening_remarks])
-        alike = [
-            unmarked(line.text).strip()
-            for at, line in enumerate(self.lines)
-            if headlike(line) or at in titles
-        ]
-        return _distinct([marked, alike])
+        marked = [each.text for each in self.headings if each.level]
+        return _distinct([marked, [each.text for each in self.headings]])
 
     @cached_property
     def subheading_readings(self) -> list[list[str]]:
         """The headings below the title, which is a first heading above all others in level."""
-        levels = [line.depth for line in self.lines if line.kind == "heading"]
+        levels = [each.level for each in self.headings if each.level]
         titled = self.title_line is not None and all(level > levels[0] for level in levels[1:])
         below = [reading[titled:] for reading in self.heading_readings]
         # Without marks, the first line in bold may be the title or not.
@@ -279,20 +380,18 @@ class Layout:
     @cached_property
     def section_readings(self) -> list[list[str]]:
         """The texts under the headings: of the outermost ones, and of each by itself."""
-        heads = [(at, line.depth) for at, line in enumerate(self.lines) if line.kind == "heading"]
-        heads = heads or [(at, 1) for at in self._written if headlike(self.lines[at])]
-        if len(heads) > 1 and all(level > heads[0][1] for _, level in heads[1:]):
+        heads = [each for each in self.headings if each.level]
+        heads = heads or [each for each in self.headings if self.lines[each.at].head]
+        if len(heads) > 1 and all(each.level > heads[0].level for each in heads[1:]):
             heads = heads[1:]  # below the title
-        outermost = min((level for _, level in heads), default=0)
-        outer = [at for at, level in heads if level == outermost]
-        return _distinct([self._between(outer), self._between([at for at, _ in heads])])
+        outermost = min((each.level for each in heads), default=0)
+        outer = [each.at for each in heads if each.level == outermost]
+        return _distinct([self._between(outer), self._between([each.at for each in heads])])
 
     def _between(self, places: list[int]) -> list[str]:
         """Take the texts that stand below some lines, each up to the next of them."""
-        return [
-            "\n".join([line.text for line in self.lines[at + 1 : end]])
-            for at, end in zip(places, [*places[1:], len(self.lines)], strict=False)
-        ]
+        ends = [*places[1:], len(self.lines)]
+        return [_join(self.lines[at + 1 : end]) for at, end in zip(places, ends, strict=False)]
 
     @property
     def is_divided(self) -> bool:
@@ -301,19 +400,21 @@ class Layout:
         ruled = any(line.kind == "rule" for line in self.lines)
         return ruled or len(numbered) > 1 or max(map(len, self.subheading_readings)) > 1
 
+    # --- lines and sentences ------------------------------------------------------------------
+
     @cached_property
     def written_lines(self) -> list[list[str]]:
         """The lines that are not blank: all; without a title and the like; without tags, fences."""
-        beside = {
+        beside = frozenset(
             at
             for at in self._written
             if self.lines[at].kind == "aside" or self.lines[at].text.lstrip().startswith(FENCES)
-        }
+        )
         first = frozenset(self._written[: bool(self._trimmings)])
         left_out = [frozenset[int](), first, self._trimmings, self._framing]
         return _distinct(
             [self.lines[at].text for at in self._written if at not in gone | others]
-            for others in (frozenset[int](), frozenset(beside))
+            for others in (frozenset[int](), beside)
             for gone in left_out
         )
 
@@ -321,7 +422,7 @@ class Layout:
     def has_lines_alone(self) -> bool:
         """Whether all lines are plain: no blank ones, marks, remarks, signatures."""
         return self._framing <= self._trimmings and all(
-            line.kind == "prose" and not _TITLE_MARK.match(line.text) and not is_remark(line.text)
+            line.kind == "prose" and not _shows_title(line.text) and not is_remark(line.text)
             for line in self.lines
         )
 
@@ -337,10 +438,17 @@ class Layout:
         return _distinct([narrow, wide])
 
 
-def _named_title(bare: str) -> str:
-    """Take "Title:" away from a line that names its title so."""
-    pattern = r"^(?:标题|题目|title|subject)\s*[:：]\s*"
-    return re.sub(pattern, "", bare.strip(), flags=re.IGNORECASE)
+def is_closed(block: _Block) -> bool:
+    """Check whether a code block ends with a fence of its own."""
+    fence = block[0].text.strip()[:3]
+    return (
+        len(block) > 1 and not block[-1].text.strip(f"{fence[0]} \t\r") and fence in block[-1].text
+    )
+
+
+def _shows_title(line: str) -> bool:
+    """Check whether a line says that it is a title: "Title: Rain", 《雨》."""
+    return bool(_NAMED_TITLE.match(line) or _MARKED_TITLE.match(line))
 
 
 def _join(block: _Block) -> str:
@@ -349,22 +457,18 @@ def _join(block: _Block) -> str:
 
 def _prose(block: _Block) -> _Block:
     """A block's lines if any of them is prose: a list belongs to the paragraph before it."""
-    lines = [line for line in block if not headlike(line)]
+    lines = [line for line in block if not line.head]
     return lines if any(line.kind == "prose" for line in lines) else []
 
 
 def _under_labels(blocks: list[_Block]) -> list[_Block]:
     """Join a short line that ends as no sentence does, "Step one", with the block after it."""
-    labels = [len(block) == 1 and _is_label(block[0].text) for block in blocks]
-    if not any(labels):
-        return blocks
     joined: list[_Block] = []
     label: _Block = []
-    for block, is_label in zip(blocks, labels, strict=True):
-        if is_label:
-            label += block
-        else:
-            joined.append(label + block)
+    for block in blocks:
+        label = label + block
+        if len(block) > 1 or not _is_label(block[0].text):
+            joined.append(label)
             label = []
     return [*joined, label] if label else joined
 
@@ -373,12 +477,6 @@ def _under_labels(blocks: list[_Block]) -> list[_Block]:
 def _is_label(text: str) -> bool:
     bare = unmarked(text).strip()
     return 0 < len(bare) <= _LONGEST_LABEL and bare[-1] not in _SENTENCE_ENDS
-
-
-def _item(line: LayoutLine) -> str:
-    return re.sub(
-        r"^\s*(?:[-*+•·●○▪◦‣]\s*|(?:\*\*)?[(（]?\d{1,3}[.)、．）]\s*|[①-⑳]\s*)", "", line.text
-    )
 
 
 def _distinct(readings: Iterable[list[str]]) -> list[list[str]]:

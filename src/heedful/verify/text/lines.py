@@ -7,7 +7,7 @@ for the lists that people write without Markdown ("• a", "1、", "①").
 from __future__ import annotations
 
 import re
-from functools import cache, lru_cache
+from functools import cache
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ _ADDRESSED = ("http://", "https://", "www.")
 # Lines of which CommonMark makes something; most texts have none.
 _MARKDOWN = re.compile(r"^[^\S\n]*(?:#{1,6}\s|```|~~~|=+\s*$|-+\s*$)|\|", re.MULTILINE)
 # Lines that many take for headings although no mark says so.
-HEADLIKE = re.compile(
+_HEADLIKE = re.compile(
     r"\s*(?:\d{1,3}[.)、]\s*)?(?:\*{2,3}[^*]+(?:\*[^*]+\*[^*]*)?\*{2,3}[:：]?|__[^_]+__[:：]?|\*[^*\s][^*]*\*"
     r"|【[^】]+】[:：]?|(?:第[一二三四五六七八九十\d]+[章节部分篇步]+|[一二三四五六七八九十]+、).{0,40})\s*"
     r"|\s*(?:(?:>|[-*+])\s*)?#(?:#{1,5}[^#\s].*|[^#\s][^#]*)|\s*(?:>|[-*+])\s*#{1,6}\s.*|\s*<h[1-6]\b.*"
@@ -41,11 +41,16 @@ _NUMERALS = frozenset("第一二三四五六七八九十")
 
 
 class LayoutLine(NamedTuple):
-    """One line; its depth is a list item's indent in columns, or a heading's level from 1."""
+    """One line; its depth is a list item's indent in columns, or a heading's level from 1.
+
+    That of code and of tables is the place of their block's first line. A ``head`` is a heading, or
+    looks like one although no mark says so.
+    """
 
     text: str
     kind: LineKind
     depth: int = 0
+    head: bool = False
 
 
 def kinds(text: str) -> list[LayoutLine]:
@@ -53,7 +58,9 @@ def kinds(text: str) -> list[LayoutLine]:
     texts = text.split("\n")
     lines: list[LayoutLine | None] = [None] * len(texts)
     if _MARKDOWN.search(text):
-        for token in _blocks(text):
+        parser, tokens = _parser(), list["Token"]()
+        parser.block.parse(text.replace("\r\n", "\n"), parser, {}, tokens)
+        for token in tokens:
             _mark(token, texts, lines)
     return [line or _written(text) for line, text in zip(lines, texts, strict=True)]
 
@@ -67,102 +74,33 @@ def _parser() -> MarkdownIt:
     return MarkdownIt("commonmark").enable("table").disable(disabled)
 
 
-def _blocks(text: str) -> list[Token]:
-    """Parse the blocks of a text."""
-    parser, tokens = _parser(), list["Token"]()
-    parser.block.parse(text.replace("\r\n", "\n"), parser, {}, tokens)
-    return tokens
-
-
 def _mark(token: Token, texts: list[str], lines: list[LayoutLine | None]) -> None:
     """Note the kind of the lines that a block covers."""
     start, end = token.map or (0, 0)
     if token.type in {"fence", "table_open"}:
         kind: LineKind = "code" if token.type == "fence" else "table"
-        lines[start:end] = [LayoutLine(text, kind) for text in texts[start:end]]
+        lines[start:end] = [LayoutLine(text, kind, start) for text in texts[start:end]]
     elif token.type == "heading_open" and "#" in token.markup:
         if texts[start].strip("# \t"):
-            lines[start] = LayoutLine(texts[start], "heading", int(token.tag[1]))
+            lines[start] = LayoutLine(texts[start], "heading", int(token.tag[1]), head=True)
     elif token.type == "heading_open":
         lines[end - 1] = LayoutLine(texts[end - 1], "rule")
         if end - start == 2:  # noqa: PLR2004 - and its line
-            lines[start] = LayoutLine(texts[start], "heading", int(token.tag[1]))
+            lines[start] = LayoutLine(texts[start], "heading", int(token.tag[1]), head=True)
 
 
 def _written(text: str) -> LayoutLine:
     """Say of what kind a line is that no block of Markdown explains."""
     if not text or text.isspace():
         return LayoutLine(text, "blank")
-    if text[0].isalpha() and not text.startswith(_ADDRESSED):
+    if text[0].isalpha() and text[0] not in _NUMERALS and not text.startswith(_ADDRESSED):
         return LayoutLine(text, "prose")
     if _RULE.fullmatch(text):
         return LayoutLine(text, "rule")
+    head = bool(_HEADLIKE.fullmatch(text))
     if bullet := _BULLET.match(text):
-        return LayoutLine(text, "bullet", len((bullet[1] or bullet[2] or "").expandtabs(4)))
+        depth = len((bullet[1] or bullet[2] or "").expandtabs(4))
+        return LayoutLine(text, "bullet", depth, head)
     if number := _NUMBER.match(text):
-        return LayoutLine(text, "number", len(number[1].expandtabs(4)))
-    return LayoutLine(text, "aside" if _ASIDE.fullmatch(text) else "prose")
-
-
-def headlike(line: LayoutLine) -> bool:
-    """Check whether a line is a heading, or looks like one although no mark says so."""
-    text = line.text
-    if line.kind == "heading":
-        return True
-    if text[:1].isalpha() and text[0] not in _NUMERALS:
-        return False
-    return bool(HEADLIKE.fullmatch(text))
-
-
-_SPAN = re.compile(r"(`{1,2})[^`\n]+\1")
-_ESCAPED = re.compile(r"\\[!-/:-@\[-`{-~]")
-_OBJECT = "\ufffc"
-"""Stands for a span: the sign for something that isn't text."""
-
-
-@lru_cache(maxsize=64)
-def without_code(text: str) -> str:
-    """Leave code blocks out, and put a sign that isn't a mark for spans and escaped signs.
-
-    Source: CommonMark 0.31, 4.5, 6.1 and 2.4.
-    """
-    if not any(sign in text for sign in "`~\\"):
-        return text
-    if not any(fence in text for fence in FENCES):
-        return _without_spans(text)
-    return "\n".join(
-        "" if line.kind == "code" else _without_spans(line.text) for line in kinds(text)
-    )
-
-
-_MARKDOWN_FENCE = re.compile(  # each run of signs is tried once, from its beginning
-    r"(?<![`~])(?:`{3,}+|~{3,}+)[^\S\n]*+(?:markdown|md)[^\S\n]*$", re.IGNORECASE | re.MULTILINE
-)
-
-
-def without_markdown_fences(text: str) -> tuple[str, bool] | None:
-    r"""Leave out the fences around blocks of Markdown, which a reader sees as what they hold.
-
-    >>> without_markdown_fences("```markdown\n- a\n```"), without_markdown_fences("```\na\n```")
-    (('- a', True), None)
-    """
-    if not _MARKDOWN_FENCE.search(text):
-        return None
-    lines = text.split("\n")
-    blocks = [
-        (token.map[0], token.map[1], token.markup)
-        for token in _blocks(text)
-        if token.type == "fence" and token.map and token.info.strip().lower() in {"markdown", "md"}
-    ]
-    fences = {start for start, _, _ in blocks}
-    fences |= {end - 1 for _, end, markup in blocks if lines[end - 1].strip() == markup}
-    inside = {at for start, end, _ in blocks for at in range(start, end)}
-    alone = len(blocks) == 1 and len(fences) == 2  # noqa: PLR2004 - the opening and the closing one
-    alone = alone and not any(line.strip() for at, line in enumerate(lines) if at not in inside)
-    content = "\n".join(line for at, line in enumerate(lines) if at not in fences)
-    return (content, alone) if blocks else None
-
-
-def _without_spans(text: str) -> str:
-    spanless = _SPAN.sub(_OBJECT, text) if "`" in text else text
-    return _ESCAPED.sub(_OBJECT, spanless) if "\\" in spanless else spanless
+        return LayoutLine(text, "number", len(number[1].expandtabs(4)), head)
+    return LayoutLine(text, "aside" if _ASIDE.fullmatch(text) else "prose", head=head)

@@ -6,7 +6,6 @@ import re
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from heedful.verify.text.lines import without_markdown_fences
 from heedful.verify.text.sentences import splitter
 from heedful.verify.text.words import bare_words, treebank_words
 
@@ -53,7 +52,7 @@ class Response:
 
         ``None`` where there is no such block.
         """
-        found = without_markdown_fences(self.text)
+        found = self.layout.unfenced
         return found and (Response(found[0], self.faithful, self.calls), found[1])
 
     @cached_property
