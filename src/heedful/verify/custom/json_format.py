@@ -49,8 +49,8 @@ def refuse_constant(name: str) -> Any:
 @verifier(
     "heedful:json",
     describe=lambda schema, **args: worded(
-        "Respond with JSON[ with the keys {keys}][ that fits the schema {schema}]"
-        "[ with {bounds} keys], and nothing else.",
+        "Respond with JSON[ with the keys {keys}][ that fits the schema {schema}],"
+        " and nothing else.",
         args | {"schema": json.dumps(schema, ensure_ascii=False) if schema else None},
     ),
 )
@@ -59,8 +59,6 @@ def json_value(
     *,
     keys: list[str] | None = None,
     schema: dict[str, Any] | None = None,
-    at_least: int | None = None,
-    at_most: int | None = None,
     alone: bool = False,
 ) -> Finding:
     """The response is JSON, alone or in one code block."""
@@ -76,10 +74,6 @@ def json_value(
         return decide(None, "a bare value, neither object nor array")
     if schema is not None and (wrong := fault(value, schema)) is not None:
         return Finding(met=False, found=f"JSON that does not fit its schema: {wrong}")
-    if (at_least, at_most) != (None, None):
-        outcome, reason = _has_so_many(value, at_least or 0, at_most)
-        if not outcome:
-            return decide(outcome, reason)
     return decide(*_has_keys(value, keys or []))
 
 
@@ -120,16 +114,6 @@ def _has_keys(value: Any, keys: list[str]) -> tuple[Outcome, str]:
     return False, f"JSON without the keys {quoted([k for k in missing if k not in everywhere])}"
 
 
-def _has_so_many(value: Any, at_least: int, at_most: int | None) -> tuple[Outcome, str]:
-    """Check the number of an object's keys; those of objects within it may count."""
-    if not isinstance(value, dict):
-        return None, "an array, whose objects may be meant"
-    numbers = range(len(value), len(_keys(value)) + 1)
-    most = numbers[-1] if at_most is None else at_most
-    fits = {at_least <= number <= most for number in numbers}
-    return (fits.pop() if len(fits) == 1 else None), f"an object of {len(value)} keys"
-
-
 def _keys(value: Any) -> list[str]:
     keys: list[str] = []
     left = [value]
@@ -148,6 +132,7 @@ def _keys(value: Any) -> list[str]:
 _VALUES = frozenset({
     "type", "enum", "const", "required", "minItems", "maxItems", "uniqueItems", "minLength",
     "maxLength", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf",
+    "minProperties", "maxProperties",
 })  # fmt: skip
 _SCHEMA = frozenset({"items", "additionalProperties", "not"})
 _SCHEMAS = frozenset({"anyOf", "allOf", "oneOf"})
