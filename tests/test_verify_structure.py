@@ -55,9 +55,6 @@ CASES: list[tuple[str, dict[str, Any], str, bool | str]] = [
     ("count", {"unit": "sentences", "at_least": 3},
      "1. Apples are red. 2. Pears are green.", False),
     # Lines that are wrapped, the first of which could be a title.
-    # • is no bullet of Markdown, and a table of HTML none of it.
-    ("count", {"unit": "markdown_bullet_points", "at_least": 2}, "- a\n- b", True),
-    ("count", {"unit": "markdown_tables", "at_least": 1}, "|a|b|\n|-|-|\n|1|2|", True),
     ("count", {"unit": "bullet_points", "at_least": 3, "at_most": 3}, "- a\n- b\n* c", True),
     ("count", {"unit": "bullet_points", "at_least": 1}, "None here.", False),
     ("count", {"unit": "headings", "at_most": 0}, "# Rain\n\nIt fell.", False),

@@ -387,7 +387,9 @@ def _is_open_between(grammar: Grammar, before: Clause, after: Clause) -> bool:
     if _BARE in later and earlier.get("at_most") != 0 and len(_BOUNDS & earlier.keys()) == 1:
         return True
     forbids = earlier.get("at_most") == 0 and "unit" in earlier and "part" not in earlier
-    if _NONE in later and not forbids:
+    # "分点作答，标题加粗": the title of each point?
+    of_points = earlier.get("format") == "points" and later.get("part") == "title"
+    if of_points or (_NONE in later and not forbids):
         return True
     # "不含标点，100字以内" may say how to count.
     forbidden = {each.get("unit") for each in (earlier, later) if each.get("at_most") == 0}

@@ -286,6 +286,16 @@ def pair(form: str, written: str, at: int) -> list[tuple[int, tuple[str, ...]]]:
     return [(end, marks)]
 
 
+_ELEMENT = re.compile(r"<(\w+)>(?:\s*(?:(?:and|…|\.\.\.)\s*)?</\1>)?")
+
+
+def element(form: str, written: str, at: int) -> _Phrases:
+    """Read the name of a pair of tags: ``<answer>``, ``<answer></answer>``."""
+    del form
+    match = _ELEMENT.match(written, at)
+    return [(match.end(), (f"<{match[1]}>", f"</{match[1]}>"))] if match else []
+
+
 _FOREIGN = re.compile(
     rf"(?!(?:emoji|hashtag|markdown|json|html)s?)[^\W\d_{scripts.HAN}]{{2,30}}", re.IGNORECASE
 )
@@ -413,6 +423,7 @@ SLOTS: dict[str, Slot] = {
     "columns": Slot(_listed(_NAME, _AND_GAP, 2, at_end=True), _LETTERS),
     "wordchoices": Slot(_joined(_OR_GAP, "or"), _LETTERS),
     "pair": Slot(pair, _QUOTE | frozenset("<*【《「『〖[")),
+    "element": Slot(element, frozenset("<")),
     "marker": Slot(marker, _QUOTE | {"p"}),
     "keys": Slot(keys, _QUOTE | _LETTERS | {"_"}),
 }

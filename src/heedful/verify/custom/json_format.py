@@ -8,7 +8,6 @@ address, and no pattern that could take long.
 from __future__ import annotations
 
 import json
-import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -79,8 +78,6 @@ def json_value(
 
 def _not_json(layout: Layout, error: ValueError, *, alone: bool) -> Finding:
     text = layout.text
-    if _is_json(text.strip()):
-        return Finding(met=False, found="JSON with white space around it that JSON has not")
     blocks = ["\n".join(line.text for line in block[1:-1]) for block in layout.blocks_of("code")]
     if any(map(_is_json, [*blocks, *_embedded(text)])):
         return decide(False if alone else None, "JSON with other text around it")
@@ -155,13 +152,8 @@ def fault(value: Any, schema: Any) -> str | None:
     try:
         _compiled(cleaned)(value)
     except JsonSchemaValueException as error:
-        message = re.sub(f"be {_PATTERN}([0-9a-f]*)", _unnamed, str(error.message))
-        return "$" + message.removeprefix("data")
+        return "$" + str(error.message).removeprefix("data")
     return None
-
-
-def _unnamed(match: re.Match[str]) -> str:
-    return f"match pattern {_pattern(match[1])}"
 
 
 def _cleaned(schema: Any, place: str) -> Any:
@@ -183,16 +175,11 @@ def _cleaned(schema: Any, place: str) -> Any:
             where=f"{place}.$schema",
             hint="leave $schema out, or name a draft of json-schema.org",
         )
-    cleaned = {
+    return {
         keyword: _cleaned_value(keyword, value, f"{place}.{keyword}")
         for keyword, value in schema.items()
         if keyword in _KNOWN
     }
-    # A pattern is a format of its own. The library writes its name into code, hence the digits.
-    if (pattern := cleaned.pop("pattern", None)) is not None:
-        as_format = {"format": _PATTERN + pattern.encode("utf-8", "surrogatepass").hex()}
-        cleaned["allOf"] = [*cleaned.get("allOf", []), as_format]
-    return cleaned
 
 
 def _cleaned_value(keyword: str, value: Any, place: str) -> Any:
@@ -204,8 +191,9 @@ def _cleaned_value(keyword: str, value: Any, place: str) -> Any:
         return {name: _cleaned(schema, f"{place}.{name}") for name, schema in value.items()}
     if keyword in _TEXTS and not isinstance(value, str):
         raise VerifierError(f"a {keyword} is a text, not {value!r}", where=place)
-    if keyword == "format" and value not in _FORMATS:
-        raise UndecidedError(f"cannot be decided by code: the format {value!r}")
+    if keyword in _TEXTS and value not in _FORMATS:
+        # A pattern comes from a data file, and may make a search go back without end.
+        raise UndecidedError(f"cannot be decided by code: the {keyword} {value[:80]!r}")
     return value
 
 
@@ -217,48 +205,7 @@ def _compiled(schema: str) -> Callable[[Any], object]:
     invalid = fastjsonschema.JsonSchemaDefinitionException
     definition: dict[str, Any] | bool = json.loads(schema)
     try:
-        validate: Callable[[Any], object] = fastjsonschema.compile(
-            definition,
-            use_default=False,
-            formats={
-                f"{_PATTERN}{each}": _bounded(_pattern(each))
-                for each in re.findall(f'"format": "{_PATTERN}([0-9a-f]*)"', schema)
-            },
-        )
+        validate: Callable[[Any], object] = fastjsonschema.compile(definition, use_default=False)
     except (invalid, ValueError, TypeError, OverflowError, RecursionError) as error:
         raise VerifierError(f"this isn't a JSON schema: {error}", where=schema[:80]) from error
     return validate
-
-
-# --- patterns -----------------------------------------------------------------------------------
-
-_PATTERN = "pattern_"
-_NOT_PYTHONS = re.compile(r"\\[kpP]|\\u\{|\(\?[<P]\w")
-_SECONDS = 0.2
-"""For a search: a pattern comes from a data file, and may make the engine go back without end."""
-
-
-def _pattern(code: str) -> str:
-    return bytes.fromhex(code).decode("utf-8", "surrogatepass")
-
-
-def _bounded(pattern: str) -> Callable[[str], bool]:
-    """Compile a pattern that gives no answer where searching a text takes long."""
-    import regex
-
-    if _NOT_PYTHONS.search(pattern):
-        raise UndecidedError(f"cannot be decided by code: the pattern {pattern[:80]}")
-    try:
-        compiled = regex.compile(re.sub(r"(?<!\\)\$", r"\\Z", pattern), regex.ASCII)
-    except regex.error as error:
-        raise ValueError(f"the pattern {pattern[:80]}: {error}") from error
-
-    def matches(text: str) -> bool:
-        try:
-            return compiled.search(text, timeout=_SECONDS) is not None
-        except TimeoutError:
-            raise UndecidedError(
-                f"cannot be decided by code: the pattern {pattern[:80]} takes too long on this text"
-            ) from None
-
-    return matches

@@ -147,7 +147,7 @@ def _starting(layout: Layout, phrases: list[str]) -> Decision:
 def _ending(layout: Layout, phrases: list[str]) -> Decision:
     enough = _enough(phrases)
     ends = [text.rstrip()[-enough:] for text in (layout.text, layout.plain)]
-    sure = [form for end in ends for form in (end, end.rstrip("\"'”’」』 "))]
+    sure = [form for end in ends for form in (end, end.rstrip("\"'”’」』)） "))]
     maybe = [*ends, _PICTURES.sub("", ends[0]), ends[0].rstrip(_STOPS)]
     found = f"it ends with '{layout.text.strip()[-20:]}'"
     return _decided(sure, maybe, phrases, -1), found

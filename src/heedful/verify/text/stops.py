@@ -55,20 +55,9 @@ _MAY_ENCLOSE = re.compile("[“„\"«»‘「『《(（\\[【'`]")
 _CLOSING = frozenset(_CLOSERS) | {"“"}
 
 
-_FOLLOWED = word_set(
-    """
-    adm capt col dr fr gen gov hon lt maj mr mrs ms prof rep rev sen sgt st
-    approx ca cf e.g eq eqs figs i.e nos pp viz vol vols vs z.b d.h u.a p.ex p.ej т.е
-    """
-)
+_FOLLOWED = word_set("followed_by_a_name")
 """A name or an example follows these."""
-_FINAL_TOO = built_in().abbreviations | word_set(
-    """
-    al appx apt assn assoc asst avg bldg blvd bros ch chr corp dept dist div ed eds eg esp esq est
-    etc ext ft hr hrs hwy inc incl intl jr kg km lb lbs llc ltd mt nr op p para pl plc pt rd sec
-    fig sq sr str tel trans univ usw vol wt yd yr yrs
-    """
-)
+_FINAL_TOO = built_in().abbreviations | word_set("abbreviations_that_may_end")
 """These may end a sentence."""
 # --- whether a stop ends a sentence -------------------------------------------------------------
 
