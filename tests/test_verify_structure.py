@@ -345,18 +345,3 @@ def test_a_response_equals_itself_and_nothing_else(phrase: str, other: str) -> N
 def test_no_text_breaks_a_verifier(text: str) -> None:
     for id_, args, _, _ in CASES:
         assert verdict(id_, text, **args) in {True, False, UNDECIDED}
-
-
-# --- abbreviations ------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "He said no. They left.",
-        "He came in. Bob left.",
-        "It is art. You?",
-    ],
-)
-def test_a_word_that_may_be_an_abbreviation_ends_a_sentence_before_a_new_one(text: str) -> None:
-    assert verdict("count", text, unit="sentences", at_least=2, at_most=2) is True

@@ -184,12 +184,12 @@ def _dates(form: str) -> Callable[[Layout], Decision]:
 
 _MONTH = r"(?:Jan|Feb|Mar|Apr|May|June?|July?|Aug|Sept?|Oct|Nov|Dec)[a-z]*\.?"
 _DATE = re.compile(
-    r"(?<![\w/.-])(?:\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}"
-    rf"|\d{{1,2}}(?:st|nd|rd|th)? {_MONTH},? \d{{4}})(?![\w/-])|\d{{4}}年\d{{1,2}}月\d{{1,2}}日"
-    rf"|\b{_MONTH} \d{{1,2}}(?:st|nd|rd|th)?,? \d{{4}}\b"
+    r"(?<![A-Za-z0-9/.-])(?:\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}"
+    rf"|\d{{1,2}}(?:st|nd|rd|th)? {_MONTH},? \d{{4}})(?![A-Za-z0-9/-])"
+    rf"|\b{_MONTH} \d{{1,2}}(?:st|nd|rd|th)?,? \d{{4}}\b|\d{{4}}年\d{{1,2}}月\d{{1,2}}日"
 )
 _DAY, _MONTH_NUMBER = "(?:0[1-9]|[12][0-9]|3[01])", "(?:0[1-9]|1[0-2])"
-_SHORT = r"\A[^\n]{0,40}\Z"
+_SHORT = r"\A(?s:.{0,40})\Z"
 """Of this length may be a number with its unit, or a letter with its option."""
 
 _FORMS: dict[str, tuple[str, Callable[[Layout], Decision]]] = {
@@ -214,11 +214,11 @@ _FORMS: dict[str, tuple[str, Callable[[Layout], Decision]]] = {
     ),
     "number": (
         "a number, and nothing else",
-        _matched("a number", r"\A\**[-+−]?[$€£¥]?\d[\d,]*(?:\.\d+)?\s?%?[.。]?\**\Z", _SHORT),
+        _matched("number alone", r"\A\**[-+−]?[$€£¥]?\d[\d,]*(?:\.\d+)?\s?%?[.。]?\**\Z", _SHORT),
     ),
     "letter": (
         "a letter, and nothing else",
-        _matched("a letter", r"\A[\W_]{0,3}[A-Za-z][\W_]{0,3}\Z", _SHORT),
+        _matched("letter alone", r"\A[\W_]{0,3}[A-Za-z][\W_]{0,3}\Z", _SHORT),
     ),
     "yaml": (
         "YAML",

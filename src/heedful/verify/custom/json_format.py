@@ -78,6 +78,8 @@ def json_value(
 
 def _not_json(layout: Layout, error: ValueError, *, alone: bool) -> Finding:
     text = layout.text
+    if _is_json(text.strip()):
+        return Finding(met=False, found="JSON with white space around it that JSON has not")
     blocks = ["\n".join(line.text for line in block[1:-1]) for block in layout.blocks_of("code")]
     if any(map(_is_json, [*blocks, *_embedded(text)])):
         return decide(False if alone else None, "JSON with other text around it")
