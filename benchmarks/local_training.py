@@ -61,7 +61,7 @@ def main() -> None:
             gradient_accumulation=1,
         )
         chat, context = open_chat(folder, settings)
-        tokens = tokenised(rows, chat, context, segments=False)
+        tokens = tokenised(rows, chat, context)
         with quiet(), learnt_positions_only():
             trainer = sft_trainer(folder.path, chat, tokens.rows, Path("unused"), settings)
             batches = list(trainer.get_train_dataloader())

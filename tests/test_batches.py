@@ -22,7 +22,7 @@ from heedful.models import Sampling
 
 pytestmark = pytest.mark.slow  # whole commands, with servers, files and processes
 
-COUNT = 25
+COUNT = 12
 
 
 @pytest.fixture(autouse=True)

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from commands import run
 from heedful import Constraint, Message, Sample
 from heedful.critic.data import Expert, sample_critiques
-from heedful.critic.data.export import CodeVerdicts, Examples
+from heedful.critic.data.code_verdicts import CodeVerdicts, kind
+from heedful.critic.data.export import Examples
 from heedful.critic.data.options import ExportSettings
 from heedful.critic.data.pairs import Pairs
 from heedful.judges import Measurement, prompts
@@ -161,8 +162,8 @@ def judged_by_code(texts: Sequence[str], met: Sequence[Sequence[bool]]) -> list[
 
 def taken(samples: Sequence[Sample]) -> Counter[tuple[str, str]]:
     code = CodeVerdicts(lambda: iter(samples), ExportSettings())
-    groups = (each for sample in samples for group in code.groups(sample) for each in group)
-    return Counter((each.constraint.text, each.judgment.status.value) for each in groups)
+    both = (each for sample in samples for _, group in code.asked(sample) for each in group)
+    return Counter((each.constraint.text, each.judgment.status.value) for each in both)
 
 
 def test_neither_a_direction_nor_a_text_gives_the_verdict_away() -> None:
@@ -200,13 +201,23 @@ def test_verdicts_of_a_model_are_not_taken_for_right(tmp_path: Path) -> None:
     assert run("critic", "export", data, "-o", tmp_path / "sft") == 2
 
 
+def test_calls_have_any_number_of_constraints_up_to_the_most() -> None:
+    texts = [f"At least {n} words." for n in range(2, 40)]
+    (sample,) = judged_by_code(texts, [[False] * len(texts)])
+    settings = ExportSettings(balance=False, per_call=4)
+    asked = list(CodeVerdicts(lambda: iter([sample]), settings).asked(sample))
+    assert {len(group) for _, group in asked} == {1, 2, 3, 4}
+    assert [each.text for row, _ in asked for each in row.checklist] == texts
+    assert len({row.id for row, _ in asked}) == len(asked)
+
+
 @given(st.lists(st.tuples(st.sampled_from("ab"), st.booleans()), max_size=40), st.integers(0, 9))
 def test_of_each_type_as_many_are_met_as_unmet(said: list[tuple[str, bool]], seed: int) -> None:
     samples = [
         Sample.model_validate(
             {
                 "id": str(n),
-                "checklist": [{"text": f"{kind}.", "type": kind}],
+                "checklist": [{"text": f"{name}.", "type": name}],
                 "response": "x",
                 "recording": {
                     "prompt": "native",
@@ -214,17 +225,17 @@ def test_of_each_type_as_many_are_met_as_unmet(said: list[tuple[str, bool]], see
                 },
             }
         )
-        for n, (kind, met) in enumerate(said)
+        for n, (name, met) in enumerate(said)
     ]
     code = CodeVerdicts(lambda: iter(samples), ExportSettings(seed=seed))
     passes = []
     for _ in range(2):
         code.begin()
-        taken = [each for sample in samples for group in code.groups(sample) for each in group]
-        counts = Counter((each.kind, each.judgment.status.value) for each in taken)
-        for kind in "ab":
-            fewest = min(said.count((kind, True)), said.count((kind, False)))
-            assert counts[kind, "met"] == counts[kind, "unmet"] == fewest
+        taken = [each for sample in samples for _, group in code.asked(sample) for each in group]
+        counts = Counter((kind(each.constraint), each.judgment.status.value) for each in taken)
+        for name in "ab":
+            fewest = min(said.count((name, True)), said.count((name, False)))
+            assert counts[name, "met"] == counts[name, "unmet"] == fewest
         passes.append(taken)
     assert passes[0] == passes[1]
 

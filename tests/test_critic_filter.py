@@ -3,7 +3,6 @@
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -18,11 +17,10 @@ from heedful.core.nouns import Judgment
 from heedful.critic.data import Filtering, FilterSettings, filter_critiques, sample_critiques
 from heedful.critic.data.replies import prompt
 from heedful.critic.data.stages import Drop, FilterItem, MajorityStage
-from heedful.critic.data.verification import measure, parse, parse_parts, reveals_counting
+from heedful.critic.data.verification import parse, reveals_counting
 from heedful.data.formats import open_source
 from heedful.judges import prompts
 from heedful.judges.prompts import plain, unfence
-from heedful.models import Sampling, ScriptedModel
 from jsonl import read_rows
 from planted import Named, Population, catches
 
@@ -77,7 +75,7 @@ GOOD = opinions(("CORRECT", "FOLLOWS"), ("CORRECT", "FOLLOWS"))
 @pytest.mark.slow
 def test_each_stage_catches_what_it_is_for_and_nothing_that_is_sound() -> None:
     population = Population(finds=1, alarms=0, ignores=0)
-    rows = list(sample_critiques(population.samples(150), expert=population.expert()))
+    rows = list(sample_critiques(population.samples(60), expert=population.expert()))
     result = filter_critiques(
         [item.sample for item in rows if item.sample],
         expert=population.expert(),
@@ -260,69 +258,6 @@ def test_a_judgment_without_an_answer_is_asked_about_again_and_then_not_verified
     assert [len(_judgments(prompt)) for prompt in asked] == [2, 1]
 
 
-@pytest.mark.filterwarnings("ignore:.*has no fences")
-def test_prompts_of_ones_own_take_the_place_of_ours(tmp_path: Path) -> None:
-    """A verification that is blind to the response, without fences, character for character."""
-    (tmp_path / "verification.txt").write_text(" Is this sound?\n{{raw_items}}\n", "utf-8")
-    verifier = Named("v", GOOD)
-    settings = FilterSettings(skip=("rules",), threshold=0.5, per_call=1, prompts=tmp_path)
-    given = row(critique(MET, MET), critique(MET, UNMET))
-    filter_critiques([given], verifiers=[verifier], settings=settings)
-    sent = {call.messages[-1].content for call in verifier.calls}
-    assert len(sent) == 3
-    assert all(text.startswith(" Is this sound?\nConstraint: ") for text in sent)
-    assert not any("<<<" in text or (given.response or "") in text for text in sent)
-    with pytest.raises(UsageError, match="holds no prompt"):
-        filter_critiques(
-            [given], verifiers=[verifier], settings=replace(settings, prompts=tmp_path / "none")
-        )
-    (tmp_path / "revision.txt").write_text("Revise {{response}}", "utf-8")
-    with pytest.raises(UsageError, match="items"):
-        filter_critiques([given], verifiers=[verifier], settings=settings)
-
-
-@pytest.mark.filterwarnings("ignore:.*has no fences")
-@pytest.mark.parametrize(
-    ("name", "conclusions", "why"),
-    [
-        (
-            "verification",
-            "[[指定的评价是正确合理的]] [[指定的评价不是正确合理的]]",
-            "explanation is wrong",
-        ),
-        ("consistency", "[分析和结论一致] [分析和结论不一致]", "verdict does not follow"),
-    ],
-)
-def test_the_published_verifications_are_read(
-    tmp_path: Path, name: str, conclusions: str, why: str
-) -> None:
-    sound, unsound = conclusions.split()
-    (tmp_path / f"{name}.txt").write_text(
-        f"请输出“{sound}”或“{unsound}”\n{{{{raw_items}}}}", "utf-8"
-    )
-
-    def answer(messages: Sequence[Message], _: int) -> str:
-        asked = messages[-1].content
-        if sound not in asked:
-            return "<c1>\nSeen.\nEXPLANATION: CORRECT\n</c1>"
-        return f"分析如下。\n{unsound if 'UNMET' in asked else sound}。"
-
-    settings = FilterSettings(
-        skip=("rules", "judgment"),
-        prompts=tmp_path,
-        blind_consistency=name == "consistency",
-        partial=True,
-    )
-    verifier = Named("v", answer)
-    result = filter_critiques([row(critique(MET, UNMET))], verifiers=[verifier], settings=settings)
-    assert reasons(result, "cross") == {why: 1}
-    assert all(len(_judgments(text)) <= 1 for text in _asked_texts(verifier, sound))
-
-
-def _asked_texts(model: ScriptedModel, part: str) -> list[str]:
-    return [text for call in model.calls if part in (text := call.messages[-1].content)]
-
-
 def test_a_verifier_that_never_answers_fails_the_rows_and_is_named(tmp_path: Path) -> None:
     settings = FilterSettings(skip=("rules",), min_votes=1)
     options: dict[str, Any] = {"settings": settings, "run": tmp_path / "run"}
@@ -363,54 +298,21 @@ def test_verifiers_see_what_is_judged_as_data_and_not_who_judged() -> None:
     assert "plain" not in prompt.replace("plainly", "")
 
 
-def test_consistency_can_be_asked_of_each_judgment_without_the_response() -> None:
-    def reply(messages: Sequence[Message], _: int) -> str:
-        prompt = messages[-1].content
-        if "EXPLANATION: CORRECT" in prompt:
-            return "<c1>\nEXPLANATION: CORRECT\n</c1>\n<c2>\nEXPLANATION: CORRECT\n</c2>"
-        fault = "Use at most" in prompt
-        return f"<c1>\nVERDICT: {'DOES NOT FOLLOW' if fault else 'FOLLOWS'}\n</c1>"
-
-    verifier = Named("v", reply)
-    shown = {"role": "user", "content": "Describe it.", "images": ["https://images.test/a.png"]}
-    other = {"conversation": [shown], "response": "Another one, of <<<six>>> words."}
-    rows = [row(critique(MET, MET)), row(critique(MET, MET), key="2", **other)]
-    settings = FilterSettings(skip=("rules",), min_votes=1, blind_consistency=True)
-    result = filter_critiques(rows, verifiers=[verifier], settings=settings)
-    assert reasons(result, "cross") == {"verdict does not follow": 2}
-    sent = [call.messages[-1] for call in verifier.calls]
-    blind = [message for message in sent if "VERDICT: FOLLOWS" in message.content]
-    # Two rows with the same judgments: nothing in the requests tells one from the other.
-    assert len(blind) == 2
-    assert len({message.content for message in sent}) == 4
-    assert not any(message.images for message in blind)
-    for message in blind:
-        (item,) = unfence(message.content)
-        assert item.label == "JUDGMENT 1"
-        assert "boats" not in message.content
-
-
 # --- rule-augmented verification ----------------------------------------------------------------
 
 
 def ruled(
-    extraction: str | Callable[..., str] = "<c1>\nPART: WHOLE\n</c1>",
     revision: str | Callable[..., str] = "<c1>\nSix words.\nVERDICT: UNMET\n</c1>",
     **fields: Any,
-) -> tuple[Filtering, Named, Named]:
-    extractor, expert = Named("x", extraction), Named("e", revision)
+) -> tuple[Filtering, Named]:
+    expert = Named("e", revision)
     given = row(critique(MET, MET, said="About five words"), **fields)
-    result = filter_critiques(
-        [given],
-        extractor=extractor,
-        expert=expert,
-        settings=FilterSettings(skip=("cross",), min_votes=1),
-    )
-    return result, extractor, expert
+    settings = FilterSettings(skip=("cross",), min_votes=1)
+    return filter_critiques([given], expert=expert, settings=settings), expert
 
 
 def test_the_expert_revises_by_the_true_counts() -> None:
-    result, extractor, expert = ruled()
+    result, expert = ruled()
     (item,) = result
     measured = outcome(item)["constraints"]
     assert "counted" not in measured[0]  # nothing to count in it
@@ -420,50 +322,13 @@ def test_the_expert_revises_by_the_true_counts() -> None:
     assert item.sample.recording is not None
     assert "Six words." in (item.sample.recording.text or "")
     assert "6 words" in expert.calls[0].messages[-1].content
-    assert "Write a poem" not in _asked(extractor)
     funnel = result.summary["funnel"]
     assert funnel["rules"] == {
         "constraints": 2,
         "counted": 1,
-        "uncounted": 0,
         "revised": 1,
         "changed": 1,
     }
-
-
-@pytest.mark.parametrize(("temperature", "calls"), [(0.0, 1), (1.0, 3)])
-def test_a_fresh_revision_does_not_see_the_earlier_judgment(temperature: float, calls: int) -> None:
-    expert = Named("e", "<c1>\nSix words.\nVERDICT: UNMET\n</c1>")
-    settings = FilterSettings(
-        skip=("cross",), fresh_revision=True, sampling=Sampling(temperature=temperature)
-    )
-    critiques = [critique(MET, MET, said=f"About five words, I think {n}") for n in range(3)]
-    (item,) = filter_critiques(
-        [row(*critiques)],
-        extractor=Named("x", "<c1>\nPART: WHOLE\n</c1>"),
-        expert=expert,
-        settings=settings,
-    )
-    assert outcome(item)["constraints"][1]["status"] == "unmet"
-    assert len(expert.calls) == calls
-    for call in expert.calls:
-        texts = {each.label: each.text for each in unfence(call.messages[-1].content)}
-        assert texts["CONSTRAINT 1"].startswith("Use at most five words\nCounted exactly: ")
-        assert "About five" not in call.messages[-1].content
-
-
-def test_only_what_stands_in_the_response_is_counted() -> None:
-    copied = iter(["<c1>\nPART: Old boats sink\n</c1>", "<c1>\nPART: rest near\n</c1>"])
-    result, extractor, _ = ruled(lambda *_: next(copied))
-    assert len(extractor.calls) == 2
-    (item,) = result
-    assert outcome(item)["constraints"][1]["counted"] == "“rest near”: 2 words"
-    result, extractor, expert = ruled("<c1>\nPART: Old boats sink\n</c1>")
-    assert len(extractor.calls) == 2
-    assert not expert.calls  # without a count there is nothing to revise by
-    assert result.summary["funnel"]["rules"]["uncounted"] == 1
-    (item,) = result
-    assert outcome(item)["constraints"][1]["status"] == "met"
 
 
 @pytest.mark.parametrize(
@@ -475,42 +340,25 @@ def test_only_what_stands_in_the_response_is_counted() -> None:
     ],
 )
 def test_a_revision_that_is_unclear_or_speaks_of_being_told_is_dropped(reply: str) -> None:
-    result, _, expert = ruled(revision=reply)
+    result, expert = ruled(reply)
     assert reasons(result, "rules") == {"not revised": 1}
     assert len(expert.calls) == 2
 
 
-def test_a_check_of_its_own_decides_a_constraint_without_extraction() -> None:
+def test_a_check_of_its_own_decides_a_constraint_and_a_part_of_a_text_is_counted() -> None:
     check = Check(
         id="length_constraints:number_words", args={"num_words": 6, "relation": "less than"}
     )
-    constraints = [Constraint(text="Write a poem"), Constraint(text="Be short", check=check)]
-    result, extractor, expert = ruled(checklist=constraints)
-    assert not extractor.calls
-    assert "6 words" in expert.calls[0].messages[-1].content
-    assert len(list(result)) == 1
-    result, *_ = ruled(revision="<c1>\nFine.\nVERDICT: MET\n</c1>", checklist=constraints)
+    constraints = [
+        Constraint(text="Name the boat in at most five words"),
+        Constraint(text="Be short", check=check),
+    ]
+    reply = "<c1>\nFine.\nVERDICT: MET\n</c1>\n<c2>\nFine.\nVERDICT: MET\n</c2>"
+    result, expert = ruled(reply, checklist=constraints)
+    asked = expert.calls[0].messages[-1].content
+    assert "the response has 6 words" in asked
+    assert "6 words, asked for less than 6" in asked
     assert reasons(result, "rules") == {"against the count": 1}
-
-
-@pytest.mark.parametrize(
-    ("constraint", "segment", "counts"),
-    [
-        ("不超过10个字", "春天来了，风很暖。", "7字（不计标点），9个字符（计标点，不计空白）"),
-        ("Give exactly three tips", "1. a\n2. b\n- c\nd", "3 list items"),
-        ("分成两段", "一。\n\n二。", "2段（以空行分隔）"),
-        (
-            "每首诗四行，每行五个字",
-            "白日依山尽\n\n黄河入海流",
-            "10字（不计标点），10个字符（计标点，不计空白），2行（不计空行）",
-        ),
-        ("Be kind", "two words", None),
-    ],
-)
-def test_what_a_constraint_speaks_of_is_counted(
-    constraint: str, segment: str, counts: str | None
-) -> None:
-    assert measure(segment, Constraint(text=constraint)) == counts
 
 
 @pytest.mark.parametrize(
@@ -615,7 +463,7 @@ def test_critiques_that_were_not_to_be_had_are_counted() -> None:
 @pytest.mark.parametrize("partial", [False, True])
 def test_the_funnel_adds_up(partial: bool) -> None:  # noqa: FBT001 - a parameter of the test
     population = Population(faults=0.02)
-    rows = list(sample_critiques(population.samples(60), expert=population.expert()))
+    rows = list(sample_critiques(population.samples(30), expert=population.expert()))
     result = filter_critiques(
         [item.sample for item in rows if item.sample],
         expert=population.expert(),
@@ -623,7 +471,7 @@ def test_the_funnel_adds_up(partial: bool) -> None:  # noqa: FBT001 - a paramete
         settings=FilterSettings(partial=partial),
     )
     funnel = result.summary["funnel"]
-    assert sum(funnel["rows"].values()) == 60
+    assert sum(funnel["rows"].values()) == 30
     assert funnel["rows"]["failed"] > 0
     stages = funnel["stages"]
     for before, after in pairwise(stages):
@@ -675,31 +523,24 @@ def test_what_is_asked_about_a_chinese_instruction_is_asked_in_chinese() -> None
     verifier = Named("v", lambda messages, _: zh(messages[-1].content))
     expert = Named("e", "<c1>\n全诗共六个字，超过了五个字。\n结论：不满足\n</c1>")
     (item,) = filter_critiques([given], expert=expert, verifiers=[verifier])
-    assert outcome(item)["constraints"][1]["counted"] == (
-        "整篇回复：6字（不计标点），7个字符（计标点，不计空白）"
-    )
+    assert outcome(item)["constraints"][1]["counted"] == ("回复共有6至7字（依统计口径而异）")
     assert outcome(item)["constraints"][1]["status"] == "unmet"
     assert expert.calls[0].messages[-1].content.startswith("你评判过一条回复")
 
 
 def zh(prompt: str) -> str:
-    if prompt.startswith("你的任务是为程序计数做准备"):
-        return "<c1>\n片段：全文\n</c1>"
     assert prompt.startswith("有人评判了一条回复")
     return "\n".join(f"<c{k}>\n核对过。\n分析：正确\n结论：一致\n</c{k}>" for k in (1, 2))
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
-@pytest.mark.parametrize(
-    "name",
-    ["verification", "correctness", "extraction", "revision", "fresh_revision", "selection"],
-)
+@pytest.mark.parametrize("name", ["verification", "revision"])
 def test_every_place_of_a_prompt_is_filled(name: str, language: Any) -> None:
     items = [("JUDGMENT 1", "what is asked about")]
-    (message,) = prompt(name, row(), items, language, categories="- code: programs")
+    (message,) = prompt(name, row(), items, language)
     assert "{{" not in message.content
     assert "Use at most five words" in message.content
-    assert ("what is asked about" in message.content) is (name != "selection")
+    assert "what is asked about" in message.content
 
 
 # --- parsers ------------------------------------------------------------------------------------
@@ -744,18 +585,6 @@ def test_an_opinion_that_is_not_one_answer_to_each_question_is_none(reply: str) 
     assert parse(reply, [0]) == {}
 
 
-@given(st.lists(st.text(alphabet="abc 。\n", min_size=1).filter(str.strip), min_size=1, max_size=4))
-def test_parts_are_read_as_they_were_copied(parts: list[str]) -> None:
-    block = "\n".join(f"PART: {part}" for part in parts)
-    assert parse_parts(f"<c1>\n{block}\n</c1>", [3]) == {3: [part.strip() for part in parts]}
-
-
-def test_a_part_may_have_several_lines_and_words_of_the_form() -> None:
-    blocks = "<c1>\n片段：第一行\n第二行\n片段：none of it\n</c1>\n<c2>\n片段：全文\n</c2>"
-    result = parse_parts(blocks, [0, 1])
-    assert result == {0: ["第一行\n第二行", "none of it"], 1: None}
-
-
 # --- helpers ------------------------------------------------------------------------------------
 
 
@@ -770,8 +599,3 @@ def _words(sample: Sample) -> list[str]:
 
 def _judgments(prompt: str) -> list[str]:
     return [item.text for item in unfence(prompt) if item.label.startswith("JUDGMENT")]
-
-
-def _asked(model: ScriptedModel) -> str:
-    prompt = model.calls[0].messages[-1].content
-    return "\n".join(item.text for item in unfence(prompt) if item.label.startswith("CONSTRAINT"))

@@ -1,6 +1,5 @@
 """MBR: the picks of IF-Critic's public code."""
 
-import asyncio
 import difflib
 import random
 
@@ -9,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heedful.core.errors import UsageError
-from heedful.critic.data import mbr
 from heedful.critic.data.mbr import SIMILARITIES, pick
 
 
@@ -64,29 +62,3 @@ def test_nothing_to_choose_and_unknown_similarities_are_refused() -> None:
         pick([])
     with pytest.raises(UsageError, match="cosine"):
         pick(["a"], "cosine")
-
-
-@pytest.mark.slow
-def test_processes_choose_alike_and_one_that_dies_is_done_without(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(mbr, "ALONE_S", 0.0)
-    chance = random.Random(5)
-    sets = [["".join(chance.choices("ab中\ud800", k=9)) for _ in range(4)] for _ in range(12)]
-
-    async def chosen(pool: mbr.ChoosingPool) -> list[int]:
-        return await asyncio.gather(*(pool.pick(texts, "ratio") for texts in sets))
-
-    async def choose() -> list[list[int]]:
-        pool = mbr.ChoosingPool(2)
-        picks = [await chosen(pool)]
-        workers = list(pool._processes)  # noqa: SLF001 - to be killed from outside
-        assert len(workers) == 2
-        for worker in workers:
-            worker.kill()
-            await worker.wait()
-        picks.append(await chosen(pool))
-        await pool.close()
-        return picks
-
-    assert asyncio.run(choose()) == [[pick(texts, "ratio") for texts in sets]] * 2

@@ -61,7 +61,7 @@ def test_samples_are_the_same_for_the_same_seed_and_have_no_checks() -> None:
 @pytest.mark.slow
 def test_the_filters_make_the_experts_critiques_better(tmp_path: Path) -> None:
     import world
-    from experts import Expert, Extractor, Verifier
+    from experts import Expert, Verifier
 
     expert = Expert("expert", 0)
     critiques = tmp_path / "critiques.jsonl"
@@ -72,7 +72,6 @@ def test_the_filters_make_the_experts_critiques_better(tmp_path: Path) -> None:
             critiques,
             verifiers=[Verifier("a", 0), Verifier("b", 0)],
             expert=expert,
-            extractor=Extractor("x", 0),
             settings=FilterSettings(skip=skip),
         )
         wrong = [

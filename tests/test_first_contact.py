@@ -27,7 +27,6 @@ from heedful import (
 from heedful.cli.commands import COMMANDS, PANELS
 from heedful.jobs.evaluate_tables import document
 from heedful.reporting.metric_names import WORDS, label
-from heedful.rewards import for_trl
 from heedful.verify import base, known
 
 if TYPE_CHECKING:
@@ -51,10 +50,6 @@ def statuses(evaluation: Any) -> list[str]:
 @pytest.mark.parametrize("columns", [COLUMNS, "Query=prompt,gpt_out=response,Rubrics=checklist"])
 def test_own_columns(columns: Any) -> None:
     assert statuses(evaluate([OWN], map=columns)) == ["unmet"]
-
-
-def test_a_format_for_rows_in_memory() -> None:
-    assert statuses(evaluate([ROW], format="native")) == ["unmet"]
 
 
 def test_a_judge_that_is_a_function() -> None:
@@ -254,19 +249,6 @@ def test_progress_is_shown_or_not(capsys: pytest.CaptureFixture[str]) -> None:
         assert "rows" in capsys.readouterr().err
 
 
-def test_a_reward_for_trl_called_by_hand() -> None:
-    with Reward() as reward:
-        function = for_trl(reward)
-        given = {"prompts": ["Greet."] * 2, "completions": ["Hi, you!", "Hi you!"]}
-        assert function(**given, rubric=[["No commas."]] * 2) == [0.0, 1.0]
-        assert function(**given, rubric=["No commas.\nAt most 9 words."] * 2) == [0.5, 1.0]
-
-        async def by_a_trainer() -> Any:
-            return await function(**given, checklist=[["No commas."]] * 2)
-
-        assert asyncio.run(by_a_trainer()) == [0.0, 1.0]
-
-
 def test_plain_names_for_own_rows_and_published_names_for_a_benchmarks() -> None:
     own = evaluate([ROW])
     assert own.summary["benchmarks"] == []
@@ -321,16 +303,6 @@ def test_nothing_is_assumed_of_runs_that_only_code_judged() -> None:
     recorded = {"checklist": ["Be kind."], "judgments": [{"status": "met"}]}
     (pair,) = compare(*(evaluate([{**row, **recorded}]) for row in rows))["pairs"]
     assert "that one judge gave them is assumed" in pair["notes"][-1]
-
-
-def test_an_example_in_lower_case_compiles() -> None:
-    row = {"prompt": "p", "checklist": ["All in lower case."], "response": "hello there"}
-    assert statuses(evaluate([row])) == ["met"]
-
-
-def test_criteria_are_other_people_s_too() -> None:
-    row = {"prompt": "Greet.", "response": "Hi, you!", "criteria": ["No commas.", "Short."]}
-    assert statuses(evaluate([row])) == ["unmet", "unsupported"]
 
 
 def test_cells_of_one_column_may_be_divided_in_several_ways() -> None:

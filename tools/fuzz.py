@@ -249,11 +249,10 @@ def reviews(data: bytes) -> None:
 
 def stages(data: bytes) -> None:
     """Replies of the experts and verifiers who make a critic's data."""
-    from heedful.critic.data import replies, selection, verification
+    from heedful.critic.data import replies, verification
 
     text = _text(data)
-    selection.parse(text)
-    for reader in (replies.blocks, verification.parse_parts, verification.parse):
+    for reader in (replies.blocks, verification.parse):
         require(set(reader(text, [0, 1])) <= {0, 1})
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from heedful import Constraint, Message
 
-__all__ = ["CONCLUDED", "RATES", "Expert", "Extractor", "Verifier", "worded"]
+__all__ = ["CONCLUDED", "RATES", "Expert", "Verifier", "worded"]
 
 RATES = {
     # The expert's errors, in each judgment. The first is a bias, which no vote takes away.
@@ -37,8 +37,6 @@ RATES = {
     "sees a wrong explanation of a length": 0.15,
     "sees a wrong conclusion": 0.85,
     "faults what is right": 0.04,
-    # The extractor.
-    "copies the whole response": 0.95,
 }
 """How often, 0 to 1."""
 
@@ -66,7 +64,7 @@ CONCLUDED = {True: "well", False: "no"}
 
 _JUDGMENT = re.compile(
     r"Constraint: (?P<text>.*)\nExplanation: (?P<explanation>.*)\nVerdict: (?P<verdict>.*)"
-    r"(?:\nCounted exactly: .*: (?P<counted>\d+) words)?"
+    r"(?:\nCounted exactly: (?P<counted>\d+) words.*)?"
 )
 
 
@@ -142,20 +140,6 @@ class Verifier(Scripted):
                 f"VERDICT: {'DOES NOT FOLLOW' if opposes else 'FOLLOWS'}\n</c{number}>"
             )
         return "\n".join(blocks)
-
-
-class Extractor(Scripted):
-    """Copies out the part of the response in which is to be counted."""
-
-    def answer(self, texts: Sequence[tuple[str, str]], rng: random.Random) -> str:
-        """Name the whole response, or by mistake its first half."""
-        words = next(text for label, text in texts if label == "RESPONSE").split()
-        half = " ".join(words[: (len(words) + 1) // 2])
-        asked = sum(label.startswith("CONSTRAINT") for label, _ in texts)
-        parts = [
-            "WHOLE" if _happens(rng, "copies the whole response") else half for _ in range(asked)
-        ]
-        return "\n".join(f"<c{n}>\nPART: {part}\n</c{n}>" for n, part in enumerate(parts, start=1))
 
 
 def _happens(rng: random.Random, what: str) -> bool:

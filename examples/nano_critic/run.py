@@ -22,7 +22,7 @@ import heedful
 import policy
 import report
 import world
-from experts import Expert, Extractor, Verifier
+from experts import Expert, Verifier
 from heedful.critic.data import STAGES, FilterSettings, filter_critiques, sample_critiques
 from heedful.critic.data import Expert as Sampler
 from heedful.critic.data.pairs import Pairs
@@ -162,7 +162,6 @@ def filtered(
             critiques,
             verifiers=[Verifier("verifier-a", expert.seed), Verifier("verifier-b", expert.seed)],
             expert=expert,
-            extractor=Extractor("extractor", expert.seed),
             settings=FilterSettings(skip=skip),
             # One run for all ways: what one requested, the next reads from the cache.
             run=step.folder / "filtering",

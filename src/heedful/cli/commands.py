@@ -34,7 +34,6 @@ heedful evaluate samples.jsonl --judge checklist --model critic
 
 CRITIC_HELP = """Make data to train a critic on, as IF-Critic does, and train it.
 
-heedful critic select prompts.jsonl --model sorter --count 1000 -o selected.jsonl
 heedful checklist selected.jsonl --model expert -o checklists.jsonl
 heedful respond checklists.jsonl -m a -m b -m c --models-per-sample 2 -o responses.jsonl
 heedful critic sample responses.jsonl --model expert -o critiques.jsonl
@@ -71,7 +70,6 @@ BUILD = _commands(
 
 CRITIC = _commands(
     "critic_data",
-    select="Choose instructions, as many of each category and complexity as can be.",
     sample="Sample several critiques of each response from an expert model.",
     filter="Filter sampled critiques into one critique of each response, to be learned from.",
     checklists="Write instructions and checklists to train a checklist generator on.",

@@ -43,57 +43,9 @@ from heedful.critic.data.split import InstructionSplit
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from heedful.critic.data import Filtering, SelectedInstructions
+    from heedful.critic.data import Filtering
 
 Named = Annotated[list[str] | None, Parameter(negative="")]
-
-
-@takes(WHOLE_DATA, MODEL, RUN)
-def select(
-    input: Path,
-    /,
-    *,
-    output: Output = None,
-    count: Annotated[int | None, Parameter(name=["--count", "-n"])] = None,
-    seed: int = 0,
-    **options: Any,
-) -> int:
-    """Choose instructions, as many of each category and complexity as can be.
-
-    The tags category and complexity say what a row is; a model says it where they
-    are missing.
-
-    The model classifies rows without the tags category and complexity.
-
-    heedful critic select prompts.jsonl --model gpt-4.1-mini --count 1000 -o selected.jsonl
-
-    Args:
-        input: The file with the instructions.
-        output: The file for the chosen instructions: JSON lines. Only a dry run needs none.
-        count: Instructions to choose. Default: all.
-        seed: Seed of the random choice among instructions that are alike.
-    """
-    from heedful.critic import data as critic
-
-    names = [the_model(options)] if "model" in options else []
-    models, how = connected(options, names)
-    model = models[0] if models else None
-    job = partial(critic.select, model=model, count=count, seed=seed, sampling=how)
-    return add_to_rows(job, [input], output, options, names, outcome=_selected)
-
-
-def _selected(result: SelectedInstructions, output: Path | None) -> Outcome:
-    from heedful.critic.data.selection import document
-
-    run = result.directory or Path()
-    return rows_outcome(
-        result.summary,
-        lambda: document(result.summary).terminal(),
-        resumed=0,
-        run=run,
-        names=run / "summary.json",
-        written=(output,),
-    )
 
 
 @takes(DATA, MODEL, RUN, temperature="Default: 1, or 0 for a single critique.")
@@ -158,7 +110,6 @@ def filter(  # noqa: A001 - the command's name
     output: Output = None,
     skip: str = "",
     verifier: Named = None,
-    extractor: str | None = None,
     **options: Any,
 ) -> int:
     """Filter sampled critiques into one critique of each response, to be learned from.
@@ -177,7 +128,6 @@ def filter(  # noqa: A001 - the command's name
         skip: Stages to leave out: cross, rules, judgment, explanation; with commas.
         verifier: A model that verifies the judgments (cross); best not the expert. Give it again
             for several: what any of them faults is dropped.
-        extractor: The model that copies out what is counted (rules). Default: the first verifier.
     """
     from heedful.critic import data as critic
 
@@ -185,7 +135,7 @@ def filter(  # noqa: A001 - the command's name
     if len(experts) > 1:
         hint = "name one; verifiers are --verifier"
         raise UsageError(f"--model names {len(experts)} experts", hint=hint)
-    names = list(dict.fromkeys([*experts, *(verifier or ()), *([extractor] if extractor else ())]))
+    names = list(dict.fromkeys([*experts, *(verifier or ())]))
     connections, how = connected(options, names)
     models = dict(zip(names, connections, strict=True))
     stages = taken(options, FilterSettings)
@@ -193,7 +143,6 @@ def filter(  # noqa: A001 - the command's name
         critic.filter_critiques,
         verifiers=[models[name] for name in dict.fromkeys(verifier or ())],
         expert=models[experts[0]] if experts else None,
-        extractor=models[extractor] if extractor else None,
         settings=FilterSettings(**stages, skip=_list(skip), sampling=how),
     )
     names = [model.name for model in connections]

@@ -7,7 +7,6 @@ would make, without making any and without writing anything.
 
 from __future__ import annotations
 
-import os
 import sys
 import tempfile
 from abc import ABC, abstractmethod
@@ -278,7 +277,7 @@ class Job(ABC, Generic[Row, Result]):
         if "executor" in options or COMMAND.get() is None or not self.by_code:
             return False
         cores, rows = options.get("workers") or available_cores(), self.total or 0
-        if cores < FEWEST or rows < PAYS_FROM or not hasattr(os, "fork"):
+        if cores < FEWEST or rows < PAYS_FROM or sys.platform != "linux":  # macOS may not fork late
             return False
         if options.get("on_progress") is not ignore:
             why = f"code decides, and there are {amount(rows, 'row')}"

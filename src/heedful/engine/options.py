@@ -77,8 +77,8 @@ class RunOptions(TypedDict, total=False):
         executor: Where rows are worked on: local, in this process; processes, in several on this
             machine, or ray, in tasks of a Ray cluster (not for critic filter and bench);
             batch, with calls through the provider's batch endpoint, at half the price and within a
-            day; or a plugin's name. Default: local, or processes where a command has code judge
-            600 lines or more.
+            day; or a plugin's name. Default: local; on Linux processes, where a command has code
+            judge 600 lines or more.
         workers: How many processes, or tasks on a Ray cluster, work on rows. Default: one for each
             core, at least two.
         prefix_cache: Tokens that a dry run takes the server's prefix cache to hold. Default:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -33,7 +32,6 @@ from heedful.reporting.notation import cost_line
 if TYPE_CHECKING:
     import os
     from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-    from contextlib import AbstractAsyncContextManager
     from typing import Unpack
 
     from rich.text import Text
@@ -260,7 +258,6 @@ class Recipe:
     assumptions: str  # how long a dry run takes answers to be, in words
     tasks: Callable[[Sample], Iterable[Task]]
     settings: Mapping[str, Any] | None = None  # see Job.settings
-    resources: Callable[[], AbstractAsyncContextManager[None]] = nullcontext
 
 
 def called(
@@ -300,6 +297,8 @@ def read_and_written(data: object, running: RunOptions) -> list[str | os.PathLik
 class RowsJob(Job[Task, Generation]):
     """Add something to every sample of a data set: each sample becomes tasks, each task a row."""
 
+    divisible = True
+
     def __init__(
         self,
         data: Data,
@@ -316,7 +315,6 @@ class RowsJob(Job[Task, Generation]):
         self.about = {"heedful": __version__, **self._data.about, **recipe.about}
         self._unchanged = 0
         self.assumptions = recipe.assumptions
-        self.divisible = recipe.resources is nullcontext  # what is held belongs to one process
 
     def name_input(self) -> None:
         """Name rows in memory by their content, so that a run goes on with the same rows only."""
@@ -331,11 +329,6 @@ class RowsJob(Job[Task, Generation]):
     def settings(self) -> Mapping[str, Any] | None:
         """Further settings that the rows depend on."""
         return self._recipe.settings
-
-    def resources(self, *, dry: bool) -> AbstractAsyncContextManager[None]:
-        """Hold what the work needs."""
-        del dry
-        return self._recipe.resources()
 
     def rows(self) -> Iterator[Item[Task]]:
         """Give the tasks, and the rows that could not be read."""

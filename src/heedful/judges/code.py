@@ -14,7 +14,7 @@ from heedful.verify.compiler import digest
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from heedful.core.nouns import Constraint, Recording, Sample, Scoring
+    from heedful.core.nouns import Check, Constraint, Recording, Sample, Scoring
 
 
 _NO_CHECK = Judgment(
@@ -110,20 +110,21 @@ class Compiled:
         compiled = compile_constraint(constraint.text)
         if compiled.check is None:
             return self._undecided(f"the constraint does not compile: {compiled.reason}")
-        try:
-            finding = verify.check(compiled.check, response)
-        except UndecidedError as error:
-            return self._undecided(error.what)
-        except VerifierError as error:
-            return self._undecided(str(error))
-        return Judgment(
-            status=Status.MET if finding.met else Status.UNMET,
-            explanation=finding.found,
-            judge=self.name,
-        )
+        return decided_by(compiled.check, response, self.name)
 
     def _undecided(self, reason: str) -> Judgment:
         return Judgment(status=Status.UNSUPPORTED, explanation=reason, judge=self.name)
+
+
+def decided_by(check: Check, response: verify.Response, judge: str) -> Judgment:
+    """Run a check; where its verdict is open, a later judge may decide."""
+    try:
+        finding = verify.check(check, response)
+    except VerifierError as error:
+        what = error.what if isinstance(error, UndecidedError) else str(error)
+        return Judgment(status=Status.UNSUPPORTED, explanation=what, judge=judge)
+    status = Status.MET if finding.met else Status.UNMET
+    return Judgment(status=status, explanation=finding.found, judge=judge)
 
 
 class Measurement:

@@ -10,6 +10,7 @@ from heedful.core.nouns import Check, Critique, Expense, Judgment, Message, Stat
 from heedful.engine.call_cache import complete, expense
 from heedful.engine.purpose import Purpose
 from heedful.engine.runner import together
+from heedful.judges.code import decided_by
 from heedful.judges.prompts.base import answer
 from heedful.judges.prompts.fence import Fence
 from heedful.judges.prompts.structured import find
@@ -99,15 +100,10 @@ class Proposed:
         if constraint.check is not None:
             return self._undecided("the constraint has a check of its own")
         try:
-            finding = check(await self._check(constraint.text, expenses), response)
-        except Refused as refusal:
-            return self._undecided(str(refusal))
-        except UndecidedError as error:
-            return self._undecided(error.what)
-        except (VerifierError, ModelError) as error:
+            proposed = await self._check(constraint.text, expenses)
+        except (Refused, ModelError) as error:
             return self._undecided(str(error))
-        status = Status.MET if finding.met else Status.UNMET
-        return Judgment(status=status, explanation=finding.found, judge=self.name)
+        return decided_by(proposed, response, self.name)
 
     def _undecided(self, reason: str) -> Judgment:
         return Judgment(status=Status.UNSUPPORTED, explanation=reason, judge=self.name)

@@ -52,7 +52,7 @@ def is_cut_off(finish_reason: object) -> bool:
 
 
 class Usage(_Noun):
-    """Tokens of one call, or of many: usages can be added.
+    """Tokens of a call.
 
     Prompts' tokens include those read from the provider's cache and written to it; completions'
     tokens include the reasoning.
@@ -63,10 +63,6 @@ class Usage(_Noun):
     cached_tokens: int = 0
     cache_write_tokens: int = 0
     reasoning_tokens: int = 0
-
-    def __add__(self, other: Usage) -> Usage:
-        """Add up, field by field."""
-        return Usage(**{name: count + getattr(other, name) for name, count in self})
 
 
 class Completion(_Noun):

@@ -13,7 +13,7 @@ import asyncio
 import os
 import socket
 from contextlib import suppress
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from urllib.parse import urlsplit
 from urllib.request import getproxies_environment
 
@@ -206,18 +206,6 @@ IDLE_S = 15.0
 """Seconds after which a connection isn't used again: its server may be closing it."""
 
 
-class Connections(Protocol):
-    """Connections to one server, all in one event loop."""
-
-    async def post(self, body: bytes) -> HttpReply:
-        """Send a request; return the reply, whatever its status. Redirects aren't followed."""
-        ...
-
-    async def close(self) -> None:
-        """Close the connections."""
-        ...
-
-
 def connections(
     url: str, headers: Mapping[str, str], timeout_s: float, body_limit: int
 ) -> Connections:
@@ -245,7 +233,10 @@ def reason(error: Exception) -> str:
 
 
 class AiohttpConnections:
-    """Connections by aiohttp: with TLS, and through the proxies that the environment names."""
+    """Connections by aiohttp: with TLS, and through the proxies that the environment names.
+
+    They belong to one event loop.
+    """
 
     def __init__(
         self, url: str, headers: Mapping[str, str], timeout_s: float, body_limit: int
@@ -265,7 +256,7 @@ class AiohttpConnections:
         )
 
     async def post(self, body: bytes) -> HttpReply:
-        """Send a request; see :class:`Connections`."""
+        """Send a request; return the reply, whatever its status. Redirects aren't followed."""
         import aiohttp
 
         try:
@@ -320,7 +311,7 @@ class PlainConnections:
         self._used: set[PlainConnection] = set()
 
     async def post(self, body: bytes) -> HttpReply:
-        """Send a request; see :class:`Connections`."""
+        """Send a request; return the reply, whatever its status. Redirects aren't followed."""
         loop = asyncio.get_running_loop()
         begun = loop.time()
         connection = self._rested(begun)
@@ -376,3 +367,6 @@ class PlainConnections:
             else:
                 return connection
         raise ConnectError(*failure.args) from failure
+
+
+Connections: TypeAlias = AiohttpConnections | PlainConnections

@@ -32,11 +32,11 @@ def as_model(given: object) -> Model:
     """
     if isinstance(given, type):
         raise UsageError(f"the model is the class {given.__name__}", hint="give an instance of it")
-    if callable(getattr(given, "generate", None)):
-        complete = all(hasattr(given, name) for name in ("name", "config", "close"))
-        return cast("Model", given) if complete else NamedModel(given)
-    if callable(given):
-        return FunctionModel(given)
+    generate = getattr(given, "generate", None)
+    if callable(generate) and all(hasattr(given, name) for name in ("name", "config", "close")):
+        return cast("Model", given)
+    if callable(generate) or callable(given):
+        return OwnModel(given, generate)
     raise UsageError(
         f"the model is {given!r:.80}",
         hint="give a name, a model, or a function of the messages that returns the text",
@@ -67,23 +67,27 @@ def plain(messages: Sequence[Message]) -> list[dict[str, str]]:
     return [{"role": each.role, "content": each.content} for each in messages]
 
 
-class NamedModel:
-    """A user's object with ``generate`` and without some of what a model has besides."""
+class OwnModel:
+    """A user's function of the messages, or object with ``generate`` and without all of the rest.
 
-    def __init__(self, given: Any) -> None:
+    What isn't async runs in a thread; an exception is the failure of this call alone.
+    """
+
+    def __init__(self, given: Any, generate: Callable[..., Any] | None) -> None:
         self._given = given
-        self.name: str = getattr(given, "name", None) or identity(given)["name"]
-
-    @property
-    def config(self) -> Mapping[str, Any]:
-        """Its name, unless it says more."""
-        return getattr(self._given, "config", None) or {"model": self.name}
+        self._generate = generate
+        identified = identity(given)
+        self.name: str = getattr(given, "name", None) or identified["name"]
+        default = {"model": identified if generate is None else self.name}
+        self.config: Mapping[str, Any] = getattr(given, "config", None) or default
 
     async def generate(
         self, messages: Sequence[Message], sampling: Sampling, *, sample: int = 0
     ) -> Completion:
-        """Answer as the object does; a plain text is a completion."""
-        call = self._given.generate
+        """Answer as it does; a plain text is a completion."""
+        call = self._generate
+        if call is None:
+            return await _answer(lambda: self._given(plain(messages)), self.name)
         if "sample" in inspect.signature(call).parameters:
             call = partial(call, sample=sample)
         return await _answer(lambda: call(messages, sampling), self.name)
@@ -94,25 +98,6 @@ class NamedModel:
         result = close() if callable(close) else None
         if inspect.isawaitable(result):
             await result
-
-
-class FunctionModel:
-    """A function of the messages that returns the text; one that isn't async runs in a thread."""
-
-    def __init__(self, function: Callable[..., Any]) -> None:
-        self._function = function
-        self.config: Mapping[str, Any] = {"model": identity(function)}
-        self.name: str = self.config["model"]["name"]
-
-    async def generate(
-        self, messages: Sequence[Message], sampling: Sampling, *, sample: int = 0
-    ) -> Completion:
-        """Call the function; its exceptions are failures of this call alone."""
-        del sampling, sample
-        return await _answer(lambda: self._function(plain(messages)), self.name)
-
-    async def close(self) -> None:
-        """Do nothing: there is nothing to close."""
 
 
 async def _answer(call: Callable[[], Any], name: str) -> Completion:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import re
-from typing import TYPE_CHECKING, Any
+from codecs import BOM_UTF8
+from typing import TYPE_CHECKING
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from heedful.core import scripts
 from heedful.core.errors import InputError
@@ -105,23 +105,15 @@ def read_prices(path: Path) -> dict[str, Price]:
     """
     hint = 'write {"model": {"prompt": dollars, "completion": dollars}}, per million tokens'
     try:
-        content: Any = json.loads(contents(path).decode("utf-8-sig"))
+        text = contents(path).removeprefix(BOM_UTF8)
+        return {**PRICES, **TypeAdapter(dict[str, Price]).validate_json(text)}
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", where=str(path)) from error
-    except ValueError as error:
-        raise InputError(f"is not JSON: {error}", where=str(path), hint=hint) from error
-    if not isinstance(content, dict):
-        raise InputError("holds no JSON object", where=str(path), hint=hint)
-    prices = dict(PRICES)
-    for model, price in content.items():
-        try:
-            prices[model] = Price.model_validate(price)
-        except ValidationError as error:
-            fault = error.errors()[0]
-            field = ".".join(map(str, fault["loc"]))
-            what = f"the price of {model!r} is wrong: {field} {fault['msg']}".replace(":  ", ": ")
-            raise InputError(what, where=str(path), hint=hint) from error
-    return prices
+    except ValidationError as error:
+        fault = error.errors(include_url=False)[0]
+        place = ".".join(map(str, fault["loc"]))
+        what = f"the price of {place} is wrong: {fault['msg']}" if place else fault["msg"]
+        raise InputError(what, where=str(path), hint=hint) from error
 
 
 def estimate_tokens(text: str) -> int:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from heedful.bench.grading import latex
 from heedful.bench.grading.passages import (
     MATH,
     boxed,
@@ -19,9 +18,7 @@ from heedful.bench.grading.passages import (
     last_boxed,
     on_one_line,
     sentences,
-    without_remarks,
 )
-from heedful.bench.grading.quantities import SAID_UNIT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -89,45 +86,16 @@ _INTRODUCED = re.compile(
 _LISTING = re.compile(
     r"(?:^[\s*•-]*|[=:：]|\b(?:is|are|be|equals?|either)\b|[为是得即故于])\s{0,3}$", re.IGNORECASE
 )
-_NEGATED = re.compile(
-    r"(?:\b(?:not|cannot|never|than)|n['’]t|不是|不)\s{0,3}(?:be|equal\sto)?\s{0,3}$", re.IGNORECASE
-)
 _CONNECTOR = re.compile(r"\s{0,3}(?:[,，、或和;；]|,?\s{0,3}(?:and|or)(?![a-zA-Z]))\s{0,3}")
-_RELATION = re.compile(
-    r"[<>≤≥≠≈≡]|\\(?:leq?|geq?|lt|gt|neq?|in|to|approx|equiv|leqslant|geqslant)(?![a-z])"
-)
-_WORDED = re.compile(
-    r"\b(no (?:real )?solutions?|does not exist|undefined|infinitely many)\b", re.IGNORECASE
-)
-_YES_OR_NO = re.compile(
-    r"\W{0,20}(?:so,?\s|therefore,?\s)?(?P<word>yes|no)(?=[,.;]|$)", re.IGNORECASE
-)
-_QUESTION = re.compile(r"[?？]\W{0,9}$")
-_CHECK = re.compile(
-    r"""(?:^|(?<=[.!。\n$]))[\s*#_]{0,9}(?:(?:let\ (?:us|me)\ )?(?:check(?:ing)?|verify)
-    |(?:substitut|plugg)ing\ (?:\w+\ ){0,3}back|to\ (?:check|verify)|(?:经?检验|验证|验算))
-    (?![a-z])(?:(?!\b(?:so|thus|hence|therefore|answer)\b)[\s\S]){0,2000}$""",
-    re.IGNORECASE | re.VERBOSE,
-)
-_CIRCUMSTANCES = tuple(
-    re.compile(pattern)
-    for pattern in (
-        # What a sentence says after its value: when, for what, compared with what.
-        r",? (?:when|where|at|for)(?: and only when)? \$?\\?\(?[a-zA-Z](?:\s?=|_)",
-        r"(?<=[\w%])\sthan\s(?!(?:\S+\s){0,12}(?:is\b|are\b|=|equals\b|\S*:))",
-        r",?\s(?:that|which|who)\s(?:costs?|has|have|weighs?|earns?|pays?)\s",
-        r"\sto\s(?:earn|reach|buy|make|pay|read|finish|cover|save|raise|win|travel|fill|arrange|choose)\b",
-        r"\s(?:for|by|among|between|from|over|in)\s(?:the\s|all\s)?\d+\s[a-z]+\W{0,3}$",
-    )
-)
+_CIRCUMSTANCE = re.compile(r",?\s(?:that|which|who)\s(?:costs?|has|have|weighs?|earns?|pays?)\s")
+"""What a sentence says of other things after its value."""
 
 
 class _Run(NamedTuple):
-    """A value in a sentence, where its unit ends, and whether it is a formula between marks."""
+    """A value in a sentence, and whether it is a formula between marks."""
 
     start: int
     end: int
-    unit_end: int
     formula: bool
 
 
@@ -146,7 +114,7 @@ def final_answer(text: str) -> str | None:
     if boxes:
         final = _FINAL.search(text, boxes[-1].end)
         return _core(final["answer"]) if final else last_boxed(text)
-    text = on_one_line(_CHECK.sub("", text.translate(_FULL_WIDTH)))
+    text = on_one_line(text.translate(_FULL_WIDTH))
     *_, marked = [None, *_MARKED.finditer(text)]
     if marked is not None:
         return (marked["tagged"] or marked["last"] or "").strip()
@@ -173,7 +141,6 @@ def stated_answer(text: str) -> str | None:
 
 def _core(stated: str) -> str:
     """Cut a stated answer to its formulas, else to its first sentence without remarks."""
-    stated = without_remarks(stated)
     formulas = formulas_of(stated)
     if formulas and formulas[0].start <= len("approximately "):
         named = _NAMED.match(stated[formula_end(stated, formulas[0]) :])
@@ -189,14 +156,12 @@ def conclusion(sentence: str) -> str | None:
     A formula between marks that no introduced number follows, else the last value that a verb or
     sign introduces, else the last one. ``None`` where it has no value.
     """
-    if _QUESTION.search(sentence):
-        return None
-    sentence = _without_circumstances(without_remarks(sentence))
+    sentence = _without_circumstance(sentence)
     formulas = formulas_of(sentence)
     masked = _masked(sentence, formulas)
-    runs = [run for run in _runs(masked) if not _NEGATED.search(_before(masked, run))]
+    runs = list(_runs(masked))
     if not runs:
-        return _in_words(masked)
+        return None
     valued = [run for run in runs if run.formula and _VALUE.search(sentence, run.start, run.end)]
     after = valued[-1].end if valued else 0
     plain = [run for run in runs if not run.formula]
@@ -205,13 +170,11 @@ def conclusion(sentence: str) -> str | None:
     return _written(sentence, masked, runs, chosen)
 
 
-def _without_circumstances(sentence: str) -> str:
-    """Cut a sentence to what stands before circumstances."""
-    for pattern in _CIRCUMSTANCES:
-        found = pattern.search(sentence)
-        if found is not None and _VALUE.search(sentence, 0, found.start()):
-            sentence = sentence[: found.start()]
-    return sentence
+def _without_circumstance(sentence: str) -> str:
+    found = _CIRCUMSTANCE.search(sentence)
+    if found is None or not _VALUE.search(sentence, 0, found.start()):
+        return sentence
+    return sentence[: found.start()]
 
 
 def _masked(sentence: str, formulas: list[Passage]) -> str:
@@ -227,15 +190,12 @@ def _masked(sentence: str, formulas: list[Passage]) -> str:
 
 
 def _runs(masked: str) -> Iterator[_Run]:
-    """Give the values in a sentence whose formulas are masked, with their units."""
+    """Give the values in a sentence whose formulas are masked."""
     at = 0
     while run := _RUN.search(masked, at):
         at = run.end()
         if _HELD.search(run.group()):
-            formula = not run.group().strip(_MASK)
-            unit = None if formula or "=" in run.group() else SAID_UNIT.match(masked, at)
-            at = unit.end() if unit else at
-            yield _Run(run.start(), run.end(), at, formula)
+            yield _Run(run.start(), run.end(), not run.group().strip(_MASK))
 
 
 def _before(masked: str, run: _Run) -> str:
@@ -248,20 +208,15 @@ def _is_introduced(masked: str, run: _Run) -> bool:
 
 
 def _written(sentence: str, masked: str, runs: list[_Run], chosen: _Run) -> str:
-    """Write a value as an answer, with its unit, or with those that only ``and`` keeps from it."""
+    """Write a value as an answer, with those that only ``and`` keeps from it."""
     first = last = runs.index(chosen)
-    while first and _CONNECTOR.fullmatch(masked, runs[first - 1].unit_end, runs[first].start):
+    while first and _CONNECTOR.fullmatch(masked, runs[first - 1].end, runs[first].start):
         first -= 1
     while last + 1 < len(runs) and _CONNECTOR.fullmatch(
-        masked, runs[last].unit_end, runs[last + 1].start
+        masked, runs[last].end, runs[last + 1].start
     ):
         last += 1
     group = runs[first : last + 1]
-    if len(group) > 1 and all(run.unit_end > run.end for run in group):
-        return sentence[group[0].start : group[-1].unit_end]  # 2 hours and 30 minutes
-    if chosen.unit_end > chosen.end:
-        unit = sentence[chosen.end : chosen.unit_end].strip(" -")
-        return f"{_simple(sentence[chosen.start : chosen.end])} {unit}"
     listed = (
         _LISTING.search(_before(masked, group[0])) or "=" in masked[group[0].start : chosen.end]
     )
@@ -275,25 +230,4 @@ def _simple(text: str) -> str:
     sides = [side.strip() for side in text.split("=")] if "=" in text else [text]
     if len(sides) > 1 and not re.search(r"[<>\\]|!=", text):
         text = f"{sides[0]} = {sides[-1]}" if re.search("[a-zA-Z]", sides[0]) else sides[-1]
-    return re.sub(r"^\\?\$\s*", "", settled(text) if "\\" in text else text.strip())
-
-
-def settled(formula: str) -> str:
-    r"""Return what a formula ends on: the last side of arithmetic and of chains.
-
-    An equation in letters is left whole, since it may be the answer itself.
-
-    >>> settled(r"3 \cdot 4 = 12"), settled("x + y = 3"), settled("ab = 2b = 6")
-    ('12', 'x + y = 3', '6')
-    """
-    sides = latex.members(formula.strip())
-    if len(sides) <= 1 or _RELATION.search(formula) or len(latex.parts(formula)) > 1:
-        return formula.strip()
-    letters = re.search("[a-zA-Z]", latex.MACRO.sub("", sides[0]))
-    return formula.strip() if len(sides) == 2 and letters else sides[-1]  # noqa: PLR2004 - an equation
-
-
-def _in_words(sentence: str) -> str | None:
-    """Return an answer without digits: no solution, a yes or no."""
-    worded = _WORDED.search(sentence) or _YES_OR_NO.match(sentence)
-    return worded[1] if worded else None
+    return re.sub(r"^\\?\$\s*", "", text.strip())

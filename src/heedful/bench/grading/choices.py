@@ -49,9 +49,6 @@ _LAST = r"(?<!\w)[(（\[【]L[)）\]】](?=[^(（\[【\n]*\s*$)"
 _JOINED = re.compile(
     r"[)）\]】}*]*\s*(?:,|and\b|or\b|&|/|和|或|、)\s*(?:and\b|or\b)?\s*[(（\[]*(?P<letter>[A-Z])(?![\w'])"
 )
-_NEGATED = re.compile(
-    r"\b(?:not|never|isn['’]t|cannot|incorrect|wrong|neither)\b|不是|不选|错误", re.IGNORECASE
-)
 _WRAPPED = re.compile(r"\\(?:text|mathbf|mathrm|textbf|mathit|textit|rm|bf)\b\s*")
 _WIDE_LETTERS = {ord("Ａ") + place: chr(ord("A") + place) for place in range(26)}
 _MARKED = re.compile(r"<answer>\s*([^<]{1,200}?)\s*</answer>|####[ \t]*([^\n]{1,200})")
@@ -126,11 +123,8 @@ def _only(text: str, labels: Mapping[str, str]) -> str | None:
     opening = _compiled(_OPENS, labels).match(text)
     if opening is None or "\n" in text.strip() or last_boxed(text) is not None:
         return None
-    return (
-        None
-        if _several(text[opening.end("letter") :], labels)
-        else labels[opening["letter"].upper()]
-    )
+    several = _several(text[opening.end("letter") :], labels)
+    return None if several else labels[opening["letter"].upper()]
 
 
 def _several(rest: str, labels: Mapping[str, str]) -> bool:
@@ -142,10 +136,7 @@ def _several(rest: str, labels: Mapping[str, str]) -> bool:
 def _stated(text: str, labels: Mapping[str, str]) -> str | None:
     """Return the label that the last statement of the strongest kind names."""
     for phrase in (*_PHRASES, _ALONE, _LAST):
-        labelled = None
-        for match in _compiled(phrase, labels).finditer(text):
-            if not _NEGATED.search(match.group()):
-                labelled = match
+        *_, labelled = [None, *_compiled(phrase, labels).finditer(text)]
         if labelled is not None:
             place = "any" if labelled.groupdict().get("any") else "letter"
             several = _several(text[labelled.end(place) :], labels)

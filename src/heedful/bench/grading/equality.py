@@ -30,9 +30,6 @@ PHRASE_WORDS = 3
 _NUMBER = re.compile(r"(?<![\w.^])-?(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)?(?:\.\d+)?(?<=\d)(?:/\d+)?%?")
 _COMMAND = re.compile(r"\\(?:begin|end)\s*\{[a-z]+\}|\\[a-zA-Z]+")
 _RUN = re.compile(r"[a-zA-Z]+")
-_FUNCTION = re.compile(
-    r"(?:arc)?(?:sin|cos|tan|cot|sec|csc)h?|log|ln|exp|lim|max|min|gcd|lcm|mod|det"
-)
 _VERDICT = re.compile(
     r"(?:(?P<yes>yes|true|correct|是|对|正确)|no|false|incorrect|否|不是|不对|错误?)(?=$|[.,;:!])",
     re.IGNORECASE,
@@ -44,7 +41,6 @@ _SPECIAL = {
         r"|(?:system)?inconsistent|emptyset|none|(?:方程)?无(?:实数)?解|空集)"
     ),
     "undefined": re.compile(r"(?:limit)?(?:doesnotexist|dne|undefined|notdefined)|不存在"),
-    "infinity": re.compile(r"infinity|inf|infty"),
 }
 """What has no value, or none that is a number, and how answers say so."""
 
@@ -58,7 +54,6 @@ NAME = re.compile(
 )
 """Things with a name: a variable, a function, a derivative, a length, a ratio, a tuple of names."""
 
-_WORDS_BEFORE = re.compile(r"^[a-zA-Z][a-zA-Z -]{2,40}:\s*(?=\S)|^[ABD-Z]\s*(?=\([^()]+,[^()]+\)$)")
 _OPTION = re.compile(r"\((?P<letter>[A-J])\).*|(?P<bare>[A-J])[.:]\s.*", re.DOTALL)
 _REGION = re.compile(
     r"[<>]|\\(?:le|ge|ne|cup|cap|setminus|infty|mathbb|in)(?![a-zA-Z])|^\[[^\[\]]*\)$|^\([^()]*\]$"
@@ -75,9 +70,6 @@ _NUMBERED = re.compile(
 
 _BASED = re.compile(r"\(?\d+\)?_\{?\d+\}?")
 _BASED_OR_DATED = re.compile(rf"{_BASED.pattern}|\d{{4}}-\d\d?-\d\d?|\d\d?/\d\d?/\d{{4}}")
-_TRIGONOMETRIC = re.compile(r"\\(?:sin|cos|tan|cot|sec|csc)")
-_IN_DEGREES = re.compile(r"(\d+(?:\.\d+)?)\s*\^\\circ")
-_DEGREES = re.compile(r"\^\\circ\s*(?![\d'])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +163,7 @@ def is_text(text: str) -> bool:
 
 
 def _runs(text: str) -> list[str]:
-    return [_FUNCTION.sub("", run.casefold()) for run in _RUN.findall(_COMMAND.sub(" ", text))]
+    return _RUN.findall(_COMMAND.sub(" ", text))
 
 
 def _is_phrase(text: str) -> bool:
@@ -228,9 +220,6 @@ def _plain_words(text: str) -> str:
 
 def _compared(gold: str, answer: str) -> EqualityResult:
     """Compare two tidied answers by their structure."""
-    gold, answer = (
-        side if side.count(":") > 1 else _WORDS_BEFORE.sub("", side) for side in (gold, answer)
-    )
     for structure in (_matrices, _lists, _regions, _equations):
         result = structure(gold, answer)
         if result is not None:
@@ -273,8 +262,7 @@ def _matrices(gold: str, answer: str) -> EqualityResult | None:
     first, second = latex.matrix(gold), latex.matrix(answer)
     if first is None and second is None:
         return None
-    first, second = first or _vector(gold), second or _vector(answer)
-    if not first or not second:
+    if first is None or second is None:
         return None
     if 1 in {len(first), len(first[0])} and 1 in {len(second), len(second[0])}:  # vectors
         first, second = ([[cell for row in rows for cell in row]] for rows in (first, second))
@@ -282,12 +270,6 @@ def _matrices(gold: str, answer: str) -> EqualityResult | None:
         return EqualityResult(equal=False, method="set")
     rows = zip(first, second, strict=True)
     return _all([pair for ours, theirs in rows for pair in zip(ours, theirs, strict=True)])
-
-
-def _vector(text: str) -> list[list[str]]:
-    """Take a tuple for a vector where the other answer is a matrix."""
-    group = latex.group(text)
-    return [list(group.items)] if group is not None and group.ordered else []
 
 
 def name_of(item: str) -> str:
@@ -474,7 +456,6 @@ def _leaves(gold: str, answer: str) -> EqualityResult:
 
 def _measures(gold: str, answer: str) -> EqualityResult:
     """Compare numbers of which at least one has a unit."""
-    gold, answer = _without_degrees(gold, answer), _without_degrees(answer, gold)
     first, second = measure(gold), measure(answer)
     if not first.unit and not second.unit:
         return _expressions(gold, answer)
@@ -485,13 +466,6 @@ def _measures(gold: str, answer: str) -> EqualityResult:
     if (first.unit and second.unit) or "cent" in {first.unit, second.unit}:
         return EqualityResult(None, "numeric", "their units differ")
     return _leaves(first.value, second.value)
-
-
-def _without_degrees(text: str, other: str) -> str:
-    """Leave out the degree sign, but write degrees as radians in functions and against them."""
-    if _TRIGONOMETRIC.search(text) or r"\pi" in other:
-        text = _IN_DEGREES.sub(r"(\1 \\cdot \\frac{\\pi}{180})", text)
-    return _DEGREES.sub("", text)
 
 
 def _expressions(gold: str, answer: str) -> EqualityResult:

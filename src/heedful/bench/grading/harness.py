@@ -2,7 +2,7 @@
 
 The candidate's process loads the program and calls its functions. The tests' process holds the
 tests and what they expect; there the candidate is a :class:`Remote`. Between them go lines of JSON
-with plain values: numbers, texts, dates, collections. A subclass is written as its plain type, by
+with plain values: numbers, texts, collections. A subclass is written as its plain type, by
 that type's own methods, with a mark that it was one. So what a candidate returns has no methods of
 its own, and nothing that the tests know is in the candidate's process.
 
@@ -13,9 +13,6 @@ from __future__ import annotations
 
 import ast
 import builtins
-import datetime as dt
-import decimal
-import fractions
 import json
 import os
 import sys
@@ -62,14 +59,6 @@ _SCALARS: dict[type, Callable[[Any], Any]] = {
     float: float.__pos__,
     str: str.__str__,
 }
-_AS_TEXT: dict[str, tuple[Any, Callable[[Any], str], Callable[[str], Any]]] = {
-    # The base type, and how it is written and read; a type comes before those that it derives from.
-    "complex": (complex, complex.__repr__, complex),
-    "Fraction": (fractions.Fraction, fractions.Fraction.__str__, fractions.Fraction),
-    "Decimal": (decimal.Decimal, decimal.Decimal.__str__, decimal.Decimal),
-    "datetime": (dt.datetime, dt.datetime.isoformat, dt.datetime.fromisoformat),
-    "date": (dt.date, dt.date.isoformat, dt.date.fromisoformat),
-}
 _COLLECTIONS: dict[str, tuple[Any, Callable[[list[Any]], Any]]] = {
     # The base type, and how it is made of its items.
     "list": (list, list),
@@ -94,9 +83,6 @@ def encode(value: Any, depth: int = 0) -> Any:
             plain = stripped(value)
             large = base is int and plain.bit_length() > LARGEST_BITS
             return ["opaque", "number too large"] if large else _marked(value, base, plain)
-    for tag, (base, write, _) in _AS_TEXT.items():
-        if isinstance(value, base):
-            return _marked(value, base, [tag, write(value)])
     for tag, (base, _) in _COLLECTIONS.items():
         if isinstance(value, base):
             items = [tag, *(encode(item, depth + 1) for item in _items(value, base))]
@@ -127,8 +113,10 @@ def decode(data: Any) -> Any:
     tag, *parts = data
     if tag in _COLLECTIONS:
         return _COLLECTIONS[tag][1]([decode(part) for part in parts])
+    if tag != "subclass":
+        raise ValueError(tag)
     (part,) = parts
-    return decode(part) if tag == "subclass" else _AS_TEXT[tag][2](part)
+    return decode(part)
 
 
 def holds(data: Any, tag: str) -> bool:
@@ -141,18 +129,6 @@ def holds(data: Any, tag: str) -> bool:
                 return True
             left += part
     return False
-
-
-def update(old: Any, new: Any) -> Any:
-    """Make a value what a copy of it has become; return the copy where it cannot be changed."""
-    if type(old) is not type(new) or not isinstance(old, list | dict | set):
-        return new
-    if isinstance(old, list):
-        old[:] = map(update, old, new) if len(old) == len(new) else new
-    else:
-        old.clear()
-        old.update(new)
-    return old
 
 
 class Remote:
@@ -180,18 +156,17 @@ class Remote:
 class Peer:
     """One end of the conversation."""
 
-    def __init__(self, *, shared: bool = False) -> None:
+    def __init__(self) -> None:
         self._in = os.fdopen(os.dup(0), "rb")
         self._out = os.dup(1)
         nothing = os.open(os.devnull, os.O_RDWR)
         os.dup2(nothing, 0)
         os.dup2(nothing, 1)
-        self._shared = shared
         self.called = False
         self.stopped: BaseException | None = None  # tests may catch even this
-        self.ambiguous = False
         self.stripped = False
         self.foreign = False
+        self.changing = False
 
     def send(self, message: dict[str, Any]) -> None:
         """Write a message."""
@@ -221,24 +196,19 @@ class Peer:
         self.stripped = self.stripped or holds([sent, message.get("value")], "subclass")
         try:
             error = self._error(message) if "raised" in message else None
-            value = None if error else self._value(message, (*args, *kwargs.values()))
+            value = None if error else self._value(message)
         except (ValueError, TypeError, KeyError, IndexError, ArithmeticError, RecursionError):
             raise self._stop(EndedError("its reply cannot be read")) from None
         if error is not None:
             raise error
         return value
 
-    def _value(self, message: dict[str, Any], args: tuple[Any, ...]) -> Any:
-        """Read what a call returned, and what it made of its arguments."""
-        if any(holds(message.get(part), "opaque") for part in ("value", "args")):
+    def _value(self, message: dict[str, Any]) -> Any:
+        """Read what a call returned."""
+        if holds(message.get("value"), "opaque"):
             raise self.unsendable("it returned a value that isn't plain")
-        value = decode(message["value"])
-        if "args" in message:
-            self.ambiguous = self.ambiguous or value is not None
-            if self._shared or value is None:
-                for old, new in zip(args, decode(message["args"]), strict=True):
-                    update(old, new)
-        return value
+        self.changing = self.changing or bool(message.get("changed"))
+        return decode(message["value"])
 
     def _error(self, message: dict[str, Any]) -> Exception:
         """Make an error of the nearest built-in kind."""
@@ -286,14 +256,13 @@ def reply(names: dict[str, Any], message: dict[str, Any]) -> dict[str, Any]:
     except Exception as error:  # noqa: BLE001 - any of the function's own
         raised = [kind.__name__ for kind in type(error).__mro__]
         return {"raised": raised, "given": encode(tuple(error.args))}
-    after = encode(every)
-    return answer if json.dumps(after) == before else {**answer, "args": after}
+    return {**answer, "changed": json.dumps(encode(every)) != before}
 
 
-def run_tests(setup: str, tests: str, entry: str, *, count: bool, shared: bool) -> None:
+def run_tests(setup: str, tests: str, entry: str, *, count: bool) -> None:
     """Run tests on the other process's program, and write a report to standard error."""
     report = os.dup(2)
-    peer = Peer(shared=shared)
+    peer = Peer()
     os.dup2(1, 2)
     failed: BaseException | None = None
     used: set[str] = set()
@@ -305,8 +274,7 @@ def run_tests(setup: str, tests: str, entry: str, *, count: bool, shared: bool) 
     except (Exception, SystemExit, EndedError, UnsendableError) as error:  # noqa: BLE001 - any
         failed = error
     passed, reason = _verdict(peer, peer.stopped or failed, used, tests)
-    result = {"passed": passed, "reason": reason, "ambiguous": peer.ambiguous}
-    os.write(report, json.dumps(result).encode())
+    os.write(report, json.dumps({"passed": passed, "reason": reason}).encode())
 
 
 def _verdict(
@@ -322,6 +290,8 @@ def _verdict(
         return None, f"its tests cannot be run: {said}"
     if peer.stripped or (peer.foreign and used & _CATCHERS):
         return None, f"only plain values and built-in errors can be sent: {said}"
+    if peer.changing:
+        return None, f"it changes its arguments, which the tests don't see: {said}"
     return False, said
 
 

@@ -21,7 +21,6 @@ _CHARACTERS = str.maketrans(
     }
 )  # fmt: skip
 _RAISED = re.compile("[⁰¹²³⁴-⁹⁺⁻ⁿ]+")
-_LOWERED = re.compile("[₀-₉]+")
 _UNNUMBERED = re.compile("[^①-⑳]+")
 """All but the numbers of statements, which aren't the numbers themselves."""
 
@@ -33,7 +32,6 @@ _SIMPLER = tuple(
     for pattern, simpler in (
         # What only shapes the page goes; of several ways to write one thing, one stays.
         (r"\\(?:left|right|[bB]igg?[lrm]?|middle)(?![a-zA-Z])\s*\.?", ""),
-        (r"\\(?:displaystyle|limits|nolimits|hline)(?![a-zA-Z])", ""),
         (r"(?<!\\)\\!\s*", ""),
         (r"(?<!\\)\\(?:[,;: ]|q?quad(?![a-zA-Z]))|\\qquad|(?<!\\)~", " "),
         (r"\\[()\[\]]|\\?\$", ""),
@@ -44,7 +42,6 @@ _SIMPLER = tuple(
         (r"\\gt(?![a-zA-Z])", ">"),
         (r"\\neq(?![a-zA-Z])|!=", r"\\ne "),
         (r"\\varnothing(?![a-zA-Z])", r"\\emptyset"),
-        (r"\\(?:lvert|rvert|vert|mid)(?![a-zA-Z])", "|"),
         (r"\\(?:langle|lparen)(?![a-zA-Z])", "("),
         (r"\\(?:rangle|rparen)(?![a-zA-Z])", ")"),
         (r"\\lbrace(?![a-zA-Z])", r"\\{"),
@@ -52,7 +49,6 @@ _SIMPLER = tuple(
         (r"\^\s*\{?\s*\\(?:circ|degree)(?![a-zA-Z])\s*\}?|\\degree(?![a-zA-Z])", r"^\\circ "),
         (r"\\%|\\text\{\s*\\?%\s*\}|(?<=\d)\s*(?:per\s?cent|pct)\b", "%"),
         (r"\^\s*\{?\s*\\prime\s*\}?|’|′", "'"),
-        (r"\\var(epsilon|phi|theta|rho|sigma)(?![a-zA-Z])", r"\\\1"),
         (r"\\\{\s*\\\}", r"\\emptyset"),
         (r"^(\d+)\s(?:in|out of)\s(\d+)$", r"\\frac{\1}{\2}"),
         (r"\{,\}", ","),
@@ -60,8 +56,6 @@ _SIMPLER = tuple(
             r"\\(begin|end)\{(?:[bB]?(?:matrix|smallmatrix)|array)\}(?:\s*\{[lcr|]*\})?",
             r"\\\1{pmatrix}",
         ),
-        (r"\\(?:begin|end)\{(?:align(?:ed)?|equation|gather(?:ed)?|split)\*?\}", ""),
-        (r"(?<=\w)\s*\*\*\s*(?=[\w({])", "^"),
         (r"(?<=\d)\s?x\s?(?=10\^)", r"\\times "),
         (
             r"\^\s*\{?\s*\\(?:text|mathrm)\{\s*(?:st|nd|rd|th)\s*\}\s*\}?|(?<=\d)(?:st|nd|rd|th)\b",
@@ -77,12 +71,6 @@ _WRAPPER = re.compile(
 )
 _BARE_FRACTION = re.compile(r"\\(frac|binom)\s*(\d|[a-zA-Z]|\{[^{}]*\})\s*(\d|[a-zA-Z]|\{[^{}]*\})")
 _BARE_ROOT = re.compile(r"\\sqrt\s*(\d+|[a-zA-Z])")
-_ARGUMENT = re.compile(
-    rf"(\\(?:{_FUNCTION})(?:\s*[_^]\s*(?:\{{[^{{}}]*\}}|\w))*)\s*\{{([^{{}}]*)\}}"
-)
-_BEFORE_PRODUCT = re.compile(
-    rf"(\\(?:{_FUNCTION}))\s+(\d+|[a-zA-Z]|\\[a-z]+)\s*(?=\\(?:cdot|times)(?![a-z]))"
-)
 _PLAIN_FUNCTION = re.compile(rf"(?<![a-zA-Z\\])((?:{_FUNCTION})(?=\s*[\w\\({{^])|pi)(?![a-zA-Z])")
 _LEAD_IN = re.compile(
     r"(?:so |thus,? |therefore,? )?(?:the )?(?:final )?answer\s*(?:is\s*:?|:|=)\s*(?=\S)"
@@ -93,17 +81,13 @@ _CONDITION = re.compile(
     r"(?<=[\w})])[\s,;(]+(?:for (?:all|any|some|every)\b|any integer|where\b|with\b"
     r"|[a-z]\s*\\in\s*\\mathbb).*$"
 )
-_EMPHASIS = re.compile(r"^[*`\s]+(?=[^*\s])|(?<=\S)(?:\*\*|`)[\s.]*$")
 
 _TOKEN = re.compile(r"\\[a-zA-Z]+|\\.|[^\s]", re.DOTALL)
 _COUNTING_SPACE = re.compile(r"(?<=\d)\s+(?=\d)|(?<=\d,)\s+(?=\d{3}(?!\d))")
 _OPEN = {"(": ")", "[": "]", "{": "}"}
 _CLOSE = frozenset(_OPEN.values())
 _SEPARATOR = re.compile(r"\s*(?:,|;|\\?&|\\\\|(?<![a-zA-Z\\])(?:and|or)(?![a-zA-Z]))\s*")
-_JOINED = re.compile(r"(?<![a-zA-Z\\])(and|or)(?=[a-zA-Z]\s*[(=])|(?<=[\d)}])(and|or)(?=[\d(\\])")
 _THOUSANDS = re.compile(r"[+-]?\d{1,3}(?:,\d{3})+(?:\.\d+)?(?![\d,])")
-_CLOSE_LIST = re.compile(r"-?\d+(?:,-?\d+)+")
-_NOT_EQUAL = re.compile(r"(?:[<>]|(?<![\d)])!)\Z")
 _MATRIX = re.compile(r"\\begin\{pmatrix\}(?P<body>.*)\\end\{pmatrix\}", re.DOTALL)
 _ROW_END = re.compile(r"\\\\(?:\[[^\]]*\])?|\\(?=-?\d)")
 
@@ -130,7 +114,7 @@ def tidy(text: str) -> str:
     text = last_boxed(text) or text
     if _DOUBLED.search(text) and not _SINGLE.search(text):
         text = text.replace("\\\\", "\\")
-    text = _JOINED.sub(r" \1\2 ", _in_ascii(_EMPHASIS.sub("", text)))
+    text = _in_ascii(text)
     for pattern, simpler in _SIMPLER:
         text = pattern.sub(simpler, text)
     while (shorter := _WRAPPER.sub(_unwrapped, text)) != text:
@@ -139,7 +123,6 @@ def tidy(text: str) -> str:
     text = _BARE_FRACTION.sub(lambda m: rf"\{m[1]}{_braced(m[2])}{_braced(m[3])}", text)
     text = _BARE_ROOT.sub(r"\\sqrt{\1}", text)
     text = _PLAIN_FUNCTION.sub(r"\\\1 ", text)
-    text = _BEFORE_PRODUCT.sub(r"\1(\2) ", _ARGUMENT.sub(r"\1(\2)", text))
     text = " ".join(text.split()).rstrip("\\")
     lead_in = _LEAD_IN.match(text)
     text = text[lead_in.end() :] if lead_in else text
@@ -157,7 +140,6 @@ def _in_ascii(text: str) -> str:
     if text.isascii():
         return text
     text = _RAISED.sub(lambda m: f"^{{{unicodedata.normalize('NFKC', m.group())}}}", text)
-    text = _LOWERED.sub(lambda m: f"_{{{unicodedata.normalize('NFKC', m.group())}}}", text)
     text = text.translate(_CHARACTERS)
     return _UNNUMBERED.sub(lambda m: unicodedata.normalize("NFKC", m.group()), text)
 
@@ -211,8 +193,6 @@ def parts(text: str) -> list[str]:
 
     A comma that groups thousands does not split: ``1,200`` is one part.
     """
-    if _CLOSE_LIST.fullmatch(text) and not _THOUSANDS.fullmatch(text):
-        return text.split(",")  # 27,63,99,135
     elements: list[str] = []
     depth = start = at = 0
     while at < len(text):
@@ -277,7 +257,7 @@ def members(text: str) -> list[str]:
     while at < len(text):
         character = text[at]
         depth += (character in _OPEN) - (character in _CLOSE)
-        if depth == 0 and character == "=" and not _NOT_EQUAL.search(text[max(0, at - 2) : at]):
+        if depth == 0 and character == "=" and text[at - 1 : at] not in ("<", ">", "!"):
             members.append("")
         elif depth == 0 and text.startswith(r"\approx", at):
             members.append("")

@@ -30,17 +30,8 @@ _COORDINATED = re.compile(
 """Words that may stand between the two boxes of one sentence."""
 
 _PROSE = re.compile(r"(?<![\\a-zA-Z])[a-zA-Z]{2,}[ ,]+[a-zA-Z]+[ ,]")
-_REMARK = re.compile(
-    r"(?<=[^\s=])\s{0,3}[(\[](?!\s*(?:in|mod|if|for)\b)(?=[^()\[\]\\$]*[a-zA-Z]{3,}[ .,)\]])"
-    r"[^()\[\]\\$]{1,300}[)\]]"
-)
 _SENTENCE_END = re.compile(
     r"(?<![ap]\.m)\.(?=\s|$|\*)|(?<=[a-zA-Z])!(?=\s|$)|[?？！。\n]|(?<=\$\$)\s+(?=[A-Z])|(?<=\\\])\s+(?=[A-Z])"
-)
-_ASIDE = re.compile(
-    r"\W{0,20}(?:I hope|hope this|let me know|feel free|please|if you|thank|note\b|remark|see\b"
-    r"|where\b|\d{1,3}\.\s{0,3}$)",
-    re.IGNORECASE,
 )
 
 
@@ -161,7 +152,7 @@ def joined(text: str, formulas: Sequence[Passage]) -> str:
 
 
 def sentences(text: str) -> list[str]:
-    """Split a text at full stops and line ends that aren't in a formula; asides are left out."""
+    """Split a text at full stops and line ends that aren't in a formula."""
     inside = [(each.start, formula_end(text, each)) for each in formulas_of(text)]
     found, start, at = [], 0, 0
     for match in _SENTENCE_END.finditer(text):
@@ -172,15 +163,10 @@ def sentences(text: str) -> list[str]:
         found.append(text[start : match.end()])
         start = match.end()
     found.append(text[start:])
-    return [each for each in found if each.strip() and not _ASIDE.match(each)]
+    return [each for each in found if each.strip()]
 
 
 def first_sentence(text: str) -> str:
     """Return what stands before the first sentence end, formulas or not."""
     end = _SENTENCE_END.search(text)
     return text[: end.start()] if end else text
-
-
-def without_remarks(text: str) -> str:
-    """Leave out remarks in brackets that have words in them, as ``(see step 2)``."""
-    return _REMARK.sub("", text) or text

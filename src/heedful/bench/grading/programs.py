@@ -18,7 +18,7 @@ from heedful.bench.grading import harness
 from heedful.core.errors import RowError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from heedful.bench.grading.sandbox import ProgramOutcome, ResourceLimits, Sandbox
     from heedful.core.problems import Problem
@@ -30,20 +30,14 @@ LONGEST = 30_000
 _REACH = 50
 """Pieces of a text that one statement may extend over, with a bracket or a string left open."""
 
-_CUTS = 20
-"""Ends of a body that are tried, from the last."""
-
 _FENCE = re.compile(
     r"^[ \t]*(`{3,}+|~{3,}+)[^\n]*+\n(?P<code>.*?)(?:^[ \t]*\1[ \t]*$|\Z)", re.MULTILINE | re.DOTALL
 )
 _MARGIN = re.compile(r"^[ \t\u00a0]+", re.MULTILINE)
+_MARGIN_LINE = re.compile(r"^(?=[^\s#])(?<=\n)", re.MULTILINE)
 _CONTINUES = re.compile(r"(?:else|elif|except|finally)\b")
 _LOOKS_LIKE_CODE = re.compile(
     r"(?:(?:async[ ]+)?def|class)\s+\w+\s*[(:]|import\s+\w|from\s+[\w.]+\s+import\b|@\w|\w+\s*=[^=]"
-)
-_KEYWORDS = re.compile(
-    r"(?:assert|async|await|break|class|continue|def|del|elif|else|except|finally|for|from|global|"
-    r"if|import|lambda|nonlocal|not|pass|raise|return|try|while|with|yield)\b"
 )
 
 
@@ -51,7 +45,7 @@ def completed(problem: Problem, text: str) -> str:
     """Make a whole program of a problem's prompt and what a model wrote for it.
 
     Code that defines the function, in a fenced block or between prose, is the program, below the
-    imports and helpers that the prompt has above it and other blocks that it uses. A method of a
+    imports and helpers that the prompt has above it and other blocks of definitions. A method of a
     class is the function, too (``class Solution``). Anything else continues the prompt, as
     HumanEval's completions do, or is the function's body without its indentation.
     """
@@ -62,8 +56,8 @@ def completed(problem: Problem, text: str) -> str:
     blocks = [textwrap.dedent(match["code"]) for match in _FENCE.finditer(text)]
     for code in [*reversed(blocks), text]:
         if _definition(problem).search(code) or assigned.search(code):
-            program = _code_of(code)
-            return f"{above}\n{_needed(above + program, blocks)}{program}\n"
+            others = "".join(f"{block}\n" for block in blocks if block != code and _defines(block))
+            return f"{above}\n{others}{_code_of(code)}\n"
     for code in [*reversed(blocks), text]:
         program = _code_of(code)
         owner = _owner(program, problem.entry_point)
@@ -94,35 +88,11 @@ def _tree(code: str) -> ast.Module | None:
     return tree
 
 
-def _needed(program: str, blocks: Sequence[str]) -> str:
-    """Return the other blocks that bind names which a program uses and doesn't bind itself."""
-    tree = _tree(program)
-    if tree is None:
-        return ""
-    used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-    missing = used - _bound(tree) - set(dir(builtins))
-    trees = [(block, _tree(block)) for block in blocks]
-    kinds = ast.Import | ast.ImportFrom | ast.FunctionDef | ast.ClassDef | ast.Assign
-    return "".join(
-        f"{block}\n"
-        for block, part in trees
-        if part and all(isinstance(each, kinds) for each in part.body) and missing & _bound(part)
-    )
-
-
-def _bound(tree: ast.Module) -> set[str]:
-    """Return the names that a program binds anywhere."""
-    bound = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.ClassDef):
-            bound.add(node.name)
-        elif isinstance(node, ast.alias):
-            bound.add((node.asname or node.name).partition(".")[0])
-        elif isinstance(node, ast.arg):
-            bound.add(node.arg)
-        elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-            bound.add(node.id)
-    return bound
+def _defines(code: str) -> bool:
+    """Whether a block holds nothing but imports and definitions, which another may use."""
+    tree = _tree(code)
+    kinds = ast.Import | ast.ImportFrom | ast.FunctionDef | ast.ClassDef
+    return tree is not None and all(isinstance(each, kinds) for each in tree.body)
 
 
 def _owner(program: str, name: str | None) -> str | None:
@@ -182,56 +152,25 @@ def _acts(statement: ast.stmt) -> bool:
 
 
 def _continued(question: str, text: str) -> str:
-    """Put a body below a prompt: as it is, or indented where it lacks that, and without prose."""
-    plain = f"{question}{text}\n"
-    if len(plain) > LONGEST:
-        return plain
+    """Put a body below a prompt: as it is, or indented where it lacks that."""
     last = next((line for line in reversed(question.splitlines()) if line.strip()), "")
     indent = last[: len(last) - len(last.lstrip())] or "    "
-    for body in _cuts(text):
-        first, _, rest = body.lstrip("\n").partition("\n")
-        for shape in (
-            body,
-            f"{indent}{first.lstrip()}\n{rest}",  # the first line alone has lost its indentation
-            textwrap.indent(textwrap.dedent(body), indent),
-        ):
-            if _grows(question, shape):
-                return f"{question}{shape}\n"
-    return plain
+    first, _, rest = text.lstrip("\n").partition("\n")
+    if first[:1].isspace():  # what a model goes on with after the body begins at the margin
+        bodies = [text, _MARGIN_LINE.split(text)[0]]
+        shapes = [*bodies, *(textwrap.indent(textwrap.dedent(body), indent) for body in bodies)]
+    else:  # maybe the first line alone has lost its indentation
+        shapes = [textwrap.indent(text, indent), f"{indent}{first}\n{rest}"]
+    programs = (f"{question}{shape}\n" for shape in shapes)
+    whole = f"{question}{text}\n"
+    if len(whole) > LONGEST:
+        return whole
+    return next(filter(_is_code, programs), whole)
 
 
-def _cuts(text: str) -> Iterator[str]:
-    """Yield a text, then parts of it: without prose before, and ends before a line of prose."""
-    yield text
-    lines = text.splitlines(keepends=True)
-    prose = [n for n, line in enumerate(lines) if _is_prose(line)]
-    start = next((n for n in range(len(lines)) if n not in prose), 0)
-    if start:
-        yield "".join(lines[start:])
-    for place in reversed([n for n in prose if n > start][:_CUTS]):
-        yield "".join(lines[start:place])
-
-
-def _is_prose(line: str) -> bool:
-    """Whether a line at the margin is words rather than code."""
-    if not line[:1].strip() or _KEYWORDS.match(line):
-        return False
-    tree = _tree(line)
-    return tree is None or not all(map(_acts, tree.body))
-
-
-def _grows(question: str, body: str) -> bool:
-    """Whether a body makes the prompt's last function do something, and no word of it is prose."""
-    tree, prompt = _tree(f"{question}{body}\n"), _tree(f"{question}    pass\n")
-    if tree is None or not all(map(_acts, tree.body)):
-        return False
-    kinds = ast.FunctionDef | ast.AsyncFunctionDef
-    functions = [part for part in tree.body if isinstance(part, kinds)]
-    if prompt is None or not functions:
-        return True
-    place = sum(isinstance(part, kinds) for part in prompt.body)
-    function = functions[min(place, len(functions)) - 1]
-    return len(function.body) > (ast.get_docstring(function, clean=False) is not None)
+def _is_code(program: str) -> bool:
+    tree = _tree(program)
+    return tree is not None and all(map(_acts, tree.body))
 
 
 class Tested(NamedTuple):
@@ -239,7 +178,6 @@ class Tested(NamedTuple):
 
     passed: bool | None
     reason: str = ""
-    ambiguous: bool = False  # it changed its arguments, and returned something
     held: int = 0  # asserts that held, where they are counted
 
 
@@ -250,15 +188,7 @@ def tested(sandbox: Sandbox, problem: Problem, program: str, limits: ResourceLim
     plain values only (see :mod:`heedful.bench.grading.harness`), so passing means that the values
     that the program returned are those that the tests want.
     """
-    result = _run(sandbox, problem, program, limits)
-    if not result.ambiguous or result.passed is None:
-        return result
-    # Tests may look at arguments that were changed, or compute what they expect from them, so the
-    # verdict must not depend on whether they see the change.
-    other = _run(sandbox, problem, program, limits, shared=True)
-    if other.passed == result.passed:
-        return result
-    return Tested(None, "whether it passes depends on whether it may change its arguments")
+    return _run(sandbox, problem, program, limits)
 
 
 def passed_tests(sandbox: Sandbox, problem: Problem, program: str, limits: ResourceLimits) -> int:
@@ -277,14 +207,13 @@ def _run(
     limits: ResourceLimits,
     *,
     count: bool = False,
-    shared: bool = False,
 ) -> Tested:
     """Run the tests once."""
     if problem.tests is None or problem.entry_point is None:
         raise RowError(f"the problem {problem.id} has no tests")
     call = (setup(problem), problem.tests, problem.entry_point)
     first, second = sandbox.run_pair(
-        f"{_harness()}\nrun_tests(*{call!r}, count={count}, shared={shared})\n",
+        f"{_harness()}\nrun_tests(*{call!r}, count={count})\n",
         f"{_harness()}\nserve({program!r})\n",
         limits,
     )
@@ -302,7 +231,7 @@ def _run(
     reason = report["reason"]
     if reason == harness.ENDED and second.exit_code:
         reason = _last_words(second) or reason
-    return Tested(report["passed"], reason, report["ambiguous"], held)
+    return Tested(report["passed"], reason, held)
 
 
 @cache

@@ -34,7 +34,6 @@ _FRACTION = re.compile(
 _GROUPED = re.compile(r"[+-]? ?\d{1,3}(?: \d{3})+(?:\.\d+)? ?%?")
 _IDLE_SPACE = re.compile(r"(?<![\d,]) +| +(?![\d,])")  # 3 1/2 isn't 31/2, and 32, 349 is a list
 _SCALED = re.compile(r"([+-]?[\d.,]+) (dozen|hundred|thousand|million|billion|trillion)")
-_REPEATING = re.compile(r"(\d+)\.(\d*)\\overline\{(\d+)\}")
 _WORDS = {
     word: Fraction(value)
     for value, word in enumerate(
@@ -83,16 +82,6 @@ _UNITS = {
     )
     for name in names.split()
 }  # fmt: skip
-_LONG_NAMES = "|".join(sorted((n for n in _UNITS if len(n) > 2), key=len, reverse=True))  # noqa: PLR2004
-_SYMBOLS = "km|cm|mm|kg|mg|ml|mL|kJ|kW|ms|min|hr|ft|lb|oz|m|g|s|h|L|N|J|W|V|K"
-_SAID = rf"""(?:(?:square|cubic|sq)\.?\s{{1,3}})?
-    (?:(?i:{_LONG_NAMES})(?:e?s)?|{_SYMBOLS})(?![a-zA-Z])
-    (?:\s{{0,3}}\^\s{{0,3}}\{{?-?\d\}}?|[²³]|\s{{1,3}}(?:squared|cubed))?"""
-SAID_UNIT = re.compile(
-    rf"\s{{0,3}}-?{_SAID}(?:\s{{0,3}}(?:/|per(?![a-z]))\s{{0,3}}{_SAID})?", re.VERBOSE
-)
-"""A known unit, as a sentence goes on with it after a number."""
-
 _LONGEST = 300
 _MEASURED = re.compile(
     r"""(?P<value>.*?[\d})])(?P<space>\s*)
@@ -153,7 +142,7 @@ def numeral(text: str) -> Numeral | None:
 
 
 def _number_in_words(text: str) -> Numeral | None:
-    """Read ``five``, ``5 million``, and a decimal that repeats."""
+    """Read ``five`` and ``5 million``."""
     word = _WORDS.get(text.casefold())
     if word is not None:
         return Numeral(word)
@@ -161,12 +150,7 @@ def _number_in_words(text: str) -> Numeral | None:
     if scaled:
         number, scale = numeral(scaled[1]), _SCALES[scaled[2]]
         return number and Numeral(number.value * scale, number.percent)
-    repeating = _REPEATING.fullmatch(text)
-    if repeating is None:
-        return None
-    before, start, block = repeating.groups()
-    nines = int("9" * len(block) + "0" * len(start))
-    return Numeral(Fraction(int(before + start + block) - int(before + start), nines))
+    return None
 
 
 def _decimal(match: re.Match[str]) -> Numeral | None:

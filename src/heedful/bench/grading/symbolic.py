@@ -57,24 +57,11 @@ LEAST_TRIES = 12
 MOST_CONSTANTS = 4
 """So many arbitrary constants are tried under each other's names (4! = 24 ways)."""
 
-_MIXED = re.compile(
-    r"(?<![\w.^}])(?P<whole>\d+)\s*(?P<part>\\frac\{(?P<above>\d+)\}\{(?P<below>\d+)\})"
-)
-_FACTORS = re.compile(
-    r"(?P<first>\)|(?<![_^\d.])\d+)\s*(?=\((?:[\d\s+\-*/.^{}!]|\\frac|\\sqrt|\\cdot)+\))"
-)
-"""Between numbers in brackets, which the parser would take for a mixed number: (4)(9) for 13."""
-
 _PRIMES = re.compile(r"([a-zA-Z])('+)")
-_SUBSCRIPT = re.compile(r"_\s*\{?\s*\\([a-zA-Z]+)\s*\}?")
 _CONSTANT = re.compile(r"[cCkKnmABD](?:_\{?\d+\}?)?")
 _NUMBERED = re.compile(r"[cC]_\{?\d+\}?")
 _INTEGERS = frozenset("knm")
 _MEMBER = re.compile(r"^\s*[a-zA-Z]\s*\\in(?![a-z])")
-_BUILDER = re.compile(
-    r"\\?\{\s*[a-zA-Z]\s*(?:\\in\s*\\mathbb\s*\{?\s*R\s*\}?)?\s*(?:[|:]|such that)"
-    r"(?P<condition>.*?)\\?\}"
-)
 _PLUS_MINUS = re.compile(r"(?P<name>[a-zA-Z])\s*\\ne\s*\\pm\s*(?P<value>[\w.]+)$")
 
 
@@ -97,17 +84,10 @@ def parsed(text: str) -> Any:
     from latex2sympy2_extended.latex2sympy2 import ConversionConfig, latex2sympy
 
     text = _PRIMES.sub(lambda m: f"{m[1]}_{{prime{len(m[2])}}}", text)  # the parser drops them
-    text = _FACTORS.sub(r"\g<first> \\cdot ", _MIXED.sub(_sum, _SUBSCRIPT.sub(r"_{\1}", text)))
     try:
         return latex2sympy(text, conversion_config=ConversionConfig(lowercase_symbols=False))
     except Exception:  # noqa: BLE001 - the parser raises bare exceptions, and sympy any
         return None
-
-
-def _sum(match: re.Match[str]) -> str:
-    """Write a mixed number as a sum: a whole number before a proper fraction."""
-    proper = int(match["above"]) < int(match["below"])
-    return f"({match['whole']}+{match['part']})" if proper else match.group()
 
 
 @lru_cache(maxsize=256)
@@ -123,7 +103,6 @@ def read(text: str) -> Expression | None:
     expression = tree.replace(
         lambda node: isinstance(node, sympy.Float), lambda node: sympy.Rational(str(node))
     )
-    expression = expression.replace(_is_odd_root, _real_root)
     units = {symbol for symbol in expression.free_symbols if symbol.name == "i"}
     expression = expression.subs(dict.fromkeys(units, sympy.I))
     calls = expression.atoms(AppliedUndef)
@@ -136,18 +115,6 @@ def _unevaluable() -> tuple[Any, ...]:
     import sympy
 
     return (sympy.Derivative, sympy.MatrixBase, sympy.MatrixExpr)
-
-
-def _is_odd_root(node: Any) -> bool:
-    return bool(node.is_Pow and node.exp.is_Rational and node.exp.q % 2 and node.exp.q > 1)
-
-
-def _real_root(node: Any) -> Any:
-    """Take the cube root of -8 for -2, as answers mean it, and not for the principal root."""
-    import sympy
-
-    sign = sympy.sign(node.base) if node.exp.p % 2 else sympy.S.One
-    return sign * sympy.Abs(node.base) ** node.exp
 
 
 def _refuse_large(expression: Any) -> None:
@@ -183,8 +150,7 @@ def _size(expression: Any) -> int:
 def equal(gold: str, answer: str) -> bool | None:
     """Check whether two expressions are equal wherever both are real.
 
-    Arbitrary constants may go by other names (``c_1``, ``C``, ``k``), and an antiderivative's
-    ``+ C`` may differ by a constant.
+    Arbitrary constants may go by other names (``c_1``, ``C``, ``k``).
     """
     first, second = read(gold), read(answer)
     if first is None or second is None:
@@ -240,13 +206,6 @@ def _proportional(gold: list[Any], answer: list[Any]) -> bool:
     return bool(ratios) and all(_close(ratio, ratios[0]) for ratio in ratios)
 
 
-def _parallel(gold: list[Any], answer: list[Any]) -> bool:
-    """Check whether two lists of values differ by a constant."""
-    gaps = [expected - actual for expected, actual in zip(gold, answer, strict=True)]
-    size = max(1, *map(abs, gold), *map(abs, answer))
-    return all(abs(gap - gaps[0]) <= AGREEING * size for gap in gaps)
-
-
 def _any_agrees(gold: Expression, answer: Expression, same: _Same) -> bool | None:
     """Compare the gold with the answer under each set of names for arbitrary constants."""
     verdicts = []
@@ -283,14 +242,6 @@ def _agree(gold: Expression, answer: Expression, same: _Same) -> bool | None:
     symbols = sorted(gold.symbols | answer.symbols, key=str)
     if not symbols and (gold.expression.is_infinite or answer.expression.is_infinite):
         return bool(gold.expression == answer.expression)
-    added = _added_constant(gold, answer) if same is _equal_values else None
-    if added is not None:
-        gold, answer = (
-            Expression(each.expression.subs(added, 0), each.symbols - {added}, each.imaginary)
-            for each in (gold, answer)
-        )
-        symbols.remove(added)
-        same = _parallel
     slow = _is_series(gold) or _is_series(answer)
     tries, needed = (LEAST_TRIES, LEAST_POINTS) if slow else (TRIES, POINTS)
     ours, theirs = [], []
@@ -314,19 +265,6 @@ def _is_series(given: Expression) -> bool:
     import sympy
 
     return any(series.has(sympy.oo) for series in given.expression.atoms(sympy.Sum))
-
-
-def _added_constant(gold: Expression, answer: Expression) -> Any:
-    """Return the constant that both just add, as an antiderivative does, or ``None``."""
-    for symbol in sorted(gold.symbols & answer.symbols, key=str):
-        if symbol.name in {"C", "c"} and all(
-            each.expression.is_Add
-            and symbol in each.expression.args
-            and not (each.expression - symbol).has(symbol)
-            for each in (gold, answer)
-        ):
-            return symbol
-    return None
 
 
 def _points(symbols: list[Any]) -> Iterator[dict[Any, Any]]:
@@ -379,8 +317,6 @@ def region(text: str) -> Any:
     import sympy
     from sympy.core.function import AppliedUndef
 
-    built = _BUILDER.fullmatch(text)
-    text = built["condition"] if built else text
     text = _PLUS_MINUS.sub(r"\g<name> \\ne \g<value>, \g<name> \\ne -\g<value>", text)
     tree = parsed(_MEMBER.sub("", text))
     try:

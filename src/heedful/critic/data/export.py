@@ -7,20 +7,17 @@ are those of files, or are made of what code decided in a run.
 from __future__ import annotations
 
 import json
-import random
 import shutil
-from collections import Counter, defaultdict
-from functools import lru_cache
+from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from heedful import verify
-from heedful.core.errors import InputError, RowError, VerifierError
+from heedful.core.errors import InputError, RowError
 from heedful.core.files import PROMPT_TEXT, contents
-from heedful.core.nouns import Constraint, Judgment, Message, Recording, Status
-from heedful.core.turns import calls_by_turn
+from heedful.core.nouns import Message, Recording
+from heedful.critic.data.code_verdicts import CodeVerdicts, has_verdicts, kind
 from heedful.critic.data.funnel import stage_tables
 from heedful.critic.data.left_out import LeftOut
 from heedful.critic.data.options import ExportSettings
@@ -32,15 +29,15 @@ from heedful.data.formats.files import records
 from heedful.data.training_sets import Example
 from heedful.engine.inputs import items, open_data
 from heedful.judges import Measurement, prompts
-from heedful.judges.base import CODE, facts
+from heedful.judges.base import facts
 from heedful.judges.prompts import read_recording
 from heedful.reporting.table import Table, markdown_text
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from heedful.core.nouns import Check, Sample
+    from heedful.core.nouns import Judgment, Sample
 
 
 class _Pair(BaseModel):
@@ -138,23 +135,21 @@ class Examples:
         """Write critiques of what code decided."""
         if self._of_code is None:
             self._of_code = CodeVerdicts(self._samples, self._settings)
-        groups = self._of_code.groups(sample)
-        if not groups and not self._of_code.decided(sample):
+        if not self._of_code.decided(sample):
             raise RowError("code decided nothing of it", hint="judge it with --judge rules")
-        for number, group in enumerate(groups, start=1):
+        for row, group in self._of_code.asked(sample):
             name = self._settings.prompt
-            constraints = [decided.constraint for decided in group]
             judgments = [decided.judgment for decided in group]
             prompt = prompts.make(name, prompt_file=self._settings.prompt_file)
-            text = prompt.write(judgments, constraints)
+            text = prompt.write(judgments, row.checklist)
             statuses = [judgment.status for judgment in judgments]
-            if [read.status for read in prompt.parse(text, constraints)] != statuses:
+            if [read.status for read in prompt.parse(text, row.checklist)] != statuses:
                 raise RowError(f"the verdicts cannot be written for the prompt {name}")
             self.counts.update(
-                f"of type {decided.kind}: {decided.judgment.status}" for decided in group
+                f"of type {kind(decided.constraint)}: {decided.judgment.status}"
+                for decided in group
             )
-            key = sample.id if self._settings.per_call is None else f"{sample.id}/{number}"
-            yield self._made(key, sample, (constraints, judgments, text), name)
+            yield self._made(row, judgments, text, name)
 
     def _example(self, sample: Sample) -> Example:
         """Make an example of a sample and its final critique."""
@@ -170,18 +165,17 @@ class Examples:
             if not judgment.status.decided:
                 what = f"the critique does not decide constraint {number}: {judgment.explanation}"
                 raise RowError(what)
-        critique = (sample.checklist, judgments, recording.text)
-        return self._made(sample.id, sample, critique, recording.prompt)
+        return self._made(sample, judgments, recording.text, recording.prompt)
 
     def _made(
         self,
-        key: str,
         sample: Sample,
-        critique: tuple[Sequence[Constraint], Sequence[Judgment], str],
+        judgments: Sequence[Judgment],
+        text: str,
         name: str,
     ) -> Example:
-        """Put the prompt before a critique: its constraints, its judgments, its text."""
-        constraints, judgments, text = critique
+        """Put the prompt before a critique."""
+        constraints = sample.checklist
         counted = facts(self._measure, sample, constraints)
         prompt = prompts.make(name, prompt_file=self._settings.prompt_file)
         messages = tuple(prompt.render(sample, constraints, measurements=counted))
@@ -190,7 +184,7 @@ class Examples:
         how = {"measure": self._settings.measure, "per_call": self._settings.per_call}
         beside: dict[str, Any] = {"prompt_name": name, "prompt_version": prompt.version}
         beside.update({key: value for key, value in how.items() if value})
-        return Example(key, messages, completion=text, beside=beside)
+        return Example(sample.id, messages, completion=text, beside=beside)
 
 
 def _has_pairs(path: Path) -> bool:
@@ -199,173 +193,6 @@ def _has_pairs(path: Path) -> bool:
         if record.problem is None:
             return {"chosen", "rejected"} <= record.data.keys()
     raise InputError("no row can be read", where=str(path), hint="it needs at least one row")
-
-
-# --- verdicts of code ---------------------------------------------------------------------------
-#
-# Code knows its verdicts and says why, so nobody needs to write these critiques or to filter them.
-# A model's responses meet most of what they were asked, and a critic that is trained on that learns
-# to say "met". So verdicts are balanced, and the constraints of other rows may be checked on a
-# response too, which it seldom meets. Balanced by type alone, "at least" may be mostly met and "at
-# most" unmet, and whoever learns that needs no response; within one text, no word gives it away.
-
-POOL = 2000
-"""Constraints of other rows that are kept at most; they are few, and repeat from row to row."""
-
-BY_TEXT = 0.5
-"""Share of what balancing by type and direction keeps that balancing by text must keep too."""
-
-_LIMITS = {"at_least": "at least", "at_most": "at most"}
-
-
-class Decided(NamedTuple):
-    """A constraint, and what code decided of it."""
-
-    constraint: Constraint
-    judgment: Judgment
-
-    @property
-    def kind(self) -> str:
-        """The id of its check, or of the compiled one, with the unit and the direction."""
-        check = self.constraint.check or _compiled(self.constraint.text)
-        if check is None:
-            return self.constraint.type or "other"
-        return " ".join([check.id, *_unit_and_direction(check)])
-
-
-def _unit_and_direction(check: Check) -> Iterator[str]:
-    """Name what is counted, and whether there may be more of it or fewer."""
-    for name, value in sorted(check.args.items()):
-        if isinstance(value, str) and (name == "unit" or name.endswith("relation")):
-            yield value
-        elif name in _LIMITS and value is not None:
-            yield f"{_LIMITS[name]} 0" if value == 0 else _LIMITS[name]
-
-
-_Totals = dict[str, Counter[Status]]
-"""How often each verdict occurs, by the group to balance."""
-
-
-def _rarer(totals: Counter[Status]) -> int:
-    return min(totals[Status.MET], totals[Status.UNMET])
-
-
-def _pairs(groups: _Totals) -> int:
-    return sum(map(_rarer, groups.values()))
-
-
-@lru_cache(8192)
-def _compiled(text: str) -> Check | None:
-    from heedful.verify.compiler.compile import compile_constraint
-
-    return compile_constraint(text).check
-
-
-def has_verdicts(sample: Sample) -> bool:
-    """Tell whether a row is a run's result: it holds verdicts as data, and no critique's text."""
-    recording = sample.recording
-    return recording is not None and recording.verdicts is not None and not recording.text
-
-
-class CodeVerdicts:
-    """The verdicts of code in a run's results, balanced."""
-
-    def __init__(self, samples: Callable[[], Iterable[Sample]], settings: ExportSettings) -> None:
-        """Look through the rows once, if the choice depends on all of them."""
-        self._settings = settings
-        self._pool = self._pooled(samples()) if settings.cross else []
-        by_kind: _Totals = defaultdict(Counter)
-        by_text: _Totals = defaultdict(Counter)
-        if settings.balance:
-            for decided in (each for sample in samples() for each in self.decided(sample)):
-                by_kind[decided.kind][decided.judgment.status] += 1
-                by_text[decided.constraint.text][decided.judgment.status] += 1
-        self.by_text = _pairs(by_text) >= BY_TEXT * _pairs(by_kind)  # rather than by type
-        self._totals = by_text if self.by_text else by_kind
-        self.begin()
-
-    def begin(self) -> None:
-        """Begin a pass over the rows, which is the same each time."""
-        self.counts: Counter[str] = Counter()
-        self._random = random.Random(f"{self._settings.seed} choice")
-        self._left = {group: Counter(totals) for group, totals in self._totals.items()}
-        self._wanted = {
-            group: dict.fromkeys((Status.MET, Status.UNMET), _rarer(totals))
-            for group, totals in self._totals.items()
-        }
-
-    def groups(self, sample: Sample) -> list[list[Decided]]:
-        """Return the verdicts of a row that are taken, those of one example together."""
-        taken = [decided for decided in self.decided(sample) if self._takes(decided)]
-        size = self._settings.per_call or max(1, len(taken))
-        return [taken[start : start + size] for start in range(0, len(taken), size)]
-
-    def _takes(self, decided: Decided) -> bool:
-        """Sample without replacement, one by one (Knuth, TAOCP 3.4.2, algorithm S)."""
-        if not self._settings.balance:
-            return True
-        group = decided.constraint.text if self.by_text else decided.kind
-        status = decided.judgment.status
-        left, wanted = self._left[group][status], self._wanted[group][status]
-        self._left[group][status] -= 1
-        if self._random.random() * left >= wanted:
-            self.counts[f"left out to balance:{status}"] += 1
-            return False
-        self._wanted[group][status] -= 1
-        return True
-
-    def decided(self, sample: Sample) -> list[Decided]:
-        """Return what code decides of a row: what its run says, and constraints of other rows."""
-        if not has_verdicts(sample) or sample.response is None:
-            return []
-        own = [
-            Decided(constraint, judgment)
-            for constraint, judgment in zip(sample.checklist, _judgments(sample), strict=True)
-            if judgment.status.decided and judgment.judge in CODE
-        ]
-        return own + self._crossed(sample) if self._pool else own
-
-    def _crossed(self, sample: Sample) -> list[Decided]:
-        calls = calls_by_turn(sample.conversation, sample.tool_calls)
-        response = verify.Response(sample.response or "", calls=calls)
-        asked = {constraint.text for constraint in sample.checklist}
-        choice = random.Random(f"{self._settings.seed} {sample.id}")
-        others = choice.sample(self._pool, min(len(self._pool), 2 * self._settings.cross))
-        crossed: list[Decided] = []
-        for constraint in others:
-            if len(crossed) == self._settings.cross or constraint.check is None:
-                break
-            if constraint.text in asked:
-                continue
-            try:
-                finding = verify.check(constraint.check, response)
-            except VerifierError:  # also where two readings disagree
-                continue
-            status = Status.MET if finding.met else Status.UNMET
-            judgment = Judgment(status=status, explanation=finding.found, judge=CODE[0])
-            crossed.append(Decided(constraint, judgment))
-        return crossed
-
-    def _pooled(self, samples: Iterable[Sample]) -> list[Constraint]:
-        """Collect constraints with a check, or that were compiled to one, each once."""
-        pool: dict[str, Constraint] = {}
-        for sample in samples:
-            if len(pool) >= POOL or not has_verdicts(sample):
-                continue
-            for constraint, judgment in zip(sample.checklist, _judgments(sample), strict=True):
-                check = constraint.check
-                if check is None and judgment.status.decided and judgment.judge == CODE[1]:
-                    check = _compiled(constraint.text)
-                if check is not None:
-                    checked = constraint.model_copy(update={"check": check})
-                    pool.setdefault(constraint.text, checked)
-        return list(pool.values())
-
-
-def _judgments(sample: Sample) -> Iterator[Judgment]:
-    recording = sample.recording
-    verdicts = None if recording is None else recording.verdicts
-    return iter(prompts.read(Recording(prompt="native", verdicts=verdicts), sample.checklist))
 
 
 # --- the folder ----------------------------------------------------------------------------------

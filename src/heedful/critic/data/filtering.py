@@ -6,7 +6,6 @@ be left out, moved or changed without repeating other requests.
 
 from __future__ import annotations
 
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -24,7 +23,7 @@ from heedful.judges import prompts
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from heedful.critic.data.stages import Stage
     from heedful.engine.inputs import Data
@@ -33,9 +32,8 @@ if TYPE_CHECKING:
     from heedful.models.base import Model
 
 ASSUMED = (
-    f"{verification.TOKENS} a judgment that is verified, {verification.COPIED_TOKENS} a constraint "
-    "whose part of the response is copied; what follows from the answers, reasoning and repeated "
-    "requests come on top"
+    f"{verification.TOKENS} a judgment that is verified; what follows from the answers, reasoning "
+    "and repeated requests come on top"
 )
 
 OUTCOME = "filtering"
@@ -89,7 +87,6 @@ def filter_critiques(
     *,
     verifiers: Sequence[Model] = (),
     expert: Model | None = None,
-    extractor: Model | None = None,
     settings: FilterSettings | None = None,
     output: str | os.PathLike[str] | None = None,
     **options: Unpack[DataOptions],
@@ -106,7 +103,6 @@ def filter_critiques(
         data: what :func:`~heedful.critic.data.experts.sample_critiques` made.
         verifiers: the models that verify the judgments (stage ``cross``).
         expert: the model that revises them, best the one that made them (stage ``rules``).
-        extractor: the model that copies out what is counted; the first verifier by default.
         settings: of the stages.
         output: where to write the kept rows, as JSON lines.
         options: how the data is read and the job is run, see
@@ -127,10 +123,9 @@ def filter_critiques(
     if output is not None:
         check_rows_output(Path(output), read_and_written(data, running))
     chosen = stages.without(settings.skip)
-    first = next(iter(verifiers), None)
     makers: dict[str, Callable[[], Stage]] = {  # only stages that run need their models
         "cross": lambda: verification.CrossModelStage(verifiers, settings),
-        "rules": lambda: verification.RulesStage(extractor or first, expert, settings),
+        "rules": lambda: verification.RulesStage(expert, settings),
         "judgment": lambda: stages.MajorityStage(settings),
         "explanation": lambda: stages.ExplanationStage(settings),
     }
@@ -161,15 +156,6 @@ def _recipe(pipeline: Sequence[Stage], *, partial: bool) -> Recipe:
         row = _without_problem(sample)
         yield Task(row, lambda: work(row))
 
-    @asynccontextmanager
-    async def resources() -> AsyncIterator[None]:
-        try:
-            yield
-        finally:
-            for stage in pipeline:
-                if isinstance(stage, stages.ExplanationStage):
-                    await stage.pool.close()
-
     settings = {"partial": partial, "stages": {stage.name: stage.config for stage in pipeline}}
     names = {model.name for stage in pipeline for model in stage.models}
     return Recipe(
@@ -179,7 +165,6 @@ def _recipe(pipeline: Sequence[Stage], *, partial: bool) -> Recipe:
         assumptions=ASSUMED,
         tasks=tasks,
         settings=settings,
-        resources=resources,
     )
 
 
@@ -248,7 +233,6 @@ def _constraints(item: FilterItem) -> list[dict[str, Any]]:
             "sample_index": left[0].sample_index if left else None,
             "confidence": item.confidence[position],
             "counted": item.facts[position],
-            "uncounted": position in item.uncounted or None,
             "judgments": [candidate.record() for candidate in candidates],
         }
         laid_out.append({name: value for name, value in fields.items() if value is not None})

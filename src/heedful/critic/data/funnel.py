@@ -86,7 +86,6 @@ class Funnel:
         if "confidence" in constraint:
             self._confidence[f"{constraint['confidence']:.2f}"] += 1
         self._rules["counted"] += "counted" in constraint
-        self._rules["uncounted"] += "uncounted" in constraint
         self._rules["constraints"] += 1
 
     def result(self) -> dict[str, Any]:
@@ -109,7 +108,7 @@ class Funnel:
             }
             for name, groups in self._by.items()
         }
-        names = ("constraints", "counted", "uncounted", "revised", "changed")
+        names = ("constraints", "counted", "revised", "changed")
         return {
             "rows": dict(self._rows),
             "critiques": {
@@ -241,9 +240,6 @@ def _notes(summary: Mapping[str, Any]) -> Iterator[str]:
             f"{_percent(rules['changed'], before['judgments'])} % of the stage's, "
             f"{_percent(rules['changed'], rules['revised'])} % of those revised"
         )
-    if rules["uncounted"]:
-        constraints = amount(rules["uncounted"], "constraint")
-        yield f"{constraints} not counted: the part it limits was not copied word for word"
     if "cost" in summary:
         yield f"cost: {cost_line(summary['cost'])}"
 

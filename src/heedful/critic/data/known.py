@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from heedful.core.errors import InputError
-from heedful.core.nouns import Constraint, Judgment, Recording, Status
+from heedful.core.nouns import Constraint, Recording
 from heedful.core.outputs import atomically
-from heedful.critic.data.export import CodeVerdicts, Decided, has_verdicts
+from heedful.critic.data.code_verdicts import CodeVerdicts, asked, has_verdicts, kind
+from heedful.critic.data.contrast import Decided
 from heedful.data.formats import native
 from heedful.engine.inputs import items, open_data
 from heedful.judges import prompts
@@ -28,35 +30,24 @@ Known = tuple[Constraint, bool]
 _EVEN = 0.5
 
 
-def _known(data: Path, settings: ExportSettings) -> Iterator[tuple[Sample, list[list[Decided]]]]:
-    """Yield rows with the verdicts on them, those of one call together."""
+def _known(data: Path, settings: ExportSettings) -> Iterator[tuple[Sample, list[Decided]]]:
+    """Yield what a critic is asked of rows, with the verdicts that are known."""
     rows = [item.value for item in items(open_data(data) or ()) if item.value is not None]
     code = CodeVerdicts(lambda: iter(rows), settings)
     for row in rows:
         if has_verdicts(row):
-            groups = code.groups(row)
+            yield from code.asked(row)
         elif row.recording is not None and row.recording.text is not None:
-            groups = [list(map(Decided, row.checklist, read_recording(row.recording, row)))]
-        else:
-            continue
-        if all(each.judgment.status.decided for group in groups for each in group):
-            yield row, groups
-
-
-def _asked(row: Sample, taken: Sequence[Decided], **fields: Any) -> Sample:
-    """Ask a row for these constraints only."""
-    checklist = tuple(each.constraint.model_copy(update={"depends_on": ()}) for each in taken)
-    alone = {"checklist": checklist, "labels": None, "recording": None}
-    return row.model_copy(update={**alone, **fields})
+            known = list(map(Decided, row.checklist, read_recording(row.recording, row)))
+            if all(each.judgment.status.decided for each in known):
+                yield row, known
 
 
 def labelled(data: Path, settings: ExportSettings) -> Iterator[Sample]:
     """Yield samples with labels: code's verdicts, balanced as in an export, or the critiques'."""
-    for row, groups in _known(data, settings):
-        taken = [each for group in groups for each in group]
-        labels = tuple(each.judgment.status is Status.MET for each in taken)
-        if taken:
-            yield _asked(row, taken, labels=labels)
+    for row, taken in _known(data, replace(settings, per_call=None)):
+        labels = tuple(each.met for each in taken)
+        yield asked(row, taken, row.id, row.response).model_copy(update={"labels": labels})
 
 
 def write_labelled(data: Path, output: Path, settings: ExportSettings) -> int:
@@ -71,16 +62,14 @@ def write_critiques(data: Path, output: Path, settings: ExportSettings) -> None:
     """Write samples with a final critique each, one for each call that a critic is asked by."""
 
     def rows() -> Iterator[Sample]:
-        for row, groups in _known(data, settings):
-            if not has_verdicts(row):
+        prompt = prompts.make(settings.prompt, prompt_file=settings.prompt_file)
+        for row, taken in _known(data, settings):
+            if row.recording is not None:
                 yield row
                 continue
-            prompt = prompts.make(settings.prompt, prompt_file=settings.prompt_file)
-            for number, group in enumerate(groups, start=1):
-                asked = _asked(row, group, id=f"{row.id}/{number}")
-                text = prompt.write([each.judgment for each in group], asked.checklist)
-                recording = Recording(prompt=settings.prompt, text=text)
-                yield asked.model_copy(update={"recording": recording})
+            text = prompt.write([each.judgment for each in taken], row.checklist)
+            recording = Recording(prompt=settings.prompt, text=text)
+            yield row.model_copy(update={"recording": recording})
 
     _written(output, rows())
 
@@ -114,8 +103,8 @@ def known_verdicts(data: Path, settings: ExportSettings) -> list[Known]:
 def _words(constraint: Constraint) -> list[str]:
     """Name what a judge can tell without the response, ever more exactly: type, direction, text."""
     name = "" if constraint.check is None else constraint.check.id
-    kind = Decided(constraint, Judgment(status=Status.MET)).kind
-    return ["", kind.removeprefix(name), name, kind, constraint.text]
+    whole = kind(constraint)
+    return ["", whole.removeprefix(name), name, whole, constraint.text]
 
 
 def blind(learnt: Sequence[Known], judged: Sequence[Known]) -> list[tuple[bool, bool]]:

@@ -36,13 +36,6 @@ class FilterSettings:
         partial: Keep a row that lost some of its constraints, with the others as its checklist.
         per_call: Judgments of a critique that are verified in one call. Default: all.
         sampling: how models answer.
-        prompts: A folder with prompts of yours: verification.txt and consistency.txt (cross),
-            extraction.txt and revision.txt (rules), or some of them. Replies are read as those to
-            ours.
-        blind_consistency: Ask whether a verdict follows from its explanation in a request of its
-            own for each judgment, which doesn't show the response (cross).
-        fresh_revision: The expert judges what was counted again without seeing its earlier judgment
-            (rules).
     """
 
     skip: Sequence[str] = ()
@@ -53,9 +46,6 @@ class FilterSettings:
     partial: bool = False
     per_call: int | None = None
     sampling: Sampling | None = None
-    prompts: Path | None = None
-    blind_consistency: bool = False
-    fresh_revision: bool = False
 
     def __post_init__(self) -> None:
         """Refuse limits that make no sense."""
@@ -74,9 +64,12 @@ class ExportSettings:
     Attributes:
         prompt: The prompt for critiques made of code's verdicts.
         prompt_file: A file whose text replaces that of the prompt.
-        per_call: Constraints in one example made of code's verdicts. Default: all.
+        per_call: Constraints in one example made of code's verdicts: from one up to so many.
+            Default: all.
         measure: Put what code counts beside each constraint, as heedful evaluate --measure does.
         balance: Take as many met as unmet of code's verdicts of each text, or else of each type.
+        contrast: Move limits near to the counts, and edit responses, so that each constraint is met
+            once and unmet once.
         cross: Constraints of other rows that code checks on each response.
         seed: Seed of the choice.
     """
@@ -86,6 +79,7 @@ class ExportSettings:
     per_call: int | None = None
     measure: bool = False
     balance: bool = True
+    contrast: bool = False
     cross: int = 0
     seed: int = 0
 

@@ -8,16 +8,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
-from heedful.core.errors import ModelError, UsageError
+from heedful.core.errors import ModelError
 from heedful.engine.call_cache import attempt, attempts
 from heedful.judges.prompts import block_layout as layout
 from heedful.judges.prompts.fence import NOTHING, Fence, Shown
 from heedful.judges.prompts.plain import tagged
-from heedful.judges.prompts.template import asks_for, custom, fill, shipped, version
+from heedful.judges.prompts.template import fill, shipped, version
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
 
     from heedful.core.nouns import Expense, Message, Sample
     from heedful.engine.purpose import Purpose
@@ -25,20 +24,6 @@ if TYPE_CHECKING:
     from heedful.models.base import Model, Sampling
 
 T = TypeVar("T")
-
-OWN = ("verification", "consistency", "extraction", "revision")
-"""The prompts that users may replace."""
-
-_PLACES = (
-    "conversation",
-    "response",
-    "items",
-    "mark",
-    "raw_instruction",
-    "raw_response",
-    "raw_items",
-)
-_NEEDED = (("items", "raw_items"),)
 
 _RESPONSE: dict[Language, str] = {"en": "RESPONSE", "zh": "待评回复"}
 
@@ -104,52 +89,24 @@ def language_of(sample: Sample) -> Language:
 
 
 def prompt(
-    name: str,
-    sample: Sample,
-    items: Sequence[tuple[str, str]],
-    language: Language,
-    own: str | None = None,
-    **places: str,
+    name: str, sample: Sample, items: Sequence[tuple[str, str]], language: Language
 ) -> list[Message]:
-    """Write a prompt: the conversation, the response, and the items, each fenced.
-
-    What its text has no place for leaves no trace in it, neither images nor in the fence's mark.
-    """
-    template = own or shipped(f"{name}.{language}.txt", "heedful.critic.data")
+    """Write a prompt: the conversation, the response, and the items, each fenced."""
+    template = shipped(f"{name}.{language}.txt", "heedful.critic.data")
     response = sample.response or ""
-    shown = [response] if asks_for(template, "response") else []
-    told = sample.conversation if asks_for(template, "conversation", "raw_instruction") else ()
-    fence = Fence.around([*layout.spoken(told), *shown, *(text for _, text in items)])
-    places |= {
-        "conversation": layout.conversation(sample.conversation, fence, language),
+    told = sample.conversation
+    fence = Fence.around([*layout.spoken(told), response, *(text for _, text in items)])
+    places = {
+        "conversation": layout.conversation(told, fence, language),
         "response": fence.wrap(_RESPONSE[language], response),
         "items": "\n\n".join(fence.wrap(label, text) for label, text in items),
         "mark": fence.mark,
     }
-    places |= {
-        "raw_instruction": layout.raw_instruction(template, sample),
-        "raw_response": response,
-        "raw_items": "\n\n".join(text for _, text in items),
-    }
     return [layout.message(fill(template, places), told)]
 
 
-def own_prompts(folder: Path | None) -> dict[str, str]:
-    """Read the user's texts of the filters' prompts, by the prompt's name."""
-    if folder is None:
-        return {}
-    files = {name: folder / f"{name}.txt" for name in OWN}
-    texts = {name: custom(file, _PLACES, _NEEDED) for name, file in files.items() if file.is_file()}
-    if not texts:
-        hint = f"put {', '.join(file.name for file in files.values())} there, or some of them"
-        raise UsageError("the folder holds no prompt", where=str(folder), hint=hint)
-    return texts
-
-
-def prompt_version(parser: int, name: str, own: str | None = None) -> str:
+def prompt_version(parser: int, name: str) -> str:
     """Name a prompt in both languages together with the parser of its replies."""
-    if own is not None:
-        return version(parser, own)
     texts = (shipped(f"{name}.{language}.txt", "heedful.critic.data") for language in ("en", "zh"))
     return version(parser, *texts)
 

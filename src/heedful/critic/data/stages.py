@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from heedful.core.errors import RowError, UsageError
 from heedful.core.nouns import Judgment, Recording, Status
-from heedful.critic.data.mbr import ChoosingPool, refuse_unknown
+from heedful.critic.data.mbr import pick, refuse_unknown
 from heedful.critic.data.options import STAGES
 from heedful.critic.data.replies import Calls
 from heedful.judges.prompts import read_recording
@@ -84,8 +84,6 @@ class FilterItem:
     # for each constraint the judgments on it, in the order of the critiques
     candidates: list[list[CandidateJudgment]]
     facts: list[str | None] = field(default_factory=list)  # for each constraint what code counted
-    # the constraints for which no part of the response was copied word for word
-    uncounted: set[int] = field(default_factory=set)
     # for each constraint the majority's confidence
     confidence: list[float | None] = field(default_factory=list)
     calls: Calls = field(default_factory=Calls)  # the calls made for it
@@ -222,11 +220,10 @@ class ExplanationStage(Stage):
     name = "explanation"
 
     def __init__(self, settings: FilterSettings) -> None:
-        """Start nothing yet; whoever runs the stage closes the pool."""
+        """Check the similarity."""
         refuse_unknown(settings.similarity)
         self._similarity = settings.similarity
         self.config = {"similarity": settings.similarity}
-        self.pool = ChoosingPool()
 
     async def apply(self, item: FilterItem) -> None:
         """Drop all judgments on a constraint but the chosen one."""
@@ -238,7 +235,7 @@ class ExplanationStage(Stage):
                 candidate for candidate in candidates if candidate.status is candidates[0].status
             ]
             texts = [candidate.judgment.explanation for candidate in agreeing]
-            chosen = agreeing[await self.pool.pick(texts, self._similarity)]
+            chosen = agreeing[pick(texts, self._similarity)]
             for candidate in candidates:
                 if candidate is not chosen:
                     candidate.drop = Drop(self.name, "another was chosen")

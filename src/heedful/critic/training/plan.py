@@ -12,7 +12,6 @@ from heedful.core.files import PROMPT_TEXT
 from heedful.critic.data.options import ExportSettings
 from heedful.critic.training.folder import Folder
 from heedful.critic.training.rows import Rows, data_file, protocol
-from heedful.critic.training.settings import DpoSettings
 from heedful.engine.inputs import fingerprint
 from heedful.judges.making import PROMPT
 from heedful.models.folder import find_folder
@@ -131,8 +130,7 @@ def prepared(
     if base.path.resolve() == output.resolve():
         raise UsageError("the output is the model", where=str(output), hint="name another folder")
     chat, context = open_chat(base, settings)
-    segments = isinstance(settings, DpoSettings) and settings.loss == "segments"
-    tokens = tokenised(rows, chat, settings.max_length or context, segments=segments)
+    tokens = tokenised(rows, chat, settings.max_length or context)
     settings = settings.model_copy(update=protocol(rows, settings))
     held_out, test = _read_known(known, rows.task, settings)
     return TrainingPlan(settings, base, chat, rows, tokens, held_out, test, Folder(output))

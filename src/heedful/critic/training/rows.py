@@ -28,7 +28,6 @@ from heedful.models.roles import fitting
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from heedful.critic.data.pairs import Span
     from heedful.critic.training.settings import Settings
     from heedful.data.formats.raw import Record
     from heedful.models.folder import ModelFolder
@@ -237,23 +236,10 @@ class Encoded:
 
     prompt: list[int]  # the prompt's tokens, up to where the model begins to write
     answer: list[int]  # the answer's, its end included
-    # for each token of both, where its characters stand in the answer's text; ``None`` for tokens
-    # outside of it
-    offsets: list[Span | None]
 
     def __len__(self) -> int:
         """The number of tokens."""
         return len(self.prompt) + len(self.answer)
-
-    def within(self, spans: Sequence[Span]) -> list[int]:
-        """Mark with 1 the tokens that hold a character of some spans of the answer."""
-        return [
-            int(
-                place is not None
-                and any(place[0] < end and start < place[1] for start, end in spans)
-            )
-            for place in self.offsets
-        ]
 
 
 class Chat:
@@ -269,9 +255,6 @@ class Chat:
         if not tokenizer.chat_template:
             what = "the tokenizer has no chat template, so a critic cannot be prompted"
             raise UsageError(what, where=where, hint=_HINT)
-        if not tokenizer.is_fast:
-            what = "the tokenizer does not say where its tokens stand in a text"
-            raise UsageError(what, where=where, hint="use a model with a tokenizer.json")
         if tokenizer.eos_token_id is not None:
             ends = {*ends, tokenizer.eos_token_id}
         self.ends = ends  # the tokens that end an answer
@@ -292,24 +275,22 @@ class Chat:
         good = [each for each in texts if not isinstance(each, RowError)]
         if not good:
             return [each for each in texts if isinstance(each, RowError)]
-        before = self.tokenizer([question for question, _ in good], add_special_tokens=False)
-        whole = self.tokenizer(
-            [said for _, said in good], add_special_tokens=False, return_offsets_mapping=True
+        before, whole = (
+            self.tokenizer(list(each), add_special_tokens=False)["input_ids"]
+            for each in zip(*good, strict=True)
         )
-        tokens = zip(before["input_ids"], whole["input_ids"], whole["offset_mapping"], strict=True)
-        return [
-            each if isinstance(each, RowError) else _encoded(each, answer, *next(tokens))
-            for each, (_, answer) in zip(texts, pairs, strict=True)
-        ]
+        tokens = iter(zip(before, whole, strict=True))
+        return [each if isinstance(each, RowError) else _encoded(*next(tokens)) for each in texts]
 
     def _texts(self, prompt: Sequence[Message], answer: str) -> tuple[str, str] | RowError:
         """Return the prompt as the model is given it, and the prompt with the answer."""
         try:
-            return self._laid_out(prompt, answer)
+            return self.laid_out(prompt, answer)
         except RowError as error:
             return error
 
-    def _laid_out(self, prompt: Sequence[Message], answer: str) -> tuple[str, str]:
+    def laid_out(self, prompt: Sequence[Message], answer: str) -> tuple[str, str]:
+        """Write the prompt, and the prompt with the answer, as the model is given them."""
         turns = [{"role": message.role, "content": message.content} for message in prompt]
         # As the model will be asked: an engine maps roles in the same way.
         turns, question, mapped = fitting(
@@ -320,6 +301,8 @@ class Chat:
         said = self._rendered([*turns, {"role": "assistant", "content": answer}])
         if not said.startswith(question):
             raise RowError("the chat template does not put the answer behind the prompt")
+        if answer.strip() not in said[len(question) :]:
+            raise RowError("the chat template changes the answer", hint=_HINT)
         return question, said
 
     def _rendered(self, turns: Sequence[dict[str, str]], *, prompt_only: bool = False) -> str:
@@ -342,10 +325,11 @@ class Chat:
                 what = "the chat template has no mark where the assistant's answer begins"
                 hint = f"it must heed add_generation_prompt: {_HINT}"
                 raise UsageError(what, where=self._where, hint=hint)
-            encoded = self.encode(prompt, _PROBE)
+            self.encode(prompt, _PROBE)
+            _, said = self.laid_out(prompt, _PROBE)
         except RowError as error:
             raise UsageError(error.what, where=self._where, hint=_HINT) from None
-        behind = _behind(encoded)
+        behind = self.tokenizer(said.rpartition(_PROBE)[2], add_special_tokens=False)["input_ids"]
         added = self.tokenizer.added_tokens_decoder.items()
         special = {token for token, about in added if about.special}
         ends = [token for token in behind if token in self.ends or token in special]
@@ -356,32 +340,12 @@ class Chat:
         self.ends = {*self.ends, ends[0]}
 
 
-def _encoded(
-    texts: tuple[str, str], answer: str, before: list[int], ids: list[int], offsets: Sequence[Span]
-) -> Encoded | RowError:
+def _encoded(before: list[int], whole: list[int]) -> Encoded | RowError:
     """Divide the tokens of a prompt with its answer."""
-    question, said = texts
-    if ids[: len(before)] != before:
+    if whole[: len(before)] != before:
         what = "the prompt's last token changes when an answer follows"
         return RowError(what, hint="end the template's prompt with a line end or a token")
-    written = answer if answer in said[len(question) :] else answer.strip()
-    start = said.find(written, len(question))
-    if start < 0:
-        return RowError("the chat template changes the answer", hint=_HINT)
-    shift = start - answer.index(written)
-    places: list[Span | None] = [None] * len(before)
-    places += [
-        (low - shift, high - shift) if start <= low < high <= start + len(written) else None
-        for low, high in offsets[len(before) :]
-    ]
-    return Encoded(before, ids[len(before) :], places)
-
-
-def _behind(encoded: Encoded) -> list[int]:
-    """Return the tokens that follow the answer's text."""
-    places = encoded.offsets[len(encoded.prompt) :]
-    last = max((at for at, place in enumerate(places) if place is not None), default=-1)
-    return encoded.answer[last + 1 :]
+    return Encoded(before, whole[len(before) :])
 
 
 def _template(name: str) -> str:
@@ -434,7 +398,7 @@ def open_chat(model: ModelFolder, settings: Settings) -> tuple[Chat, int | None]
     return chat, context
 
 
-def tokenised(rows: Rows, chat: Chat, limit: int | None, *, segments: bool) -> Tokens:
+def tokenised(rows: Rows, chat: Chat, limit: int | None) -> Tokens:
     """Make tokens of the rows."""
     kept: list[tuple[Any, ...]] = []
     read = iter(rows)
@@ -454,7 +418,7 @@ def tokenised(rows: Rows, chat: Chat, limit: int | None, *, segments: bool) -> T
         )
         for (line, example), texts in zip(batch, answers, strict=True):
             own = list(islice(encoded, len(texts)))
-            problem = _unusable(example, own, limit, segments=segments)
+            problem = _unusable(own, limit)
             if problem is None:
                 kept.append((example, *own))
             else:
@@ -465,40 +429,14 @@ def tokenised(rows: Rows, chat: Chat, limit: int | None, *, segments: bool) -> T
     return Tokens(kept, max(len(one.answer) for _, *encoded in kept for one in encoded))
 
 
-def _unusable(
-    example: Example, encoded: list[Encoded | RowError], limit: int | None, *, segments: bool
-) -> tuple[str, str] | None:
+def _unusable(encoded: list[Encoded | RowError], limit: int | None) -> tuple[str, str] | None:
     """Say why a row cannot be trained on, and of what kind the reason is."""
     usable: list[Encoded] = []
     for each in encoded:
         if isinstance(each, RowError):
             return str(each), "unusable"
         usable.append(each)
-    if segments:
-        try:
-            _check_segments(example, usable)
-        except RowError as error:
-            return str(error), "unusable"
     longest = max(map(len, usable))
     if limit is not None and longest > limit:
         return f"{longest:,} tokens, more than {limit:,}", "too long"
     return None
-
-
-def _check_segments(example: Example, encoded: list[Encoded]) -> None:
-    """Check that a pair has the spans on which it differs."""
-    for side, tokens in zip(("chosen", "rejected"), encoded, strict=True):
-        try:
-            places = [segment[side] for segment in example.beside["segments"]]
-            spans = [(int(low), int(high)) for low, high in places]
-        except (KeyError, TypeError, ValueError):
-            raise RowError(
-                "segments have no places in both critiques", hint=_SEGMENTS_HINT
-            ) from None
-        if not any(tokens.within(spans)):
-            raise RowError(
-                "the pair does not say on which segments it differs", hint=_SEGMENTS_HINT
-            )
-
-
-_SEGMENTS_HINT = "make pairs with heedful critic pairs, or give --loss dpo"

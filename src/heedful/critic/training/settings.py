@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 Scheduler = Literal["linear", "cosine", "constant", "constant_with_warmup"]
-Loss = Literal["dpo", "segments"]
 Attention = Literal["eager", "sdpa", "flash_attention_2", "flash_attention_3"]
 Optimizer = Literal["adamw", "adamw_8bit", "adafactor"]
 Tracker = Literal["tensorboard", "wandb", "mlflow", "trackio"]
@@ -171,17 +170,13 @@ class DpoSettings(Settings):
 
     Attributes:
         beta: KL penalty strength (Rafailov et al. 2023, arXiv 2305.18290).
-        loss: dpo compares whole critiques, as IF-Critic does; segments only the judgments
-            on which the two critiques of a pair disagree.
-        sft_weight: Weight of the SFT loss on the chosen critique, per token; 0 for none. With
-            segments it counts only the tokens in the segments.
+        sft_weight: Weight of the SFT loss on the chosen critique, per token; 0 for none.
     """
 
     stage = "dpo"
     adapter_rate = 5e-6
     learning_rate: float = Field(default=5e-7, gt=0)
     beta: float = Field(default=0.1, gt=0)
-    loss: Loss = "dpo"
     sft_weight: float = Field(default=0.0, ge=0)
 
 

@@ -18,36 +18,6 @@ if TYPE_CHECKING:
     from heedful.data.training_sets import Example
 
 
-def collator(pad_token_id: int) -> Any:
-    """Make the collator that lets only marked tokens into the loss.
-
-    What two critiques share before their first difference cancels in DPO's loss; what they share
-    behind it does not quite, for it follows other words. The mask takes all of it out.
-    """
-    from trl.trainer.dpo_trainer import DataCollatorForPreference
-
-    class SegmentCollator(DataCollatorForPreference):  # type: ignore[misc]
-        """TRL's collator; rows have ``chosen_mask`` and ``rejected_mask`` over all tokens."""
-
-        def torch_call(self, examples: list[dict[str, Any]]) -> dict[str, Any]:
-            """Make a batch: first all that is chosen, then all that is rejected."""
-            import torch
-
-            batch: dict[str, Any] = super().torch_call(examples)
-            mask = torch.zeros_like(batch["completion_mask"])
-            rows = [(example, side) for side in ("chosen", "rejected") for example in examples]
-            for at, (example, side) in enumerate(rows):
-                marks = example[f"{side}_mask"]
-                if len(marks) != len(example["prompt_ids"]) + len(example[f"{side}_ids"]):
-                    message = "the mask does not fit the tokens that TRL made"
-                    raise AssertionError(message)
-                mask[at, : len(marks)] = torch.tensor(marks)
-            batch["completion_mask"] = batch["completion_mask"] * mask
-            return batch
-
-    return SegmentCollator(pad_token_id=pad_token_id)
-
-
 def is_sharded(trainer: Any) -> bool:
     """Tell whether a trainer's weights are in shards."""
     return bool(trainer.is_fsdp_enabled or trainer.is_deepspeed_enabled)
@@ -176,26 +146,21 @@ def dpo_trainer(
 
     The model is given by its folder, never as an object: of an object TRL takes the reference from
     where it was once loaded, whatever has become of it since. The reference's log-probabilities
-    are computed again at each step: TRL's cache of them doesn't know masks.
+    are computed again at each step.
     """
     from datasets import Dataset
     from trl import DPOConfig, DPOTrainer
 
-    segments = settings.loss == "segments"
-    data = []
-    for example, chosen, rejected in rows:
-        row: dict[str, Any] = {
+    data = [
+        {
             "prompt": [
                 message.model_dump(include={"role", "content"}) for message in example.prompt
             ],
             "chosen": [{"role": "assistant", "content": example.chosen}],
             "rejected": [{"role": "assistant", "content": example.rejected}],
         }
-        if segments:
-            for side, encoded in (("chosen", chosen), ("rejected", rejected)):
-                spans = [tuple(segment[side]) for segment in example.beside["segments"]]
-                row[f"{side}_mask"] = encoded.within(spans)
-        data.append(row)
+        for example, *_ in rows
+    ]
     losses: dict[str, Any] = {"loss_type": ["sigmoid"]}
     if settings.sft_weight:
         losses = {"loss_type": ["sigmoid", "sft"], "loss_weights": [1.0, settings.sft_weight]}
@@ -207,10 +172,8 @@ def dpo_trainer(
             **losses,
             beta=settings.beta,
             precompute_ref_log_probs=False,
-            remove_unused_columns=not segments,
         ),
         train_dataset=Dataset.from_list(data),
-        data_collator=collator(chat.tokenizer.pad_token_id) if segments else None,
         processing_class=chat.tokenizer,
         peft_config=_lora(settings),
     )

@@ -267,15 +267,13 @@ def detect(path: str | Path) -> Format:
     )
 
 
-def by_columns(
-    records: Sequence[Mapping[str, Any]], fits: Format | None, response: str | None = None
-) -> Format | None:
+def by_columns(records: Sequence[Mapping[str, Any]], fits: Format | None) -> Format | None:
     """Return the format that rows fit; where that is none or heedful's own, by their columns."""
     if fits is not None and fits.name.startswith(mapped.PREFIX):
         return mapped.refined(fits, records)
-    if response is None and fits not in (None, native.FORMAT, table.FORMAT):
+    if fits not in (None, native.FORMAT, table.FORMAT):
         return fits
-    return mapped.guessed(records, fits, response) or fits
+    return mapped.guessed(records, fits) or fits
 
 
 def response_in(path: Path, column: str, wanted: str | None = None) -> Format:

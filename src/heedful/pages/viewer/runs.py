@@ -109,7 +109,6 @@ class Run(Closing):
             "checklist",
             "critic sample",
             "critic filter",
-            "critic select",
         }
 
     @cached_property
