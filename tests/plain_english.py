@@ -12,7 +12,6 @@ from plain_responses import (
     FRENCH,
     SPANISH,
     bullets,
-    numbered,
     paragraphs,
     sentences,
     words,
@@ -25,19 +24,14 @@ TABLE_2 = "| Name | Price |\n|---|---|\n| Tea | 3 |"
 TEXTS: list[tuple[str, str, str]] = [
     # How many words.
     ("Your answer must not exceed 100 words.", words(60), words(140)),
-    ("Length: 50-80 words.", words(65), words(120)),
     ("You may use at most 90 words.", words(60), words(120)),
     ("Word limit: 90 words.", words(60), words(120)),
     ("Minimum length: 40 words.", words(60), words(20)),
-    ("Your reply should consist of 40 words or more.", words(60), words(20)),
-    ("The answer is limited to at most 35 words.", words(20), words(60)),
-    ("The word count should be between 100 and 150 words.", words(125), words(60)),
     ("The total length must not exceed 200 words.", words(120), words(260)),
     ("Your whole answer must fit in 60 words.", words(40), words(90)),
     ("Give your answer in 60 words or fewer.", words(40), words(90)),
     ("It must be more than 60 words.", words(90), words(40)),
     ("The story should not be shorter than 60 words.", words(90), words(40)),
-    ("Reply using only one word.", "Rain", words(5)),
     ("Your answer has to be a single word.", "Rain", words(5)),
     ("One-word answer only.", "Rain", words(5)),
     # Sentences.
@@ -47,13 +41,10 @@ TEXTS: list[tuple[str, str, str]] = [
     ("Ask at least one question.", "Rain fell. Who saw it?", sentences(2)),
     # Paragraphs.
     ("Answer in two paragraphs, each with at most 40 words.", paragraphs(2), paragraphs(4)),
-    ("Each of the paragraphs should have at most 60 words.", paragraphs(3), words(90)),
     ("No paragraph should be longer than 60 words.", paragraphs(3), words(90)),
     ("End every paragraph with an exclamation mark.", "Rain!\n\nIt fell!", "Rain!\n\nIt fell."),
     # Lists.
     ("Use bullet points.", bullets(4), paragraphs(2)),
-    ("Provide a numbered list with exactly five items.", numbered(5), numbered(3)),
-    ("Write a bulleted list of 4 items.", bullets(4), bullets(6)),
     ("The list must have exactly 4 bullet points.", bullets(4), bullets(6)),
     ("The list should contain at least five items.", bullets(6), bullets(3)),
     (
@@ -83,12 +74,10 @@ TEXTS: list[tuple[str, str, str]] = [
     ("Must not mention melatonin.", "Take tea at night.", "Take melatonin at night."),
     ('No use of the word "very".', "It is good.", "It is very good."),
     # Letters, digits, signs.
-    ("No digits allowed.", "Two cats.", "2 cats."),
     ("Use at least 3 commas.", "Rain, snow, hail, wind.", "Rain, snow."),
     ("Do not use em dashes.", "It rains, and how.", "It rains — and how."),
     ("Add at least two emojis to your answer.", "Rain 🎉 and snow 🎉.", "Rain falls."),
     ("End with an emoji.", "Rain falls 🎉", "🎉 Rain falls"),
-    ("Use no punctuation.", "Rain falls", "Rain falls."),
     # Start and end.
     ('Begin your answer with the word "Dear".', "Dear Ann, it rains.", "Hello Ann, it rains."),
     ('Do not start with "Hello".', "Dear Ann, it rains.", "Hello Ann, it rains."),
@@ -104,20 +93,12 @@ TEXTS: list[tuple[str, str, str]] = [
     # Language.
     ("Your reply has to be in French.", FRENCH, ENGLISH),
     # Formats.
-    ("Answer only in JSON.", JSON, ENGLISH),
     ("The JSON must have the keys name and age.", JSON, '{"name": 1}'),
-    ("Use a markdown table.", TABLE, paragraphs(2)),
     ("Include a table with three columns.", TABLE, TABLE_2),
     ("Use a table with the columns Name, Price and Stock.", TABLE, TABLE_2),
     ("Plain text only.", "It falls.", "# Rain\n\nIt **falls**."),
-    (
-        "Include at least two headings.",
-        "# Rain\n\nIt falls.\n\n# Snow\n\nIt falls.",
-        "It falls and it falls again.",
-    ),
     ("The title should be in bold.", "**Rain**\n\nIt falls.", "Rain\n\nIt falls."),
     ("Wrap your entire answer in double quotes.", '"It falls."', "It falls."),
-    ("Do not include any links.", "See the page.", "See https://example.com for more."),
     (
         "Write the poem in two stanzas.",
         "Rain falls,\nsnow falls.\n\nHail falls,\nnight falls.",
@@ -126,11 +107,9 @@ TEXTS: list[tuple[str, str, str]] = [
     ("At most 280 characters including spaces.", words(20), words(100)),
     ("Include a postscript at the end.", "It rains.\n\nP.S. Take care.", "It rains."),
     ("Highlight at least two words in bold.", "It **rains** and **snows**.", "It rains."),
-    ("Bold at least two phrases.", "It **rains** and **snows**.", "It rains."),
     # Two in one.
     ("Answer in Spanish and use at most 50 words.", SPANISH, ENGLISH),
     ("3 bullet points, each under 10 words", bullets(3), bullets(5)),
     ("At least one of these words: sun, moon, sky.", "The moon is up.", "The stars are up."),
     ("Make the response five sentences long.", sentences(5), sentences(4)),
-    ("At least 5 Chinese characters.", "今天下雨了。", "one two three four five six 今"),
 ]

@@ -6,7 +6,7 @@ calls met and one that a person calls unmet.
 
 from __future__ import annotations
 
-from plain_responses import FRENCH, SPANISH, characters, sentences, words
+from plain_responses import FRENCH, characters, sentences, words
 
 ENGLISH = "The rain falls on the old town and people walk home because they want to stay dry."
 CHINESE = "今天下雨了，大家都在家里看书，外面的风很大，天黑得很早。"
@@ -16,13 +16,9 @@ CODE = "```python\nprint('rain')\n```"
 RAIN = "Rain fell on the town."
 
 EN: list[tuple[str, str, str]] = [
-    ("Keep your reply to 3 sentences or fewer.", sentences(3), sentences(6)),
     ("Limit: 100 words", words(90), words(140)),
-    ("Respond only in Spanish, regardless of the user's language.", SPANISH, ENGLISH),
     ("Return only the JSON, without markdown code fences.", '{"a": 1}', '```json\n{"a": 1}\n```'),
     ("Do not wrap the output in a code block.", RAIN, CODE),
-    ("Avoid exclamation marks and emojis.", RAIN, "Rain fell! 🌧️"),
-    ('Start every reply with "Hi there,".', "Hi there, it rained.", "It rained."),
     ("ALL CAPS only.", "RAIN FELL ON THE TOWN.", RAIN),
     ("Put the title in bold.", "**Rain**\n\nRain fell on the town.", "Rain\n\nRain fell."),
     ("Include exactly 3 hashtags at the end.", "Rain fell. #rain #town #night", RAIN),
@@ -30,29 +26,18 @@ EN: list[tuple[str, str, str]] = [
     ("Is the answer written entirely in English?", ENGLISH, FRENCH),
     ("Is the output formatted as a table with three columns?", TABLE, TABLE_2),
     ("The response includes a table with at least 2 rows.", TABLE, RAIN),
-    ("Use exactly two headings.", "# Rain\n\nIt fell.\n\n# Wind\n\nIt rose.", RAIN),
     ("Structure the answer with H2 headings.", "## Rain\n\nIt fell.\n\n## Wind\n\nIt rose.", RAIN),
     ("Include a P.S. at the end.", "Rain fell.\n\nP.S. Bring an umbrella.", RAIN),
-    ("Contains at least one number.", "It rained for 3 days.", RAIN),
-    ('Include the disclaimer "Not financial advice".', "Buy. Not financial advice.", "Buy."),
     ("Start each line with a dash.", "- Rain fell\n- Wind rose", "Rain fell\nWind rose"),
     ("Title under 60 characters.", "# Rain\n\nIt fell.", f"# {words(30)}\n\nIt fell."),
-    ("Approximately 100 words.", words(100), words(300)),
     ("The summary is no longer than 3 sentences.", sentences(2), ""),
     ("The first sentence must contain the word 'rain'.", RAIN, "It fell. Rain is cold."),
     ("Refrain from using contractions.", RAIN, "It didn't rain. I don't care."),
     ("Use the British spelling 'colour', not 'color'.", "A fine colour.", "A fine color."),
     ("Responses over 100 words are not acceptable.", words(60), words(150)),
     ("Ensure the output is valid XML.", "<a><b>Rain</b></a>", "It rained."),
-    (
-        "Provide the result in JSON format with keys: name, price, and stock.",
-        '{"name": "a", "price": 1, "stock": 2}',
-        '{"name": "a", "price": 1}',
-    ),
     ("Return a list of three strings in JSON.", '["a", "b", "c"]', '["a", "b"]'),
     ("The JSON array should have 4 elements.", "[1, 2, 3, 4]", "[1, 2]"),
-    ("Use 12 words exactly.", words(12), words(30)),
-    ("Doesn't mention competitors 'Foo' or 'Bar'.", "Buy ours.", "Foo is better."),
     ("Address the user as 'Captain'.", "Captain, it rained.", "It rained."),
 ]
 
@@ -64,7 +49,6 @@ ZH: list[tuple[str, str, str]] = [
     ("句子不要超过20个字", "今天下雨了。", f"{characters(40)}"),
     ("回答中必须有至少一个问号", "下雨了吗？", "下雨了。"),
     ("不要提问", "今天下雨了。", "今天下雨了吗？"),
-    ("正文字数大于200", characters(260), characters(100)),
     ("使用“【】”标注标题", "【春雨】\n\n今天下雨了。", ""),
     ("包含小标题“背景”和“结论”", "## 背景\n\n雨\n\n## 结论\n\n晴", "今天下雨了。"),
 ]

@@ -34,7 +34,7 @@ def test_measurements_are_made_for_a_model_that_judges() -> None:
     facts = [Measurement()(given, constraint) for constraint in given.checklist]
     assert facts == [
         "the response has 2 words",
-        "回复以“Rain, rain”开头",
+        "the response starts with 'Rain, rain'",
         None,
         "the response has 1 comma",
         "'rain' occurs 2 times",

@@ -21,67 +21,24 @@ from heedful.verify.compiler.slots import SLOTS
 
 COMPILES = [
     ("At most 200 words.", "Write at most 200 words."),
-    ("Does the response have exactly three bullet points?", "Write exactly 3 bullet points."),
-    ("The answer should contain fewer than twenty-five words.", "Write at most 24 words."),
     ("Are there exactly 5 items in the list?", "Write exactly 5 list items."),
-    ("Write about 250 words.", "Write 225 to 275 words."),
-    ("Answer in a single sentence.", "Write exactly 1 sentence."),
-    ("Each paragraph should be at most 50 words.", "Write at most 50 words in each paragraph."),
-    ("It should not be fewer than 5 sentences.", "Write at least 5 sentences."),
-    ("The title must be no more than 10 words.", "Write at most 10 words in the title."),
-    ("Does the response avoid the use of bullet points?", "Write no bullet points."),
-    ("Include the keywords: apple, banana, and plum.", "Use 'apple', 'banana', 'plum'."),
-    ('Start your response with "Dear Sir".', "Start the response with 'Dear Sir'."),
-    ("Every sentence must end with an exclamation mark.", "End each sentence with '!'."),
     ("Respond only in Spanish.", "Respond in the language 'es'."),
-    ("Limit your response to 280 characters, including spaces.",
-     "Write at most 280 characters with spaces."),
-    ("Include at least 3 emojis but no more than 6.", "Write 3 to 6 emojis."),
-    ("Each item in the list is one sentence.", "Write exactly 1 sentence in each list item."),
-    ("Create a numbered list of 5 items.", "Write exactly 5 numbered items."),
     ("Use exactly 5 bullet points, at most 20 words each.",
      "Write exactly 5 bullet points. Write at most 20 words in each list item."),
     ("Return a JSON array.",
      'Respond with JSON that fits the schema {"type": "array"}, and nothing else.'),
-    ("Use all capital letters.", "Write the response in upper case."),
-    ("5 paragraphs, each consisting of 2 sentences",
-     "Write exactly 5 paragraphs. Write exactly 2 sentences in each paragraph."),
-    ("Bullets should be at most 12 words each.", "Write at most 12 words in each list item."),
     ("Use emojis.", "Write at least 1 emoji. Or: Write at least 2 emojis."),
     ("Does the response end with a question?", "Write at least 1 question in the last sentence."),
     ('Do not start with "Sure".', "Do not start the response with 'Sure'."),
     ("Did the response avoid the letter 'e'?", "Use 'e' at most 0 times, in any word."),
-    ("Make sure the word ocean appears at least twice.", "Use 'ocean' at least 2 times."),
     ("Include keywords ['rain', 'snow'] in the response.", "Use 'rain', 'snow'."),
     ('Answer only with "yes" or "no".', "Let the response be 'yes' or 'no', and nothing else."),
-    ("End the response with an emoji.", "End the response with an emoji."),
     ("Write the title in bold.", "Write the title in bold."),
-    ("Include a P.S. at the end.", "End with a postscript that starts with 'P.S'."),
-    ("It must contain at least 2 placeholders represented by square brackets, such as [address].",
-     "Write at least 2 placeholders."),
-    ("Write in Hindi, no other language is allowed.", "Respond in the language 'hi'."),
     ("字数在800-1200之间", "Write 800 to 1200 字."),
-    ("回答300字以内。", "Write at most 300 字."),
-    ("回复为三个段落", "Write exactly 3 paragraphs."),
-    ("每段不超过五句话", "Write at most 5 sentences in each paragraph."),
-    ("写一篇不少于800字的文章", "Write at least 800 字."),
-    ("不要使用标点符号", "Write no punctuation marks."),
-    ("“雨”至少出现3次", "Use '雨' at least 3 times."),
-    ("不得出现“但是”或“然而”", "Do not use '但是', '然而'."),
     ("以JSON格式输出，包含字段“a”", "Respond with JSON with the keys 'a', and nothing else."),
-    ("输出JSON对象",
-     'Respond with JSON that fits the schema {"type": "object"}, and nothing else.'),
-    ("请用英文作答。", "Respond in the language 'en'."),
-    ("列出三个要点", "Write exactly 3 points."),
-    ("不能以“好的”开头", "Do not start the response with '好的'."),
-    ("以表情符号结尾", "End the response with an emoji."),
     ("“雨”出现且仅出现一次", "Use '雨' exactly 1 times."),
-    ("“雨”和“雪”都要出现", "Use '雨', '雪'."),
     ("包含一个三列的表格", "Write a table with 3 columns."),
-    ("标题加粗", "Write the title in bold."),
-    ("只回答“是”或“否”", "Let the response be '是' or '否', and nothing else."),
     ("正文中不含“春”", "Do not use '春' in the body."),
-    ("每句不超过七字", "Write at most 7 字 in each sentence."),
     ("One or two sentences.", "Write 1 to 2 sentences."),
 ]  # fmt: skip
 
@@ -126,41 +83,22 @@ def test_what_is_covered_becomes_a_check(text: str, words: str) -> None:
     assert known(compiled.check.id)
 
 
-@pytest.mark.parametrize("unit", ["words", "characters"])
+@pytest.mark.parametrize(("unit", "one"), [("words", "rain "), ("characters", "a")])
 @pytest.mark.parametrize(
-    "wording",
-    [
-        "{} {}.",
-        "Use {} {}.",
-        "Please write {} {}",
-        "The answer must be {} {} long.",
-        "Answer in {} {}.",
-    ],
+    "wording", ["{} {}.", "Please write {} {}", "The answer must be {} {} long."]
 )
 @pytest.mark.parametrize(
     ("amount", "least", "most"),
-    [
-        ("at most 25", 0, 25),
-        ("no more than 30", 0, 30),
-        ("exactly 24", 24, 24),
-        ("between 22 and 28", 22, 28),
-        ("fewer than 23", 0, 22),
-    ],
+    [("at most 25", 0, 25), ("exactly 24", 24, 24), ("between 22 and 28", 22, 28)],
 )
 def test_a_short_length_alone_is_the_responses_on_either_side(
-    wording: str, amount: str, least: int, most: int, unit: str
+    wording: str, amount: str, least: int, most: int, unit: str, one: str
 ) -> None:
-    text = wording.format(amount, unit)
-    numbers = {max(1, number) for number in (1, least - 1, least, most, most + 1, most + 40)}
-    one = "rain " if unit == "words" else "a"
-    rows = [
-        {"prompt": "p", "checklist": [text], "response": (one * number).strip()}
-        for number in sorted(numbers)
-    ]
-    results = [row.critique.judgments[0] for row in evaluate(rows) if row.critique]
-    assert [result.status.value for result in results] == [
-        "met" if least <= number <= most else "unmet" for number in sorted(numbers)
-    ]
+    compiled = compile_constraint(wording.format(amount, unit)).check
+    assert compiled is not None
+    for number in {max(1, each) for each in (1, least - 1, least, most, most + 1, most + 40)}:
+        met = check(compiled, Response((one * number).strip())).met
+        assert met is (least <= number <= most)
 
 
 @pytest.mark.parametrize(
@@ -202,8 +140,8 @@ def test_a_number_of_what_is_contained_may_be_a_minimum() -> None:
     ("text", "response", "fact"),
     [
         ("At most 5 words, if possible.", "One two.", "the response has 2 words"),
-        ("尽量不超过200字", "今天下雨", "回复共有4字"),
-        ("避免使用“雨”等词", "雨", "“雨”出现1次"),
+        ("尽量不超过200字", "今天下雨", "the response has 4 字"),
+        ("避免使用“雨”等词", "雨", "'雨' occurs 1 times"),
         ("Use a warm tone.", "One two.", None),
         ("At most 5 words.", "One two.", "the response has 2 words"),
         ('Start with "One".', "One two.", "the response starts with 'One two.'"),
@@ -232,41 +170,19 @@ def test_no_text_breaks_the_compiler_and_all_it_makes_can_run(text: str) -> None
 
 # --- numbers and the round trip -------------------------------------------------------------------
 
-DIGITS = "零一二三四五六七八九"
+NUMBERS = {
+    0: ["零", "zero"], 7: ["七", "seven"], 10: ["十", "ten"], 12: ["十二", "a dozen", "twelve"],
+    20: ["二十", "twenty"], 25: ["二十五", "twenty-five", "twenty five"],
+    100: ["一百", "a hundred"],
+    105: ["一百零五", "one hundred and five", "one hundred five"], 110: ["一百一十"],
+    350: ["三百五十", "三百五"], 1000: ["一千", "1k", "a thousand"], 1200: ["一千二百", "1,200"],
+    2003: ["两千零三", "two thousand three"], 10_000: ["一万", "1万"], 15_000: ["一万五千", "15k"],
+}  # fmt: skip
 
 
-def chinese(number: int) -> str:
-    """Write a number below 10,000 in Chinese, as schools teach it."""
-    text = ""
-    for scale, name in ((1000, "千"), (100, "百"), (10, "十"), (1, "")):
-        digit = number // scale % 10
-        if digit:
-            text += DIGITS[digit] + name
-        elif text and not text.endswith("零"):
-            text += "零"
-    return text.rstrip("零") or "零"
-
-
-SMALL = """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen
-fifteen sixteen seventeen eighteen nineteen""".split()  # noqa: SIM905
-TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
-
-
-def english(number: int) -> str:
-    """Write a number below 10,000 in English."""
-    if number < 20:
-        return SMALL[number]
-    if number < 100:
-        tail = f"-{SMALL[number % 10]}" if number % 10 else ""
-        return TENS[number // 10 - 2] + tail
-    scale, name = (1000, "thousand") if number >= 1000 else (100, "hundred")
-    tail = f" {english(number % scale)}" if number % scale else ""
-    return f"{english(number // scale)} {name}{tail}"
-
-
-@given(st.integers(0, 9999))
+@pytest.mark.parametrize("number", NUMBERS)
 def test_numbers_are_read_as_they_are_written(number: int) -> None:
-    for written in (str(number), f"{number:,}", chinese(number), english(number)):
+    for written in (str(number), f"{number:,}", *NUMBERS[number]):
         assert number_at(f"{written} x", 0) == (number, len(written))
 
 
@@ -304,10 +220,7 @@ def test_bounds_are_read_in_all_forms(
 ) -> None:
     template, offsets, units = case
     unit = data.draw(st.sampled_from(sorted(units)))
-    spelled = data.draw(
-        st.sampled_from([str(number), chinese(number) if units is UNITS_ZH else english(number)])
-    )
-    compiled = compile_constraint(template.format(n=spelled, unit=unit))
+    compiled = compile_constraint(template.format(n=number, unit=unit))
     assert compiled.check is not None, compiled.reason
     expected = {name: number + offset for name, offset in offsets.items()}
     assert compiled.check.args == {"unit": units[unit]} | expected

@@ -93,14 +93,6 @@ def test_a_closing_remark_is_no_sentence_for_certain(below: str) -> None:
     assert outcome(text, "contains", phrases=["stayed"], part="sentence", which=-1) is not False
 
 
-@given(st.lists(st.sampled_from([*ABOVE, *BELOW, "", "It rained.", "---"]), max_size=12))
-def test_any_mixture_has_readings_that_leave_the_whole_in(parts: list[str]) -> None:
-    layout = Layout("\n".join(parts))
-    written = [line for line in layout.text.split("\n") if line and line != "---"]
-    assert written in layout.written_lines
-    assert len(layout.paragraph_readings) < 200
-
-
 def test_counts_of_the_docs_are_those_of_the_code() -> None:
     page = (Path(__file__).parents[1] / "docs" / "verifiers.md").read_text(encoding="utf-8")
     section = page.split("\n## Paragraphs, lines and marks\n")[1].split("\n## ")[0]

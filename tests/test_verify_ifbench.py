@@ -13,7 +13,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heedful.cli import main
 from heedful.core.errors import VerifierError
 from heedful.core.nouns import Check
 from heedful.verify import Readings, Response, check, describe
@@ -258,11 +257,6 @@ def test_faithful_scoring_repeats_what_the_published_code_decides(
     assert met(id_, args, text) is not verdict
 
 
-def test_nulls_beside_the_arguments_and_whole_numbers_as_floats_are_fine() -> None:
-    padded = {"N": 2.0, "keyword": None, "small_n": None}
-    assert met("count:numbers", padded, "1 and 2")
-
-
 @pytest.mark.parametrize(
     ("id_", "args", "complaint"),
     [
@@ -308,36 +302,6 @@ def nothing_installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def test_a_missing_package_is_no_verdict_and_says_how_to_install_it(id_: str) -> None:
     with pytest.raises(VerifierError, match=r"pip install 'heedful\[ifbench\]'"):
         met(id_, {}, "One two")
-
-
-@pytest.mark.usefixtures("nothing_installed")
-def test_files_of_ifbench_are_read_and_what_no_package_decides_is_undecided(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    nulls = {"N": None, "small_n": None, "keyword": None}
-    prompts = [
-        {"key": "0", "prompt": "Two numbers, smile! ", "instruction_id_list": ["count:numbers",
-         "format:emoji"], "kwargs": [nulls | {"N": 2.0}, nulls]},
-        {"key": "1", "prompt": "No word twice.", "instruction_id_list": ["words:repeats"],
-         "kwargs": [nulls | {"small_n": 1.0}]},
-    ]  # fmt: skip
-    responses = [
-        {"prompt": "Two numbers, smile!", "response": "1 and 2"},
-        {"prompt": "No word twice.", "response": "Sure!\nOne two. Sure?"},
-    ]
-    for name, rows in (("prompts", prompts), ("responses", responses)):
-        lines = "\n".join(json.dumps(row) for row in rows)
-        (tmp_path / f"{name}.jsonl").write_text(lines, encoding="utf-8")
-    with pytest.raises(SystemExit) as stopped:
-        main(["evaluate", "prompts.jsonl", "--responses", "responses.jsonl"])
-    shown = " ".join(capsys.readouterr().out.split())
-    assert stopped.value.code == 0
-    assert "heedful[ifbench]" in shown
-    summary = json.loads(next(tmp_path.rglob("summary.json")).read_text(encoding="utf-8"))
-    verdicts, metrics = summary["verdicts"], summary["metrics"]["ifeval"]
-    assert [verdicts[name] for name in ("met", "unmet", "unsupported")] == [1, 1, 1]
-    assert metrics["prompt_strict"]["undecided"] == 1
 
 
 def test_a_number_has_no_syllables_to_count_unless_the_verdict_stands_without() -> None:

@@ -13,7 +13,6 @@ from heedful.verify.compiler import digest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from typing import Literal
 
     from heedful.core.nouns import Check, Constraint, Recording, Sample, Scoring
 
@@ -137,7 +136,7 @@ class Measurement:
         return digest()
 
     def __call__(self, sample: Sample, constraint: Constraint) -> str | None:
-        """Say in one line, in the constraint's language, what was counted."""
+        """Say in one line, what was counted."""
         if not sample.response:
             return None
         from heedful.verify.compiler.compile import compile_constraint
@@ -146,8 +145,7 @@ class Measurement:
         response = verify.Response(sample.response)
         compiled = compile_constraint(constraint.text)
         if constraint.check is not None:
-            language: Literal["en", "zh"] = "zh" if compiled.language == "zh" else "en"
-            own = facts((constraint.check,), response, language)
+            own = facts((constraint.check,), response)
             if own is not None:
                 return own
         return measure(compiled, response)

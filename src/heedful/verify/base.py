@@ -198,8 +198,7 @@ def check(check: Check, response: Response) -> Finding:
     binding = _bind(check)
     if response.empty and not binding.verifier.decides_empty:
         return Finding(met=False, found="the response is empty")
-    text = response.text  # a search for one sign takes a tenth of the time
-    fenced = ("`" in text and "```" in text) or ("~" in text and "~~~" in text)
+    fenced = "```" in response.text or "~~~" in response.text
     unfenced = response.unfenced if fenced and _is_of_content(check) else None
     if unfenced is None:
         return _run(check, binding, response)

@@ -49,16 +49,10 @@ def _is_few(bounds: _Range) -> bool:
     return max(number or 0 for number in bounds) in range(1, _FEW + 1)
 
 
-_APART = frozenset({"headings", "tables", "code_blocks", "paragraphs", "stanzas"})
-"""Units that stand above or beside a paragraph rather than inside of it."""
-
-
 def _is_of_page(bound: dict[str, Any]) -> bool:
-    """Check whether it is up to the page: how many lines a paragraph fills, what stands above."""
-    part, unit = bound.get("part"), bound["unit"]
-    if part in {None, "stanza", "passage", "body", "section", "copy", _PREVIOUS}:
-        return False
-    return unit == "lines" or unit in _APART or unit.endswith(("headings", "tables"))
+    """Check whether it is up to the page, as how many lines a paragraph fills."""
+    whole = {None, "stanza", "passage", "body", "section", "copy", _PREVIOUS}
+    return bound["unit"] == "lines" and bound.get("part") not in whole
 
 
 def _count_check(bound: dict[str, Any], *, named: bool) -> Check | None:
@@ -245,15 +239,6 @@ def _headed(id_: str, bound: dict[str, Any]) -> Check:
     return Check(id=id_, args=bound | ({"level": int(unit.split("_")[1])} if unit else {}))
 
 
-def _each_named(id_: str, bound: dict[str, Any]) -> Check:
-    """Make the check of a topic by any of its names, or of several topics that are named."""
-    named = bound.pop("named", None)
-    if named is None:
-        return Check(id=id_, args=bound)
-    checks = [_plain(Check(id=id_, args={"phrases": [name]})) for name in named]
-    return Check(id="heedful:all", args={"checks": checks})
-
-
 def _neither(id_: str, bound: dict[str, Any]) -> Check | None:
     """Make the check of phrases that are listed, or of two: "neither “a” nor “b”"."""
     if bound.pop("instead", None):
@@ -271,7 +256,6 @@ _MAKERS = {
     **dict.fromkeys(("heedful:table", "heedful:letters"), _phrase_check),
     "heedful:at_end": _at_end,
     "heedful:headed": _headed,
-    "heedful:mentions": _each_named,
     "heedful:json": _json,
     "heedful:equals": _equals,
     "heedful:excludes": _neither,
@@ -345,7 +329,7 @@ class Clause(NamedTuple):
 
 def together(grammar: Grammar, clauses: Iterable[Clause]) -> Check | None:
     """Join the checks of clauses."""
-    clauses = _with_parts(_with_open_numbers(list(clauses)))
+    clauses = _with_parts(list(clauses))
     if _is_open(grammar, clauses):
         return None
     checks = [check for clause in clauses if (check := build(grammar, *clause)) is not None]
@@ -443,20 +427,6 @@ def _counted(check: Check) -> tuple[str | None, str | None]:
     """Name the unit that a check counts, by each of its readings, and in which part."""
     first = Check.model_validate(check.args["checks"][0]) if "checks" in check.args else check
     return first.args.get("unit"), first.args.get("part")
-
-
-def _with_open_numbers(clauses: list[Clause]) -> list[Clause]:
-    """Let a verb before reach the bare number of a later clause: 包含标题和四个句子."""
-    return [
-        clause._replace(values=tuple(map(_held, clause.values)))
-        if at and clause.rule == "count_zh" and (_BARE, 1) in clause.values
-        else clause
-        for at, clause in enumerate(clauses)
-    ]
-
-
-def _held(value: tuple[str, Any]) -> tuple[str, Any]:
-    return ("holds", value[1]) if value[0] == "plain" else value
 
 
 def _with_parts(clauses: list[Clause]) -> list[Clause]:

@@ -64,15 +64,6 @@ class CompiledConstraint:
     measures: tuple[Check, ...] = ()
     reason: str = ""
 
-    @property
-    def language(self) -> str:
-        """``zh`` for a text with Chinese characters outside of quotes, else ``en``."""
-        return (
-            "zh"
-            if scripts.HAN_CHARACTER.search(re.sub(r"[\"“「].*?[\"”」]", "", self.text))
-            else "en"
-        )
-
 
 _Clauses = tuple[Clause, ...]
 

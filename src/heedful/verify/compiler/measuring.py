@@ -8,22 +8,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from heedful.core.nouns import Check
 from heedful.verify.base import quoted
-from heedful.verify.custom.counting import UNITS, CountRange, amounts, count_units
+from heedful.verify.custom.counting import UNITS, amounts, count_units
 from heedful.verify.custom.parts import PARTS
 from heedful.verify.custom.phrases import occurrences
+from heedful.verify.text.layout import Layout
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any, Literal
+    from typing import Any
 
-    from heedful.core.nouns import Check
     from heedful.verify.compiler.compile import CompiledConstraint
-    from heedful.verify.custom.counting import Unit
-    from heedful.verify.text.layout import Layout
     from heedful.verify.text.prepared import Response
-
-    Language = Literal["en", "zh"]
 
 __all__ = ["facts", "measure"]
 
@@ -33,83 +30,52 @@ _MOST_PARTS = 20
 
 
 def measure(compiled: CompiledConstraint, response: Response) -> str | None:
-    """Say what code counts for a constraint, in the constraint's language."""
-    checks = (compiled.check,) if compiled.check is not None else compiled.measures
-    return facts(checks, response, "zh" if compiled.language == "zh" else "en")
+    """Say what code counts for a constraint."""
+    return facts((compiled.check,) if compiled.check is not None else compiled.measures, response)
 
 
-def facts(checks: tuple[Check, ...], response: Response, language: Language) -> str | None:
+def facts(checks: tuple[Check, ...], response: Response) -> str | None:
     """Say what code counts for checks, each fact once, in one line."""
-    sentences = dict.fromkeys(
-        fact for check in checks for fact in _facts(check, response, language)
+    return (
+        "; ".join(dict.fromkeys(fact for each in checks for fact in _facts(each, response))) or None
     )
-    return ("；" if language == "zh" else "; ").join(sentences) or None
 
 
-def _facts(check: Check, response: Response, language: Language) -> Iterator[str]:
+def _facts(check: Check, response: Response) -> Iterator[str]:
     """Tell the facts that a check of ours rests on; other checks have none that we know."""
     match check.id.removeprefix("heedful:"):
         case "all" | "either_reading":
-            from heedful.core.nouns import Check
-
             for each in check.args["checks"]:
-                yield from _facts(Check.model_validate(each), response, language)
+                yield from _facts(Check.model_validate(each), response)
         case "count":
-            yield from _counted(check.args, response.layout, language)
+            yield from _counted(check.args, response.layout)
         case "contains" | "excludes":
             for phrase in check.args["phrases"]:
-                number = occurrences(response.layout, phrase)
-                times = _span(number)
-                yield {
-                    "en": f"{quoted([phrase])} occurs {times} times",
-                    "zh": f"“{phrase}”出现{times}次",
-                }[language]
+                times = occurrences(response.layout, phrase)
+                yield f"{quoted([phrase])} occurs {times} times"
         case "starts_with":
             start = response.text.strip()[:_EDGE].replace("\n", " ")
-            yield {"en": f"the response starts with '{start}'", "zh": f"回复以“{start}”开头"}[
-                language
-            ]
+            yield f"the response starts with '{start}'"
         case "ends_with":
             end = response.text.strip()[-_EDGE:].replace("\n", " ")
-            yield {"en": f"the response ends with '{end}'", "zh": f"回复以“{end}”结尾"}[language]
+            yield f"the response ends with '{end}'"
         case _:
             return
 
 
-def _counted(args: dict[str, Any], layout: Layout, language: Language) -> Iterator[str]:
+def _counted(args: dict[str, Any], layout: Layout) -> Iterator[str]:
     unit, part = args["unit"], args.get("part", "response")
     if part in {"response", "passage"}:
         count = count_units(layout, unit)
         if count is not None:
-            yield _whole(count, unit, language)
+            open_ = ", by how they are counted" * (count.low != count.high)
+            yield f"the response has {amounts(count, unit)}{open_}"
         return
-    from heedful.verify.text.layout import Layout
-
-    for texts in PARTS[part].find(layout)[:1]:
-        ranges = [count_units(Layout(text), unit) for text in texts[:_MOST_PARTS]]
-        spans = [_span(each) for each in ranges if each is not None]
-        if spans:
-            yield _by_part(spans, len(texts), unit, part, language)
-
-
-def _whole(count: CountRange, unit: Unit, language: Language) -> str:
-    open_ = count.low != count.high
-    if language == "zh":
-        return f"回复共有{_span(count, '至')}{UNITS[unit].chinese}" + (
-            "（依统计口径而异）" if open_ else ""
-        )
-    return f"the response has {amounts(count, unit)}" + (
-        ", by how they are counted" if open_ else ""
-    )
-
-
-def _by_part(spans: list[str], number: int, unit: Unit, part: Any, language: Language) -> str:
-    listed = ", ".join(spans) + (", …" if number > len(spans) else "")
-    if language == "zh":
-        return f"回复共有{number}{PARTS[part].chinese}，{UNITS[unit].chinese}数依次为{listed}"
-    name = PARTS[part].name.removeprefix("the ")
-    return f"the response has {number} of: {name}; {UNITS[unit].one} counts in order: {listed}"
-
-
-def _span(count: CountRange, to: str = "-") -> str:
-    return str(count.low) if count.low == count.high else f"{count.low}{to}{count.high}"
+    texts = PARTS[part].find(layout)[0]
+    ranges = [count_units(Layout(text), unit) for text in texts[:_MOST_PARTS]]
+    spans = [str(each) for each in ranges if each is not None]
+    if spans:
+        listed = ", ".join(spans) + ", …" * (len(texts) > len(spans))
+        name = PARTS[part].name.removeprefix("the ")
+        counted = f"{UNITS[unit].one} counts in order: {listed}"
+        yield f"the response has {len(texts)} of: {name}; {counted}"

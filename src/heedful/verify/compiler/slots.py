@@ -9,111 +9,12 @@ from __future__ import annotations
 import re
 import string
 from collections.abc import Callable
-from functools import partial
 from typing import Any, NamedTuple
 
 from heedful.core import scripts
 from heedful.verify.compiler.numerals import number_at
 
 _Phrases = list[tuple[int, tuple[str, ...]]]
-
-_WORD = re.compile(r"[A-Za-z][A-Za-z'-]+(?![\w'-])")
-_OF_OTHER_WORDS = """count counts limit limits length order choice choices list lists bank usage
-above below given provided following
-processor cloud that which who is are must should appear appears and or not in of for to the a an"""
-
-
-def word(form: str, written: str, at: int) -> list[tuple[int, tuple[str, ...]]]:
-    """Read one word without quotes, as in ``the word ocean``; ``the word count`` names none."""
-    match = _WORD.match(written, at)
-    if match is None or form[at : match.end()] in _OF_OTHER_WORDS.split():
-        return []
-    return [(match.end(), (match[0],))]
-
-
-def _words_joined(gap: re.Pattern[str], last: str, form: str, written: str, at: int) -> _Phrases:
-    """Read at least two bare words, as in ``the words ocean, sea and wind``, or with ``or``."""
-    words: list[str] = []
-    joined = False
-    while readings := word(form, written, at):
-        end, value = readings[0]
-        words += value
-        separator = gap.match(form, end)
-        if joined or separator is None:
-            listed = len(words) > 2 and not form[end:].strip(" .")  # noqa: PLR2004 - a, b, c
-            return [(end, tuple(words))] if len(words) > 1 and (joined or listed) else []
-        joined = last in separator[0]
-        at = separator.end()
-    return []
-
-
-_AND_GAP = re.compile(r",\s*(?:and\s+)?|(?<!\s)\s+and\s+")
-_OR_GAP = re.compile(r",\s*(?:or\s+)?|(?<!\s)\s+or\s+")
-
-
-_NAME = re.compile(
-    r"[A-Z](?:[A-Za-z'-]+|[A-Za-z0-9]*(?:\+\+|#)|[A-Za-z]+\.js)(?: [A-Z][A-Za-z'-]+){0,2}"
-)
-
-
-def columns(form: str, written: str, at: int) -> _Phrases:
-    """Read at least two names of columns that end the text: ``Name, Unit Price and City``."""
-    del form
-    rest = written[at:].rstrip(" .;")
-    pieces = _AND_GAP.split(rest)
-    good = len(pieces) > 1 and all(map(_NAME.fullmatch, pieces))
-    return [(at + len(rest), tuple(pieces))] if good else []
-
-
-_TOPIC = re.compile(f"[{scripts.HAN}]{{2,6}}(?=$|[\\s，。；！,.;!])")
-_NO_TOPIC = re.compile(
-    "[的了吗呢和与或及等其几些每该这那哪何]|任何|自己|以[下上]|相关|关于|所有|至少|原因|[优缺]点|例子|方法|名[字称]|姓名|人|次|遍|内容|具体"
-    "|[除若视]|如果|最好|更好|为宜|左右|情况|例外|尽量"
-)
-
-
-def topic(form: str, written: str, at: int) -> _Phrases:
-    """Read a topic that ends a clause, one word without quotes: ``melatonin``, ``断桥``."""
-    match = _TOPIC.match(written, at)
-    if match is None and (match := _TECHNICAL.match(written, at)):
-        return [(match.end(), (match[0],))]
-    if match is not None:
-        return [] if _NO_TOPIC.search(match[0]) else [(match.end(), (match[0],))]
-    return [
-        (end, words)
-        for end, words in word(form, written, at)
-        if form[at:end] not in _NO_NAMES.split()
-        and (written[at].isupper() or not form[at:end].endswith("s"))
-    ]
-
-
-_TECHNICAL = re.compile(r"[A-Z][A-Za-z]*(?:\+\+|#|\.js)(?![\w+#])")
-
-
-_NO_NAMES = """it them him her me us you any anything anyone something someone everything everyone
-all both either neither none nothing yourself itself that this why how when where what whether if
-each every some several many few more one two three at least name evidence data"""
-
-
-_LETTER = re.compile(r"([\"'“‘]?)([A-Za-z])([\"'”’]?)(?![\w])")
-_LETTER_GAP = re.compile(r"\s*(?:,|、|/|，)\s*(?:and\s+|or\s+)?|\s+(?:and|or)\s+|\s*[和或与]\s*")
-
-
-def letters(form: str, written: str, at: int) -> list[tuple[int, tuple[str, ...]]]:
-    """Read single letters, quoted or not: ``e``, "x" and "z"."""
-    del form
-    words: list[str] = []
-    end = at
-    while (match := _LETTER.match(written, at)) and bool(match[1]) == bool(match[3]):
-        words.append(match[2])
-        end = match.end()
-        gap = _LETTER_GAP.match(written, end)
-        if gap is None:
-            break
-        at = gap.end()
-    return [(end, tuple(words))] if words else []
-
-
 Reader = Callable[[str, str, int], list[tuple[int, Any]]]
 """(text in matching form, text as written, position) to pairs of an end and a value."""
 
@@ -141,12 +42,6 @@ _AND = re.compile(
     r"(?<!\s)\s*(?:(?:、|,|，)\s*(?:and\s+|以及|和|与|及)?|and\s+|&\s*|和|与|以及|及|;\s*)\s*|"
 )
 _OR = re.compile(r"(?<!\s)\s*(?:(?:、|,|，|/)\s*(?:or\s+|或者|或)?|or\s+|或者|或是|或)\s*")
-_TERM = re.compile(r"[^\s、，,。.；;：:！!？?（）()\"“”'‘’「」/<>\[\]【】…]{1,12}")
-_ENGLISH_TERM = re.compile(r"[A-Za-z][A-Za-z'-]{1,20}(?: [A-Za-z][A-Za-z'-]{1,20})?")
-_UNLISTED = re.compile(
-    r"等|之类|etc|并|且|必须|需|要|应|不|其|各|都|每|出现|加粗|次|个|以及|和|与|或"
-    r"|除|如果|若|最好|更好|为宜|左右|情况|的话"
-)
 
 
 def number(form: str, written: str, at: int) -> list[tuple[int, int]]:
@@ -218,22 +113,79 @@ def choices(form: str, written: str, at: int) -> list[tuple[int, tuple[str, ...]
     ]
 
 
-def terms(form: str, written: str, at: int) -> list[tuple[int, tuple[str, ...]]]:
-    """Read unquoted words that end the text: ``拥抱、理解、真实`` or ``apple, pear and plum``."""
-    rest = written[at:].rstrip(" 。.；;")
-    end = at + len(rest)
-    if re.search(f"[{scripts.HAN}]", rest):
-        pieces = re.split(r"\s*、\s*", rest)
-        good = all(_TERM.fullmatch(each) and not _UNLISTED.search(each) for each in pieces)
-    else:
-        pieces = _AND_GAP.split(rest)
-        good = all(_ENGLISH_TERM.fullmatch(each) for each in pieces)
-        good = good and not re.search(
-            r"\b(?:etc|or|such|so on|like|please|ideally|if)\b", form[at:end]
-        )
-        # "sun, sea, rain twice": only the last has a second word, which may be no part of it.
-        good = good and (" " not in pieces[-1] or any(" " in each for each in pieces[:-1]))
-    return [(end, tuple(pieces))] if good and rest else []
+# --- words without quotes -------------------------------------------------------------------------
+
+_WORD = re.compile(
+    r"(?!(?:counts?|limits?|length|order|choices?|lists?|bank|usage|above|below|given|provided|following"
+    r"|processor|cloud|that|which|who|is|are|must|should|appears?|and|or|not|in|of|for|to|the|an?)"
+    r"(?![\w'-]))[A-Za-z][A-Za-z'-]+(?![\w'-])",
+    re.IGNORECASE,
+)
+"""One word, as in "the word ocean"; "the word count" names none."""
+_TOPIC = re.compile(
+    rf"(?![{scripts.HAN}]*(?:[的了吗呢和与或及等其几些每该这那哪何]|任何|自己|以[下上]|相关|关于|所有|至少|原因"
+    "|[优缺]点|例子|方法|名[字称]|姓名|人|次|遍|内容|具体|[除若视]|如果|最好|更好|为宜|左右|情况|例外|尽量))"
+    rf"[{scripts.HAN}]{{2,6}}(?=$|[\s，。；！,.;!])|[A-Z][A-Za-z]*(?:\+\+|#|\.js)(?![\w+#])"
+    r"|(?!(?i:it|them|him|her|me|us|you|any(?:thing|one)?|some(?:thing|one)|every(?:thing|one)?|all|both"
+    r"|either|neither|no(?:ne|thing)|yourself|itself|this|why|how|when|where|what|whether|if|each"
+    r"|several|many|few|more|one|two|three|at|least|name|evidence|data)(?![\w'-]))"
+    rf"(?:[A-Z][A-Za-z'-]+|(?![a-z'-]*s(?![\w'-])){_WORD.pattern})(?![\w'-])"
+)
+"""A topic, one word without quotes: "melatonin", 断桥."""
+_ZH_TERM = re.compile(
+    r"(?![^、]*(?:等|之类|etc|并|且|必须|需|要|应|不|其|各|都|每|出现|加粗|次|个|以及|和|与|或"
+    r"|除|如果|若|最好|更好|为宜|左右|情况|的话))[^\s、，,。.；;：:！!？?（）()\"“”'‘’「」/<>\[\]【】…]{1,12}"
+)
+_TERM = re.compile(
+    r"(?!(?:etc|such|so on|like|please|ideally|if|and|or)\b)[A-Za-z][A-Za-z'-]{1,20}"
+    r"(?: (?!(?:and|or|please|if|etc)\b)[A-Za-z][A-Za-z'-]{1,20})?(?![\w'-])"
+)
+_NAME = re.compile(
+    r"[A-Z](?:[A-Za-z'-]+|[A-Za-z0-9]*(?:\+\+|#)|[A-Za-z]+\.js)(?: [A-Z][A-Za-z'-]+){0,2}"
+)
+_LETTER = re.compile(r"[\"'“‘]([A-Za-z])[\"'”’](?!\w)|([A-Za-z])(?!\w)")
+_KEY = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+_AND_GAP = re.compile(r",\s*(?:and\s+)?|(?<!\s)\s+and\s+")
+_OR_GAP = re.compile(r",\s*(?:or\s+)?|(?<!\s)\s+or\s+")
+_ZH_GAP = re.compile(r"\s*、\s*")
+_KEY_GAP = re.compile(r"\s*(?:(?:、|,|，)\s*(?:and\s)?|和|与|以及|\sand\s)\s*")
+_LETTER_GAP = re.compile(r"\s*(?:,|、|/|，)\s*(?:and\s+|or\s+)?|\s+(?:and|or)\s+|\s*[和或与]\s*")
+
+
+def _listed(
+    piece: re.Pattern[str], gap: re.Pattern[str], least: int = 1, *, at_end: bool = False
+) -> Reader:
+    """Make the reader of what is listed without quotes, at the end of the text or anywhere."""
+
+    def read(form: str, written: str, at: int) -> _Phrases:
+        del form
+        pieces: list[str] = []
+        end = at
+        while match := piece.match(written, at):
+            pieces.append(match[match.lastindex or 0])
+            end = match.end()
+            if not (separator := gap.match(written, end)):
+                break
+            at = separator.end()
+        ends = not written[end:].strip(" 。.；;")
+        good = len(pieces) >= least and (ends or not at_end)
+        return [(len(written.rstrip(" 。.；;")) if at_end else end, tuple(pieces))] if good else []
+
+    return read
+
+
+def _joined(gap: re.Pattern[str], last: str) -> Reader:
+    """Make the reader of words that "and" or "or" joins: "the words rain, sea and wind"."""
+    listed = _listed(_WORD, gap, 2)
+
+    def read(form: str, written: str, at: int) -> _Phrases:
+        return [
+            (end, words)
+            for end, words in listed(form, written, at)
+            if last in form[at:end].split() or (len(words) > 2 and not form[end:].strip(" ."))  # noqa: PLR2004 - a, b, c
+        ]
+
+    return read
 
 
 _SIGN = re.compile("[\u2190-\u2bff\U0001f000-\U0001faff][\ufe0f\u200d\U0001f300-\U0001faff]*")
@@ -284,22 +236,21 @@ def ordinal(form: str, written: str, at: int) -> list[tuple[int, int]]:
     return [(at + match.end(), names[match[2]])] if match[2] in names else []
 
 
-_KEYS = re.compile(
-    r"[A-Za-z_]\w*(?:\s*(?:(?:、|,|，)\s*(?:and\s)?|和|与|以及|\sand\s)\s*[A-Za-z_]\w*)*", re.ASCII
-)
-
-
-def keys(form: str, written: str, at: int) -> list[tuple[int, tuple[str, ...]]]:
+def keys(form: str, written: str, at: int) -> _Phrases:
     """Read the names of JSON keys: quoted, or bare names of Latin letters, listed."""
-    del form
-    series = _series(_AND, written, at)
-    if series:
-        return series
-    match = _KEYS.match(written, at)
-    if match is None:
-        return []
-    names = re.split(r"\s*(?:、|,|，|和|与|以及|\band\b)\s*", match[0])
-    return [(match.end(), tuple(filter(None, names)))]
+    return _series(_AND, written, at) or _listed(_KEY, _KEY_GAP)(form, written, at)
+
+
+def terms(form: str, written: str, at: int) -> _Phrases:
+    """Read unquoted words that end the text: ``拥抱、理解、真实`` or ``apple, pear and plum``."""
+    if scripts.HAN_CHARACTER.search(written, at):
+        return _listed(_ZH_TERM, _ZH_GAP, at_end=True)(form, written, at)
+    # "sun, sea, rain twice": only the last has a second word, which may be no part of it.
+    return [
+        (end, words)
+        for end, words in _listed(_TERM, _AND_GAP, at_end=True)(form, written, at)
+        if " " not in words[-1] or any(" " in word for word in words[:-1])
+    ]
 
 
 _PAIRS = (
@@ -335,11 +286,14 @@ def pair(form: str, written: str, at: int) -> list[tuple[int, tuple[str, ...]]]:
     return [(end, marks)]
 
 
-_EXAMPLE = re.compile(
-    r"\[[^\[\]\n]{1,40}\](?:,?\s*(?:and\s+)?\[[^\[\]\n]{1,40}\])*|\*{1,2}[^*\n]{1,40}\*{1,2}"
-    r"|[*-] [\w ]{1,40}(?=$|\.)"
-)
-"""An example of a mark: ``[address], [name]``, ``*highlighted section*``."""
+_ELEMENT = re.compile(r"<(\w+)>(?:\s*(?:(?:and|…|\.\.\.)\s*)?</\1>)?")
+
+
+def element(form: str, written: str, at: int) -> _Phrases:
+    """Read the name of a pair of tags: ``<answer>``, ``<answer></answer>``."""
+    del form
+    match = _ELEMENT.match(written, at)
+    return [(match.end(), (f"<{match[1]}>", f"</{match[1]}>"))] if match else []
 
 
 _FOREIGN = re.compile(
@@ -412,16 +366,6 @@ def matter(form: str, written: str, at: int) -> list[tuple[int, None]]:
     return [(end, None) for end in ends]
 
 
-def topics(joint: str, form: str, written: str, at: int) -> _Phrases:
-    """Read at least two topics that are listed: ``北京和上海``, ``price or cost``."""
-    del form
-    rest = written[at:].rstrip(" .;。；")
-    pieces = re.split(rf"\s*、\s*|\s*,\s*(?:{joint})?\s*|\s*(?:{joint})\s*", rest)
-    named = [[end for end, _ in topic(piece.lower(), piece, 0)] for piece in pieces]
-    whole = named == [[len(piece)] for piece in pieces]
-    return [(at + len(rest), tuple(pieces))] if whole and len(pieces) > 1 else []
-
-
 _NOT_OF_A_PART = (
     "[不没未无非别勿莫禁偶谁若]|可以|可能|允许|尽[量可]|最好|有时|时候|情况|如果|假如|要是|或许|也许"
     "|通常|一般|原则|[很极]少|只[有要]|万一|凡是|宁可|什么|难道|几乎|基本|必要"
@@ -462,26 +406,24 @@ SLOTS: dict[str, Slot] = {
     "sign": Slot(_matched(_SIGN)),
     "tag": Slot(_matched(re.compile(r"[#@][A-Za-z]\w*")), frozenset("#@")),
     "name": Slot(_matched(_ONE_NAME), _LETTERS),
-    "letters": Slot(letters, _QUOTE | _LETTERS),
-    "word": Slot(word, _LETTERS),
-    "topic": Slot(topic),
+    "letters": Slot(_listed(_LETTER, _LETTER_GAP), _QUOTE | _LETTERS),
+    "word": Slot(_matched(_WORD), _LETTERS),
+    "topic": Slot(_matched(_TOPIC)),
     "reason": Slot(_up_to_pause(_RESTRICTING + _COUNTABLE)),
     "target": Slot(_up_to_pause(_RESTRICTING)),
     "examples_of": Slot(examples),
     "matter": Slot(matter, _LETTERS),
     "inside_zh": Slot(_matched(_INSIDE_ZH)),
     "bracketed": Slot(_matched(_BRACKETED), frozenset("【")),
-    "topics": Slot(partial(topics, "和|与|及|以及")),
-    "topics_or": Slot(partial(topics, r"\bor\b|\band\b"), _LETTERS),
     "figure": Slot(_matched(_FIGURE)),
     "address": Slot(_matched(_WEB_ADDRESS), frozenset("h")),
     "salutation": Slot(_matched(_SALUTATION), frozenset("dhgbkwsyct")),
     "foreign": Slot(_matched(_FOREIGN)),
-    "wordlist": Slot(partial(_words_joined, _AND_GAP, "and"), _LETTERS),
-    "columns": Slot(columns, _LETTERS),
-    "wordchoices": Slot(partial(_words_joined, _OR_GAP, "or"), _LETTERS),
+    "wordlist": Slot(_joined(_AND_GAP, "and"), _LETTERS),
+    "columns": Slot(_listed(_NAME, _AND_GAP, 2, at_end=True), _LETTERS),
+    "wordchoices": Slot(_joined(_OR_GAP, "or"), _LETTERS),
     "pair": Slot(pair, _QUOTE | frozenset("<*【《「『〖[")),
-    "example": Slot(_matched(_EXAMPLE), frozenset("[*-")),
+    "element": Slot(element, frozenset("<")),
     "marker": Slot(marker, _QUOTE | {"p"}),
     "keys": Slot(keys, _QUOTE | _LETTERS | {"_"}),
 }

@@ -114,12 +114,6 @@ _BULLET = re.compile(
 _HTML_ITEM = re.compile(r"<li\b", re.IGNORECASE)
 
 
-def _markdown_bullets(layout: Layout) -> list[int]:
-    """Marked items; a bullet such as • isn't Markdown."""
-    bullets = (each.text.lstrip() for each in layout.lines if each.kind == "bullet")
-    return [*_bullets(layout), sum(1 for text in bullets if text[0] in "-*+")]
-
-
 def _numbered(layout: Layout) -> list[int]:
     """Items with Arabic numerals; headings and lines with other numerals may be meant as well."""
     numbered = _sizes(layout.items("number"))
@@ -143,13 +137,7 @@ def _headings(layout: Layout) -> list[int]:
 
 
 def _tables(layout: Layout) -> list[int]:
-    """Tables of Markdown and HTML; rows without a line of dashes may be one."""
-    low, high = _markdown_tables(layout)
-    return [low + layout.text.lower().count("<table"), high]
-
-
-def _markdown_tables(layout: Layout) -> list[int]:
-    """Tables as above; those of HTML may not count."""
+    """Tables of Markdown; those of HTML, and rows without a line of dashes, may be some."""
     sure = len(layout.blocks_of("table"))
     rows = [line.kind != "code" and line.text.count("|") > 1 for line in layout.lines]
     maybe = max(sure, int(any(map(all, pairwise(rows)))))
@@ -291,7 +279,6 @@ class CountedUnit(NamedTuple):
     """A unit: its names (``word/s``, ``dash|dashes``), and its counts by all readings."""
 
     names: str
-    chinese: str
     readings: Callable[[Layout], list[int]]
 
     @property
@@ -306,80 +293,64 @@ class CountedUnit(NamedTuple):
 
 
 UNITS: dict[str, CountedUnit] = {
-    "words": CountedUnit("word/s", "个单词", words),
-    "zi": CountedUnit("字", "字", zi),
-    "zi_without_punctuation": CountedUnit(
-        "字 without punctuation", "字（不含标点）", zi_without_punctuation
-    ),
-    "zi_with_punctuation": CountedUnit("字 with punctuation", "字（含标点）", zi_with_punctuation),
-    "han_characters": CountedUnit("Chinese character/s", "个汉字", han_characters),
-    "characters": CountedUnit("character/s", "个字符", characters),
-    "characters_with_spaces": CountedUnit(
-        "character/s with spaces", "个字符（含空格）", characters_with_spaces
-    ),
+    "words": CountedUnit("word/s", words),
+    "zi": CountedUnit("字", zi),
+    "zi_without_punctuation": CountedUnit("字 without punctuation", zi_without_punctuation),
+    "zi_with_punctuation": CountedUnit("字 with punctuation", zi_with_punctuation),
+    "han_characters": CountedUnit("Chinese character/s", han_characters),
+    "characters": CountedUnit("character/s", characters),
+    "characters_with_spaces": CountedUnit("character/s with spaces", characters_with_spaces),
     "characters_without_spaces": CountedUnit(
-        "character/s without spaces", "个字符（不含空格）", characters_without_spaces
+        "character/s without spaces", characters_without_spaces
     ),
-    "letters": CountedUnit("letter/s", "个字母", letters),
-    "sentences": CountedUnit(
-        "sentence/s", "个句子", lambda layout: _sizes(layout.sentence_readings)
-    ),
-    "paragraphs": CountedUnit("paragraph/s", "个段落", _paragraphs),
-    "lines": CountedUnit("line/s", "行", _lines),
-    "bullet_points": CountedUnit("bullet point/s", "个项目符号", _bullets),
-    "markdown_bullet_points": CountedUnit(
-        "Markdown bullet point/s", "个Markdown项目符号", _markdown_bullets
-    ),
-    "numbered_items": CountedUnit("numbered item/s", "个编号项", _numbered),
-    "list_items": CountedUnit("list item/s", "个列表项", _items),
-    "headings": CountedUnit("heading/s", "个标题", _headings),
-    "subheadings": CountedUnit(
-        "subheading/s", "个小标题", lambda layout: _sizes(layout.subheading_readings)
-    ),
-    "tables": CountedUnit("table/s", "个表格", _tables),
-    "markdown_tables": CountedUnit("Markdown table/s", "个Markdown表格", _markdown_tables),
-    "code_blocks": CountedUnit("code block/s", "个代码块", _code_blocks),
-    "emojis": CountedUnit("emoji/s", "个表情符号", signs.emojis),
-    "bold_passages": CountedUnit("bold passage/s", "处加粗", signs.bold_passages),
-    "links": CountedUnit("link/s", "个链接", signs.links),
-    "hashtags": CountedUnit("hashtag/s", "个话题标签", signs.hashtags),
-    "questions": CountedUnit("question/s", "个问句", _questions),
-    "points": CountedUnit("point/s", "个要点", _points),
-    "stanzas": CountedUnit("stanza/s", "个诗节", lambda layout: _sizes(layout.stanza_readings)),
-    "placeholders": CountedUnit("placeholder/s", "个占位符", signs.placeholders),
-    "highlighted_passages": CountedUnit("highlighted passage/s", "处突出显示", signs.highlights),
-    "capital_words": CountedUnit("word/s in capitals", "个全大写单词", signs.capital_words),
-    "english_words": CountedUnit("English word/s", "个英文单词", signs.english_words),
-    "digits": CountedUnit("digit/s", "个数字字符", signs.digits),
-    "markdown_marks": CountedUnit("Markdown mark/s", "处Markdown标记", signs.markdown_marks),
-    "punctuation_marks": CountedUnit("punctuation mark/s", "个标点符号", signs.punctuation),
-    "commas": CountedUnit("comma/s", "个逗号", signs.commas),
-    "full_stops": CountedUnit("full stop/s", "个句号", signs.full_stops),
-    "colons": CountedUnit("colon/s", "个冒号", signs.colons),
-    "semicolons": CountedUnit("semicolon/s", "个分号", signs.semicolons),
-    "question_marks": CountedUnit("question mark/s", "个问号", signs.question_marks),
-    "exclamation_marks": CountedUnit("exclamation mark/s", "个感叹号", signs.exclamation_marks),
-    "quotation_marks": CountedUnit("quotation mark/s", "个引号", signs.quotation_marks),
-    "parentheses": CountedUnit("parenthesis|parentheses", "个圆括号", signs.parentheses),
-    "brackets": CountedUnit("bracket/s", "个括号", signs.brackets),
-    "dashes": CountedUnit("dash|dashes", "个破折号", signs.dashes),
-    "ellipses": CountedUnit("ellipsis|ellipses", "个省略号", signs.ellipses),
-    "numbers": CountedUnit("number/s", "个数字", signs.numbers),
+    "letters": CountedUnit("letter/s", letters),
+    "sentences": CountedUnit("sentence/s", lambda layout: _sizes(layout.sentence_readings)),
+    "paragraphs": CountedUnit("paragraph/s", _paragraphs),
+    "lines": CountedUnit("line/s", _lines),
+    "bullet_points": CountedUnit("bullet point/s", _bullets),
+    "numbered_items": CountedUnit("numbered item/s", _numbered),
+    "list_items": CountedUnit("list item/s", _items),
+    "headings": CountedUnit("heading/s", _headings),
+    "subheadings": CountedUnit("subheading/s", lambda layout: _sizes(layout.subheading_readings)),
+    "tables": CountedUnit("table/s", _tables),
+    "code_blocks": CountedUnit("code block/s", _code_blocks),
+    "emojis": CountedUnit("emoji/s", signs.emojis),
+    "bold_passages": CountedUnit("bold passage/s", signs.bold_passages),
+    "links": CountedUnit("link/s", signs.links),
+    "hashtags": CountedUnit("hashtag/s", signs.hashtags),
+    "questions": CountedUnit("question/s", _questions),
+    "points": CountedUnit("point/s", _points),
+    "stanzas": CountedUnit("stanza/s", lambda layout: _sizes(layout.stanza_readings)),
+    "placeholders": CountedUnit("placeholder/s", signs.placeholders),
+    "highlighted_passages": CountedUnit("highlighted passage/s", signs.highlights),
+    "capital_words": CountedUnit("word/s in capitals", signs.capital_words),
+    "english_words": CountedUnit("English word/s", signs.english_words),
+    "digits": CountedUnit("digit/s", signs.digits),
+    "markdown_marks": CountedUnit("Markdown mark/s", signs.markdown_marks),
+    "punctuation_marks": CountedUnit("punctuation mark/s", signs.punctuation),
+    "commas": CountedUnit("comma/s", signs.commas),
+    "full_stops": CountedUnit("full stop/s", signs.full_stops),
+    "colons": CountedUnit("colon/s", signs.colons),
+    "semicolons": CountedUnit("semicolon/s", signs.semicolons),
+    "question_marks": CountedUnit("question mark/s", signs.question_marks),
+    "exclamation_marks": CountedUnit("exclamation mark/s", signs.exclamation_marks),
+    "quotation_marks": CountedUnit("quotation mark/s", signs.quotation_marks),
+    "parentheses": CountedUnit("parenthesis|parentheses", signs.parentheses),
+    "brackets": CountedUnit("bracket/s", signs.brackets),
+    "dashes": CountedUnit("dash|dashes", signs.dashes),
+    "ellipses": CountedUnit("ellipsis|ellipses", signs.ellipses),
+    "numbers": CountedUnit("number/s", signs.numbers),
     "numbers_or_digits": CountedUnit(
         "number/s or digit/s",
-        "个数字",
         lambda layout: [*signs.numbers(layout), *signs.digits(layout)],
     ),
-    "contractions": CountedUnit("contraction/s", "个缩写", signs.contractions),
-    "different_emojis": CountedUnit(
-        "different emoji/s", "个不同的表情符号", signs.different_emojis
-    ),
-    "italic_passages": CountedUnit("passage/s in italics", "处斜体", signs.italics),
-    "heading_levels": CountedUnit("heading level/s", "级标题", signs.heading_levels),
+    "contractions": CountedUnit("contraction/s", signs.contractions),
+    "different_emojis": CountedUnit("different emoji/s", signs.different_emojis),
+    "italic_passages": CountedUnit("passage/s in italics", signs.italics),
+    "heading_levels": CountedUnit("heading level/s", signs.heading_levels),
     **{
         f"level_{level}_headings": CountedUnit(
             f"heading/s of level {level}",
-            f"个{'一二三四五六'[level - 1]}级标题",
             signs.headings(level),
         )
         for level in range(1, 7)

@@ -88,17 +88,11 @@ def table(  # noqa: PLR0913 - the shape of a table
     return decide(True if True in outcomes else None if None in outcomes else False, words)
 
 
-def rows_within(number: int, at_least: int | None, at_most: int | None) -> Outcome:
-    """Check the number of rows; the header, which is one of them, may not count.
-
-    >>> rows_within(4, 3, 3), rows_within(3, 3, 3), rows_within(2, 3, 3)
-    (True, None, False)
-    """
-    most = number if at_most is None else at_most
-    fits = [(at_least or 0) <= each <= most for each in (number - 1, number)]
-    if fits[0] and at_least == at_most:
+def _rows_within(number: int, at_least: int | None, at_most: int | None) -> Outcome:
+    """Check the number of rows; the header, which is one of them, may not count."""
+    if at_least == at_most == number - 1:
         return True  # below a header, so many rows are so many
-    return fits[0] if fits[0] is fits[1] else None
+    return within(CountRange(number - 1, number), at_least, at_most)
 
 
 def _fits(
@@ -115,14 +109,11 @@ def _fits(
     if most_columns is not None:
         outcomes.append(within(CountRange(min(widths), max(widths)), None, most_columns))
     if rows != (None, None):
-        outcomes.append(rows_within(len(table), *rows))
+        outcomes.append(_rows_within(len(table), *rows))
     names = [folded(cell) for cell in table[0]]
     for header in map(folded, headers):
         inside = any(header in name for name in names)
         outcomes.append(True if header in names else None if inside else False)
-    asked = [header for header in map(folded, headers) if header in names]
-    if asked != sorted(asked, key=names.index):
-        outcomes.append(None)
     return outcomes
 
 
@@ -226,6 +217,36 @@ def headed(response: Response, *, phrases: list[str], level: int | None = None) 
     if absent or (other and level):
         return Finding(met=False, found=f"not there: {quoted(absent or other)}")
     return decide(None if unsure else True, f"no heading: {quoted(unsure)}" if unsure else "all")
+
+
+# --- the order of lists -------------------------------------------------------------------------
+
+_CUTS = (re.compile(r"\W+"), re.compile(r"^\W*(?:(?:the|an?) )?"), re.compile(r"[\W_]*[:(,–-].*"))
+
+
+@verifier(
+    "heedful:items",
+    describe=lambda alphabetical, distinct: (
+        f"List items{' alphabetically' * alphabetical}{' without duplicates' * distinct}."
+    ),
+)
+def items(response: Response, *, alphabetical: bool = False, distinct: bool = False) -> Finding:
+    """The items of each list are in alphabetical order, or none occurs twice."""
+    lists = [
+        [folded(unmarked(each.partition("\n")[0])) for each in items]
+        for items in response.layout.lists
+        if len(items) > 1
+    ]
+    again = {item for items in lists for item in items if items.count(item) > 1}
+    if distinct and again:
+        return Finding(met=False, found=f"twice: {quoted(sorted(again)[:3])}")
+    # By some, articles count, or marks before the first letter, or what is said of an item.
+    kinds = [[[cut.sub("", item) for item in items] for items in lists] for cut in _CUTS]
+    ordered = {all(items == sorted(items) for items in kind) for kind in kinds}
+    latin = all(re.match(r"\W*[a-z]", item) for items in lists for item in items)
+    open_ = not lists or (alphabetical and (len(ordered) > 1 or not latin))
+    outcome = None if open_ else not alphabetical or ordered == {True}
+    return decide(outcome, f"{amount(len(lists), 'list')}, {'an' if again else 'no'} item twice")
 
 
 # --- between paragraphs -------------------------------------------------------------------------

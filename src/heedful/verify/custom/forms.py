@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from typing import TYPE_CHECKING, Literal
 
@@ -38,25 +39,29 @@ def _plain(layout: Layout) -> Decision:
     return (None if outcome is None else not outcome), reason
 
 
-def _searched(
-    sure: Callable[[Layout], object], maybe: Callable[[Layout], object], what: str
-) -> Callable[[Layout], Decision]:
+def _matched(what: str, sure: str, maybe: str) -> Callable[[Layout], Decision]:
+    """Make the test by patterns: one that surely shows the form, one that may."""
+    surely, possibly = re.compile(sure), re.compile(maybe, re.MULTILINE)
+
     def test(layout: Layout) -> Decision:
-        if sure(layout):
+        document = layout.document
+        if surely.search(document):
             return True, what
-        return (None, f"perhaps {what}") if maybe(layout) else (False, f"no {what}")
+        return (None, f"perhaps {what}") if possibly.search(document) else (False, f"no {what}")
 
     return test
 
 
-def _html(layout: Layout) -> bool:
+def _html(layout: Layout) -> Decision:
     document = layout.document
-    return document[:14].lower() == "<!doctype html" or (
+    if document[:14].lower() == "<!doctype html" or (
         document.startswith("<") and _has_element(document)
-    )
+    ):
+        return True, "HTML"
+    return (None, "perhaps HTML") if _has_tag(layout) else (False, "no HTML")
 
 
-def _maybe_html(layout: Layout) -> bool:
+def _has_tag(layout: Layout) -> bool:
     """Check whether there is something like a tag, opening or empty."""
     return bool(_TAG_NAME.search(layout.text, 0, max(layout.text.rfind(">"), 0)))
 
@@ -78,7 +83,7 @@ def _xml(layout: Layout) -> Decision:
     fault = _xml_fault(document)
     if fault is None:
         return True, "a well-formed document"
-    if not _maybe_html(layout):
+    if not _has_tag(layout):
         return False, "no XML"
     if not (document.startswith("<") and document.endswith(">")):
         return None, "XML with other text around it"
@@ -106,40 +111,9 @@ def _xml_fault(text: str) -> str | None:
 
 
 _DECLARATION = re.compile(r"^<\?xml[^>]*\?>")
-_HTML_TAGS = word_set(
-    """
-    a article aside b blockquote body button code dd div dl dt em figure footer form h1 h2 h3 h4
-    h5 h6 head header html i label li main nav ol option p pre script section select small span
-    strong style sub sup svg table tbody td textarea th thead title tr u ul
-    """
-)
-# Pandoc's rule, by which prices aren't formulas: no space within the dollars, no digit after.
-_LATEX = re.compile(
-    r"(?<!\\)\$(?![\s$])[^$\n]*(?<![\s\\])\$(?!\d)|\\\[|\\\(|\\begin\{|\\documentclass|\\[a-z]+\{",
-    re.IGNORECASE,
-)
-_MAYBE_LATEX = re.compile(r"\\[a-z\[(]|\^|\$", re.IGNORECASE)
+_HTML_TAGS = word_set("html_tags")
 
-
-def _latex(layout: Layout) -> object:
-    return _LATEX.search(layout.text)
-
-
-def _maybe_latex(layout: Layout) -> object:
-    return _MAYBE_LATEX.search(layout.text)
-
-
-_PAIRS = {
-    '"': '"',
-    "＂": "＂",
-    "“": "”",
-    "「": "」",
-    "『": "』",
-    "«": "»",
-    "„": "“”",
-    "”": "”",
-    "»": "«",
-}
+_PAIRS = dict(zip('"＂“「『«„”»', ['"', "＂", "”", "」", "』", "»", "“”", "”", "«"], strict=True))
 _QUOTES = "\"＂“”„‟«»「」『』'‘’‚‹›`"
 
 
@@ -171,24 +145,55 @@ def _title(layout: Layout) -> Decision:
     return (True if marked else None), f"the title '{layout.title}'"
 
 
-_NUMBER = re.compile(r"[-+−]?[$€£¥]?\d[\d,]*(?:\.\d+)?\s?%?")
+def _numbered(layout: Layout) -> Decision:
+    """No list has bullets, but those within a numbered one."""
+    bullets, numbers = (max(map(len, layout.items(kind))) for kind in ("bullet", "number"))
+    outcome = None if numbers or not bullets else False
+    return outcome if bullets else True, f"{bullets} bullet points, {numbers} numbered items"
 
 
-def _number(layout: Layout) -> Decision:
-    """A number alone; a unit behind it, or one in words, may do."""
-    text = layout.plain.strip()
-    if _NUMBER.fullmatch(text.rstrip(".。")):
-        return True, f"'{text}'"
-    long = len(text) > _LONGEST_NUMBER
-    return (False if long else None), "more than a number" if long else "perhaps a number"
+def _code(layout: Layout) -> Decision:
+    """One block of code is all; without its fences, code isn't told from text."""
+    alone = layout.document != layout.text.strip()
+    fenced = bool(layout.blocks_of("code"))
+    return (True if alone else False if fenced else None), "code alone" if alone else "other text"
 
 
-_LONGEST_NUMBER = 40
-"""Characters. A longer text is more than a number with its unit."""
+def _csv(layout: Layout) -> Decision:
+    """Rows have as many commas each; by some, other signs part fields too."""
+    text = layout.document
+    rows = list(csv.reader(text.splitlines(), skipinitialspace=True))
+    widths = {len(row) for row in rows}
+    if len(rows) > 1 and len(widths) == 1 and widths != {1}:
+        return True, f"{len(rows)} rows of {len(rows[0])} fields"
+    return (None if re.search("[,;\t]", text) else False), f"rows of {sorted(widths)[:5]} fields"
+
+
+def _dates(form: str) -> Callable[[Layout], Decision]:
+    """Make the test that all dates have a form; without any, it stays open."""
+    pattern = re.compile(form)
+
+    def test(layout: Layout) -> Decision:
+        dates = _DATE.findall(layout.text)
+        wrong = [date for date in dates if not pattern.fullmatch(date)]
+        found = f"dates: {', '.join((wrong or dates)[:5]) or 'none'}"
+        return (False if wrong else True if dates else None), found
+
+    return test
+
+
+_MONTH = r"(?:Jan|Feb|Mar|Apr|May|June?|July?|Aug|Sept?|Oct|Nov|Dec)[a-z]*\.?"
+_DATE = re.compile(
+    r"(?<![A-Za-z0-9/.-])(?:\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}"
+    rf"|\d{{1,2}}(?:st|nd|rd|th)? {_MONTH},? \d{{4}})(?![A-Za-z0-9/-])"
+    rf"|\b{_MONTH} \d{{1,2}}(?:st|nd|rd|th)?,? \d{{4}}\b|\d{{4}}年\d{{1,2}}月\d{{1,2}}日"
+)
+_DAY, _MONTH_NUMBER = "(?:0[1-9]|[12][0-9]|3[01])", "(?:0[1-9]|1[0-2])"
+_SHORT = r"\A(?s:.{0,40})\Z"
+"""Of this length may be a number with its unit, or a letter with its option."""
 
 _FORMS: dict[str, tuple[str, Callable[[Layout], Decision]]] = {
     "table": ("a table", _there("tables")),
-    "markdown_table": ("a Markdown table", _there("markdown_tables")),
     "list": ("a list", _there("list_items", 2)),
     "bullet_list": ("a bulleted list", _there("bullet_points", 2)),
     "numbered_list": ("a numbered list", _there("numbered_items", 2)),
@@ -196,10 +201,42 @@ _FORMS: dict[str, tuple[str, Callable[[Layout], Decision]]] = {
     "code_block": ("a code block", _there("code_blocks")),
     "markdown": ("Markdown", _markdown),
     "plain_text": ("text without Markdown's marks", _plain),
-    "html": ("HTML", _searched(_html, _maybe_html, "HTML")),
+    "html": ("HTML", _html),
     "xml": ("XML", _xml),
-    "latex": ("LaTeX", _searched(_latex, _maybe_latex, "LaTeX")),
-    "number": ("a number, and nothing else", _number),
+    "latex": (
+        "LaTeX",
+        _matched(
+            "LaTeX",
+            # Pandoc's rule, by which prices aren't formulas: no space within, no digit after.
+            r"(?<!\\)\$(?![\s$])[^$\n]*(?<![\s\\])\$(?!\d)|\\\[|\\\(|\\documentclass|(?i:\\[a-z]+\{)",
+            r"(?i:\\[a-z\[(])|\^|\$",
+        ),
+    ),
+    "number": (
+        "a number, and nothing else",
+        _matched("number alone", r"\A\**[-+−]?[$€£¥]?\d[\d,]*(?:\.\d+)?\s?%?[.。]?\**\Z", _SHORT),
+    ),
+    "letter": (
+        "a letter, and nothing else",
+        _matched("letter alone", r"\A[\W_]{0,3}[A-Za-z][\W_]{0,3}\Z", _SHORT),
+    ),
+    "yaml": (
+        "YAML",
+        _matched(
+            "YAML",
+            # At least one key, and nothing but keys, items of lists and comments.
+            r"\A(?=(?s:.*?)(?m:^)[^\S\n]*+(?:- ++)?[\w\"'][\w\"' -]*+:(?:\s|\Z))(?:[^\S\n]*+"
+            r"(?:- +[^\n]+|[\w\"'][\w\"' -]*+:(?: [^\n]*)?|#[^\n]*|-{3})?(?:\n|\Z))++\Z",
+            r"^\s*(?:- |[\w-]+:(?:\s|$))|\A[{\[]",
+        ),
+    ),
+    "csv": ("CSV", _csv),
+    "code": ("a code block, and nothing else", _code),
+    "numbered_lists": ("numbers, not bullets, in any list", _numbered),
+    "YYYY-MM-DD": ("dates as YYYY-MM-DD", _dates(rf"\d{{4}}-{_MONTH_NUMBER}-{_DAY}")),
+    "DD/MM/YYYY": ("dates as DD/MM/YYYY", _dates(rf"{_DAY}/{_MONTH_NUMBER}/\d{{4}}")),
+    "MM/DD/YYYY": ("dates as MM/DD/YYYY", _dates(rf"{_MONTH_NUMBER}/{_DAY}/\d{{4}}")),
+    "YYYY年M月D日": ("dates as YYYY年M月D日", _dates(r"\d{4}年\d{1,2}月\d{1,2}日")),
     "quoted": ("quotation marks around it", _quoted),
     "title": ("a title", _title),
 }

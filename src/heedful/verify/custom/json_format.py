@@ -8,7 +8,6 @@ address, and no pattern that could take long.
 from __future__ import annotations
 
 import json
-import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -49,8 +48,8 @@ def refuse_constant(name: str) -> Any:
 @verifier(
     "heedful:json",
     describe=lambda schema, **args: worded(
-        "Respond with JSON[ with the keys {keys}][ that fits the schema {schema}]"
-        "[ with {bounds} keys], and nothing else.",
+        "Respond with JSON[ with the keys {keys}][ that fits the schema {schema}],"
+        " and nothing else.",
         args | {"schema": json.dumps(schema, ensure_ascii=False) if schema else None},
     ),
 )
@@ -59,8 +58,6 @@ def json_value(
     *,
     keys: list[str] | None = None,
     schema: dict[str, Any] | None = None,
-    at_least: int | None = None,
-    at_most: int | None = None,
     alone: bool = False,
 ) -> Finding:
     """The response is JSON, alone or in one code block."""
@@ -76,10 +73,6 @@ def json_value(
         return decide(None, "a bare value, neither object nor array")
     if schema is not None and (wrong := fault(value, schema)) is not None:
         return Finding(met=False, found=f"JSON that does not fit its schema: {wrong}")
-    if (at_least, at_most) != (None, None):
-        outcome, reason = _has_so_many(value, at_least or 0, at_most)
-        if not outcome:
-            return decide(outcome, reason)
     return decide(*_has_keys(value, keys or []))
 
 
@@ -120,16 +113,6 @@ def _has_keys(value: Any, keys: list[str]) -> tuple[Outcome, str]:
     return False, f"JSON without the keys {quoted([k for k in missing if k not in everywhere])}"
 
 
-def _has_so_many(value: Any, at_least: int, at_most: int | None) -> tuple[Outcome, str]:
-    """Check the number of an object's keys; those of objects within it may count."""
-    if not isinstance(value, dict):
-        return None, "an array, whose objects may be meant"
-    numbers = range(len(value), len(_keys(value)) + 1)
-    most = numbers[-1] if at_most is None else at_most
-    fits = {at_least <= number <= most for number in numbers}
-    return (fits.pop() if len(fits) == 1 else None), f"an object of {len(value)} keys"
-
-
 def _keys(value: Any) -> list[str]:
     keys: list[str] = []
     left = [value]
@@ -148,6 +131,7 @@ def _keys(value: Any) -> list[str]:
 _VALUES = frozenset({
     "type", "enum", "const", "required", "minItems", "maxItems", "uniqueItems", "minLength",
     "maxLength", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf",
+    "minProperties", "maxProperties",
 })  # fmt: skip
 _SCHEMA = frozenset({"items", "additionalProperties", "not"})
 _SCHEMAS = frozenset({"anyOf", "allOf", "oneOf"})
@@ -170,13 +154,8 @@ def fault(value: Any, schema: Any) -> str | None:
     try:
         _compiled(cleaned)(value)
     except JsonSchemaValueException as error:
-        message = re.sub(f"be {_PATTERN}([0-9a-f]*)", _unnamed, str(error.message))
-        return "$" + message.removeprefix("data")
+        return "$" + str(error.message).removeprefix("data")
     return None
-
-
-def _unnamed(match: re.Match[str]) -> str:
-    return f"match pattern {_pattern(match[1])}"
 
 
 def _cleaned(schema: Any, place: str) -> Any:
@@ -198,16 +177,11 @@ def _cleaned(schema: Any, place: str) -> Any:
             where=f"{place}.$schema",
             hint="leave $schema out, or name a draft of json-schema.org",
         )
-    cleaned = {
+    return {
         keyword: _cleaned_value(keyword, value, f"{place}.{keyword}")
         for keyword, value in schema.items()
         if keyword in _KNOWN
     }
-    # A pattern is a format of its own. The library writes its name into code, hence the digits.
-    if (pattern := cleaned.pop("pattern", None)) is not None:
-        as_format = {"format": _PATTERN + pattern.encode("utf-8", "surrogatepass").hex()}
-        cleaned["allOf"] = [*cleaned.get("allOf", []), as_format]
-    return cleaned
 
 
 def _cleaned_value(keyword: str, value: Any, place: str) -> Any:
@@ -219,8 +193,9 @@ def _cleaned_value(keyword: str, value: Any, place: str) -> Any:
         return {name: _cleaned(schema, f"{place}.{name}") for name, schema in value.items()}
     if keyword in _TEXTS and not isinstance(value, str):
         raise VerifierError(f"a {keyword} is a text, not {value!r}", where=place)
-    if keyword == "format" and value not in _FORMATS:
-        raise UndecidedError(f"cannot be decided by code: the format {value!r}")
+    if keyword in _TEXTS and value not in _FORMATS:
+        # A pattern comes from a data file, and may make a search go back without end.
+        raise UndecidedError(f"cannot be decided by code: the {keyword} {value[:80]!r}")
     return value
 
 
@@ -232,48 +207,7 @@ def _compiled(schema: str) -> Callable[[Any], object]:
     invalid = fastjsonschema.JsonSchemaDefinitionException
     definition: dict[str, Any] | bool = json.loads(schema)
     try:
-        validate: Callable[[Any], object] = fastjsonschema.compile(
-            definition,
-            use_default=False,
-            formats={
-                f"{_PATTERN}{each}": _bounded(_pattern(each))
-                for each in re.findall(f'"format": "{_PATTERN}([0-9a-f]*)"', schema)
-            },
-        )
+        validate: Callable[[Any], object] = fastjsonschema.compile(definition, use_default=False)
     except (invalid, ValueError, TypeError, OverflowError, RecursionError) as error:
         raise VerifierError(f"this isn't a JSON schema: {error}", where=schema[:80]) from error
     return validate
-
-
-# --- patterns -----------------------------------------------------------------------------------
-
-_PATTERN = "pattern_"
-_NOT_PYTHONS = re.compile(r"\\[kpP]|\\u\{|\(\?[<P]\w")
-_SECONDS = 0.2
-"""For a search: a pattern comes from a data file, and may make the engine go back without end."""
-
-
-def _pattern(code: str) -> str:
-    return bytes.fromhex(code).decode("utf-8", "surrogatepass")
-
-
-def _bounded(pattern: str) -> Callable[[str], bool]:
-    """Compile a pattern that gives no answer where searching a text takes long."""
-    import regex
-
-    if _NOT_PYTHONS.search(pattern):
-        raise UndecidedError(f"cannot be decided by code: the pattern {pattern[:80]}")
-    try:
-        compiled = regex.compile(re.sub(r"(?<!\\)\$", r"\\Z", pattern), regex.ASCII)
-    except regex.error as error:
-        raise ValueError(f"the pattern {pattern[:80]}: {error}") from error
-
-    def matches(text: str) -> bool:
-        try:
-            return compiled.search(text, timeout=_SECONDS) is not None
-        except TimeoutError:
-            raise UndecidedError(
-                f"cannot be decided by code: the pattern {pattern[:80]} takes too long on this text"
-            ) from None
-
-    return matches

@@ -101,13 +101,7 @@ def chinese_script(response: Response, *, script: ChineseScript) -> Finding:
 
 
 _SMALL_WORDS = 4
-_MINOR_WORDS = word_set(
-    """
-    about above across after against along among around before behind below beneath beside
-    between beyond despite during except inside outside since through throughout toward towards
-    under underneath until versus within without
-    """
-)
+_MINOR_WORDS = word_set("prepositions")
 _TITLE_WORD = re.compile(r"(?<![\w'’])[^\W\d_][\w'’]*")
 _STRAY = 0.02
 _CASED = re.compile("[^\\W\\d_ßªº]")

@@ -27,34 +27,29 @@ Which = Literal["each", "some"] | int
 
 
 class _PartKind(NamedTuple):
-    """A kind of part: its names, and how to find it, by each reading."""
+    """A kind of part: its name, and how to find it, by each reading."""
 
     name: str
-    chinese: str
     find: Callable[[Layout], list[list[str]]]
 
 
 PARTS = {
-    "response": _PartKind("the response", "回复", lambda layout: [[layout.text]]),
+    "response": _PartKind("the response", lambda layout: [[layout.text]]),
     # Something inside of the response that code cannot find, such as "the summary".
-    "passage": _PartKind("the response", "回复", lambda layout: [[layout.text]]),
-    "paragraph": _PartKind("paragraph", "段", lambda layout: layout.paragraph_readings),
-    "stanza": _PartKind("stanza", "节", lambda layout: layout.stanza_readings),
-    "sentence": _PartKind("sentence", "句", lambda layout: layout.sentence_readings),
-    "line": _PartKind("line", "行", lambda layout: layout.written_lines),
-    "list_item": _PartKind("list item", "个列表项", lambda layout: layout.item_readings),
-    "heading": _PartKind("heading", "个标题", lambda layout: layout.heading_readings),
-    "title": _PartKind(
-        "the title", "题目", lambda layout: [[layout.title] if layout.title else []]
-    ),
+    "passage": _PartKind("the response", lambda layout: [[layout.text]]),
+    "paragraph": _PartKind("paragraph", lambda layout: layout.paragraph_readings),
+    "stanza": _PartKind("stanza", lambda layout: layout.stanza_readings),
+    "sentence": _PartKind("sentence", lambda layout: layout.sentence_readings),
+    "line": _PartKind("line", lambda layout: layout.written_lines),
+    "list_item": _PartKind("list item", lambda layout: layout.item_readings),
+    "heading": _PartKind("heading", lambda layout: layout.heading_readings),
+    "title": _PartKind("the title", lambda layout: [[layout.title] if layout.title else []]),
     # The response without its title.
-    "body": _PartKind("the body", "正文", lambda layout: layout.body_readings),
+    "body": _PartKind("the body", lambda layout: layout.body_readings),
     # What stands under a heading.
-    "section": _PartKind("section", "部分", lambda layout: layout.section_readings),
+    "section": _PartKind("section", lambda layout: layout.section_readings),
     # The response, where it is one text of a kind of which it might hold several.
-    "copy": _PartKind(
-        "the response", "回复", lambda layout: [[] if layout.is_divided else [layout.text]]
-    ),
+    "copy": _PartKind("the response", lambda layout: [[] if layout.is_divided else [layout.text]]),
 }
 
 if TYPE_CHECKING:

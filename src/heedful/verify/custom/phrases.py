@@ -15,6 +15,7 @@ from heedful.core import scripts
 from heedful.verify.base import Finding, bounds, quoted, verifier
 from heedful.verify.custom.counting import CountRange, within
 from heedful.verify.custom.parts import Decision, all_outcomes, decide, of_part
+from heedful.verify.text.layout import unmarked
 from heedful.verify.text.words import UNSPACED
 
 if TYPE_CHECKING:
@@ -161,24 +162,18 @@ def contains_any(
     return within(CountRange(len(used), maybe), at_least, at_most), reason
 
 
-@verifier(
-    "heedful:mentions",
-    describe=lambda phrases: f"Mention {quoted(phrases)}, maybe in other words.",
-)
-def mentions(response: Response, *, phrases: list[str]) -> Finding:
-    """One of the names of a topic occurs; where none does, this is not decided."""
-    used = _names(response.layout, phrases)
-    return decide(True if used else None, f"used: {quoted(used)}" if used else "not by that name")
+def _naming(id_: str, wording: str, *, met: bool) -> None:
+    """Register the verifier of a topic: of its names one decides, and none leaves it open."""
+
+    @verifier(id_, describe=wording)
+    def verify(response: Response, *, phrases: list[str]) -> Finding:
+        used = _names(response.layout, phrases)
+        found = f"used: {quoted(used)}" if used else "not by that name"
+        return decide(met if used else None, found)
 
 
-@verifier(
-    "heedful:does_not_mention",
-    describe=lambda phrases: f"Do not mention {quoted(phrases)}, not even in other words.",
-)
-def does_not_mention(response: Response, *, phrases: list[str]) -> Finding:
-    """None of the names of a topic occurs; where one does, this is unmet."""
-    used = _names(response.layout, phrases)
-    return decide(False if used else None, f"used: {quoted(used)}" if used else "not by that name")
+_naming("heedful:mentions", "Mention {phrases}, maybe in other words.", met=True)
+_naming("heedful:does_not_mention", "Do not mention {phrases} in any words.", met=False)
 
 
 def _names(layout: Layout, phrases: list[str]) -> list[str]:
@@ -189,24 +184,18 @@ def _names(layout: Layout, phrases: list[str]) -> list[str]:
 _FIRST_WORDS = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 
 
-@verifier("heedful:each_word", describe="Start each word with a capital letter.")
-def each_word(response: Response) -> Finding:
-    """Each word starts with a capital; of a compound only the first part must."""
-    if UNSPACED.search(response.text):
-        return decide(None, "its script does not part words by spaces")
-
-    def test(text: str) -> Decision:
-        words = dict.fromkeys(_FIRST_WORDS.findall(text))
-        small = [word for word in words if word[0].islower()]
-        open_ = [word for word in words if not all(part[:1].isupper() for part in word.split("-"))]
-        if small or open_ or not words:
-            return (False if small else None), f"not so: {quoted((small or open_)[:5])}"
-        return True, f"all {len(words)} different words"
-
-    layout = response.layout
-    outcomes = [test(text) for text in dict.fromkeys((layout.plain, layout.body))]
-    agreed = len({outcome for outcome, _ in outcomes}) == 1
-    return decide(outcomes[0][0] if agreed else None, outcomes[0][1])
+@of_part("heedful:each_word")
+def each_word(layout: Layout) -> Decision:
+    """Start each word{where} with a capital letter."""
+    if UNSPACED.search(layout.text):
+        return None, "its script does not part words by spaces"
+    words = dict.fromkeys(_FIRST_WORDS.findall(unmarked(layout.prose)))
+    small = [word for word in words if word[0].islower()]
+    # Of a compound only the first part must have one.
+    open_ = [word for word in words if not all(part[:1].isupper() for part in word.split("-"))]
+    if small or open_ or not words:
+        return (False if small else None), f"not so: {quoted((small or open_)[:5])}"
+    return True, f"all {len(words)} different words"
 
 
 # --- letters ------------------------------------------------------------------------------------

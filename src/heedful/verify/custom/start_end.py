@@ -42,8 +42,8 @@ def _edge(verb: str) -> Wording:
 @of_part("heedful:starts_with", describe=_edge("Start"))
 def starts_with(layout: Layout, *, phrases: list[str], words: bool = False) -> Decision:
     """The text starts with one of the phrases."""
-    decision = _starting(layout, phrases)
-    return _with_words(layout, phrases, 0, decision) if words else decision
+    outcome, reason = _starting(layout, phrases)
+    return (_with_words(layout, phrases, 0, outcome) if words else outcome), reason
 
 
 @of_part("heedful:does_not_start_with", describe=_edge("Do not start"))
@@ -55,8 +55,8 @@ def does_not_start_with(layout: Layout, *, phrases: list[str]) -> Decision:
 @of_part("heedful:ends_with", describe=_edge("End"))
 def ends_with(layout: Layout, *, phrases: list[str], words: bool = False) -> Decision:
     """The text ends with one of the phrases; quotes after it do not count."""
-    decision = _ending(layout, phrases)
-    return _with_words(layout, phrases, -1, decision) if words else decision
+    outcome, reason = _ending(layout, phrases)
+    return (_with_words(layout, phrases, -1, outcome) if words else outcome), reason
 
 
 @of_part("heedful:does_not_end_with", describe=_edge("Do not end"))
@@ -117,24 +117,19 @@ def _not(decision: Decision) -> Decision:
 _WORD = re.compile(r"[^\W_]+(?:['’.&@-][^\W_]+)*")
 
 
-def _with_words(layout: Layout, phrases: list[str], edge: int, decision: Decision) -> Decision:
-    """Decide on phrases that are words: by the word at the edge, where it may be one of them."""
-    outcome, reason = decision
-    if outcome is False:
-        return decision
+def _with_words(layout: Layout, phrases: list[str], edge: int, outcome: Outcome) -> Outcome:
+    """Decide on phrases that are words: by the words at the edge, whatever signs are around."""
     text, enough = layout.plain.strip(), _enough(phrases)
     text = text[-enough:] if edge else text[:enough]
     for phrase in phrases:
         write = written_for(phrase)
-        written, sought = _WORD.findall(write(text)), _WORD.findall(write(phrase))
-        if sought and _at_edge(written, sought, edge):
-            return True, reason
-        # A run of Chinese letters is more than a word; what stands at its edge decides.
-        if scripts.HAN_CHARACTER.search(phrase) and (
-            outcome or (len(sought) == 1 and _at_edge("".join(written), sought[0], edge))
-        ):
-            return True, reason
-    return None, reason
+        there: Sequence[str] = _WORD.findall(write(text))
+        sought: Sequence[str] = _WORD.findall(write(phrase))
+        if scripts.HAN_CHARACTER.search(phrase):  # a run of Chinese letters is more than a word
+            there, sought = "".join(there), "".join(sought)
+        if sought and _at_edge(there, sought, edge):
+            return True
+    return outcome and None
 
 
 def _at_edge(items: Sequence[str], sought: Sequence[str], edge: int) -> bool:
@@ -152,7 +147,7 @@ def _starting(layout: Layout, phrases: list[str]) -> Decision:
 def _ending(layout: Layout, phrases: list[str]) -> Decision:
     enough = _enough(phrases)
     ends = [text.rstrip()[-enough:] for text in (layout.text, layout.plain)]
-    sure = [form for end in ends for form in (end, end.rstrip("\"'”’」』 "))]
+    sure = [form for end in ends for form in (end, end.rstrip("\"'”’」』)） "))]
     maybe = [*ends, _PICTURES.sub("", ends[0]), ends[0].rstrip(_STOPS)]
     found = f"it ends with '{layout.text.strip()[-20:]}'"
     return _decided(sure, maybe, phrases, -1), found

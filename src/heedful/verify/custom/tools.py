@@ -35,8 +35,6 @@ def _describe_calls(
     what = "a tool" if name is None else f"the tool {name}"
     if arguments is not None:
         what += f" {_FITS[match]} {json.dumps(arguments, ensure_ascii=False)}"
-    if args["at_most"] == 0:
-        return f"Do not call {what}."
     return worded("Call {what}[ {bounds} times].", args | {"what": what})
 
 

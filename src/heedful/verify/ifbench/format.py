@@ -350,12 +350,7 @@ def _some_italics(text: str) -> Finding:
     return Finding(met=met, found="italics" if met else "nothing in italics, or nothing after them")
 
 
-_MINOR_WORDS = word_set(
-    """
-    a an the and but or nor for so yet as if vs
-    at by in of off on per to up via with from into onto over than upon
-    """
-)
+_MINOR_WORDS = word_set("minor_words")
 
 
 @verifier("format:title_case")

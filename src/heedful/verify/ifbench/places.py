@@ -194,13 +194,7 @@ def reverse_newline(response: Response) -> Finding:
 
 
 # From north to south. The published list lacks Kyiv, at 50.45 degrees.
-_CAPITALS = word_list(
-    """
-    Reykjavik Helsinki Oslo Tallinn Stockholm Riga Moscow Copenhagen Vilnius Minsk Dublin Berlin
-    Amsterdam Warsaw London Brussels Kyiv Prague Luxembourg Paris Vienna Bratislava Budapest Vaduz
-    Chisinau Bern Ljubljana Zagreb
-    """
-)
+_CAPITALS = word_list("capitals_of_europe")
 _OTHER_NAMES = {"Kiev": "Kyiv", "Luxembourg City": "Luxembourg", "Berne": "Bern"}
 
 

@@ -79,7 +79,7 @@ def unique_word_count(response: Response, *, N: NonNegativeInt) -> Finding:
     return compare(len(set(words)), "at least", N, "different word")
 
 
-_CONJUNCTIONS = word_set("and but for nor or so yet")
+_CONJUNCTIONS = word_set("conjunctions")
 
 
 @verifier(
@@ -99,14 +99,7 @@ def conjunctions(response: Response, *, small_n: NonNegativeInt) -> Finding:
     return compare(number, "at least", small_n, "different coordinating conjunction")
 
 
-_NAMES = word_list(
-    """
-    Abigail Alexander Amelia Andrew Aria Audrey Ava Benjamin Charlotte Chloe Christopher Claire
-    Daniel David Elijah Ella Emma Ethan Gabriel Grace Hannah Harper Isabella Jackson Jacob
-    Jonathan Joseph Layla Leo Liam Lily Lucas Mason Matthew Mia Nathan Nicholas Noah Nora Olivia
-    Owen Penelope Ryan Samuel Scarlett Sophia Stella Thomas Victoria Zoe
-    """
-)
+_NAMES = word_list("first_names")
 _NAME = re.compile(rf"\b(?:{'|'.join(_NAMES)})\b")
 
 
@@ -151,12 +144,7 @@ def words_japanese(response: Response, *, N: PositiveInt) -> Finding:
     return unless(wrong, "not in Japanese", f"each word in {N} is in Japanese")
 
 
-_PRONOUNS = word_set(
-    """
-    i me my mine myself we us our ours ourselves you your yours yourself yourselves
-    he him his himself she her hers herself it its itself they them their theirs themselves
-    """
-)
+_PRONOUNS = word_set("pronouns")
 
 
 @verifier("count:pronouns")
@@ -219,22 +207,7 @@ Percentage = Annotated[float, Ge(0), Le(100)]
 # English's function words by the classes of grammar; these are NLTK's stop words, less those with
 # an apostrophe, which the published code cannot find among runs of word characters. The last lines
 # are what it does find of contractions, such as the t of don't.
-_STOP_WORDS = word_set(
-    """
-    i me my myself we our ours ourselves you your yours yourself yourselves he him his himself
-    she her hers herself it its itself they them their theirs themselves
-    what which who whom this that these those a an the
-    am is are was were be been being have has had having do does did doing will can should
-    and but if or because as until while nor than so
-    of at by for with about against between into through during before after above below to
-    from up down in out on off over under
-    again further then once here there when where why how all any both each few more most
-    other some such no not only own same too very just now
-    don aren couldn didn doesn hadn hasn haven isn mightn mustn needn shan shouldn wasn weren
-    won wouldn ain ma
-    s t d ll m o re ve y
-    """
-)
+_STOP_WORDS = word_set("stop_words")
 
 
 @verifier("ratio:stop_words")

@@ -326,19 +326,12 @@ def capital_words(layout: Layout) -> list[int]:
 # --- headings -----------------------------------------------------------------------------------
 
 
-def _html_headings(layout: Layout) -> list[int]:
-    levels = re.findall(r"<h([1-6])\b", layout.text, re.IGNORECASE)
-    return list(map(int, levels))
-
-
 def headings(level: int) -> Count:
     """Make the count of headings of a level; what only looks like a heading may be one of any."""
 
     def count(layout: Layout) -> list[int]:
         levels = [each.level for each in layout.headings]
-        html = _html_headings(layout).count(level)
-        maybe = 0 if any(levels) else len(levels)
-        return [levels.count(level) + html, max(levels.count(level), maybe) + html]
+        return [levels.count(level), levels.count(level if any(levels) else 0)]
 
     return count
 
@@ -346,5 +339,5 @@ def headings(level: int) -> Count:
 def heading_levels(layout: Layout) -> list[int]:
     """Count levels of headings; what only looks like a heading may be of one of its own."""
     levels = [each.level for each in layout.headings]
-    marked = {level for level in levels if level} | set(_html_headings(layout))
-    return [len(marked), len(marked) + levels.count(0)]
+    marked = len({level for level in levels if level})
+    return [marked, marked + levels.count(0)]

@@ -34,7 +34,6 @@ _LEAST_PROBABILITY = 0.1
 _LONGEST_TEXT = 10_000
 _LONGEST_SEARCHED = 40_000
 """Characters of a text in which addresses are looked for."""
-_LONGEST_CACHED_WORD = 40
 _TOLD_BY = 1000
 """Characters that tell whether a text is in capitals."""
 _MOST_WORDS = 100
@@ -112,8 +111,7 @@ class _Profiles:
         grams: list[str] = []
         for word in words:
             if word:
-                cached = len(word) <= _LONGEST_CACHED_WORD
-                grams += self._grams_of_word(word) if cached else self._find_grams(word)
+                grams += self._grams_of_word(word)
         if last:
             grams += self._find_grams(last, end="")
         return grams

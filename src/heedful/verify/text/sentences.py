@@ -257,10 +257,7 @@ def _places() -> Iterator[Path]:
     with contextlib.suppress(RuntimeError):  # a user without a home
         roots.append(Path.home() / "nltk_data")
     roots += [prefix / "nltk_data", prefix / "share" / "nltk_data", prefix / "lib" / "nltk_data"]
-    if sys.platform == "win32":
-        shared = [os.environ.get("APPDATA", "C:\\"), *(f"{drive}:\\" for drive in "CDE")]
-    else:
-        shared = ["/usr/share", "/usr/local/share", "/usr/lib", "/usr/local/lib"]
+    shared = ("/usr/share", "/usr/local/share", "/usr/lib", "/usr/local/lib")
     for root in (*roots, *(Path(each) / "nltk_data" for each in shared)):
         yield root / _MODEL / "english"
 
@@ -290,34 +287,12 @@ def _read(folder: Path) -> Parameters:
 
 
 # Words that are more often abbreviations than sentence ends, and are written with a full stop.
-_ABBREVIATIONS = word_set(
-    """
-    mr mrs ms messrs dr prof st rep reps sen gov gen col maj lt sgt adm jr sr
-    inc corp co cos ltd bros dept ft mt ave vs
-    jan feb aug sept sep oct nov dec tues wed thurs fri
-    a.m p.m a.d b.c u.s u.s.a u.s.s.r u.k u.n d.c n.y l.a n.j ph.d m.b.a j.b j.c j.k j.p j.r r.j
-    ala ariz calif colo conn fla kan mich minn okla pa tenn va vt wash wis
-    c d e f g h k l m n p r s t v w
-    """
-) | {". . "}  # an ellipsis of three spaced dots, less the last
+_ABBREVIATIONS = word_set("abbreviations") | {
+    ". . "
+}  # an ellipsis of three spaced dots, less the last
 
 # Words of every kind of text that are capitalised where a sentence starts and nowhere else.
-_STARTERS = word_set(
-    """
-    a about above after again all also although always among an and another any are as at be
-    because before being below besides between both but by can choose consider could create
-    despite did do does during each either even every everyone everything few finally find first
-    for from further furthermore get give given have having he her here hers him his how however
-    i if in indeed instead is it its just keep last later let like make many maybe meanwhile
-    moreover most my neither never nevertheless next no nobody none nor not note nothing now of
-    often on once one only or other others our out over overall perhaps please rather remember
-    second see several she should similarly simply since so some someone something sometimes
-    soon start still such take that the their them then there therefore these they third this
-    those though through thus to together too try two under unfortunately unless unlike until up
-    upon us use used using was we were what when where whether which while who whoever whom
-    whose why will with within without would write yes yet you your
-    """
-)
+_STARTERS = word_set("sentence_starters")
 
 # Endings of common nouns and adjectives, which also stand capitalised inside of names.
 _COMMON_ENDINGS = (

@@ -55,44 +55,10 @@ _MAY_ENCLOSE = re.compile("[“„\"«»‘「『《(（\\[【'`]")
 _CLOSING = frozenset(_CLOSERS) | {"“"}
 
 
-_FOLLOWED = word_set(
-    """
-    adm capt col dr fr gen gov hon lt maj mr mrs ms prof rep rev sen sgt st
-    approx ca cf e.g eq eqs figs i.e nos pp viz vol vols vs z.b d.h u.a p.ex p.ej т.е
-    """
-)
+_FOLLOWED = word_set("followed_by_a_name")
 """A name or an example follows these."""
-_FINAL_TOO = built_in().abbreviations | word_set(
-    """
-    al appx apt assn assoc asst avg bldg blvd bros ch chr corp dept dist div ed eds eg esp esq est
-    etc ext ft hr hrs hwy inc incl intl jr kg km lb lbs llc ltd mt nr op p para pl plc pt rd sec
-    fig sq sr str tel trans univ usw vol wt yd yr yrs
-    """
-)
+_FINAL_TOO = built_in().abbreviations | word_set("abbreviations_that_may_end")
 """These may end a sentence."""
-_FREQUENT = word_set(
-    """
-    a an and are as at be but by for from had has have he her his i if in is it not of on or our
-    she so that the their them there they this to was we were will with would you your
-    """
-)
-
-
-class Style(NamedTuple):
-    """How a text is written: maybe in another language than English, maybe in lower case."""
-
-    foreign: bool
-    lowercase: bool
-
-
-def _style(text: str) -> Style:
-    if "." not in text and "!" not in text and "?" not in text:
-        return Style(foreign=False, lowercase=False)  # which makes no difference
-    words = text[:2000].lower().split()
-    english = sum(map(_FREQUENT.__contains__, words))
-    return Style(foreign=len(words) > 10 * max(english, 1), lowercase=text.islower())
-
-
 # --- whether a stop ends a sentence -------------------------------------------------------------
 
 
@@ -115,7 +81,7 @@ class _Stop(NamedTuple):
     alone: bool
 
 
-def _boundaries(line: str, style: Style) -> Iterator[_Boundary]:
+def _boundaries(line: str, *, lowercase: bool) -> Iterator[_Boundary]:
     """Find where sentences of a line may end, but for its own end."""
     begin, size = 0, len(line)
     spans: list[tuple[int, int]] | None = None
@@ -129,7 +95,7 @@ def _boundaries(line: str, style: Style) -> Iterator[_Boundary]:
         elif line[at].isspace():
             ends = None
         else:
-            ends = _ends(_around(line, match, begin), style)
+            ends = _ends(_around(line, match, begin), lowercase)
         if ends is False:
             continue
         if ends:
@@ -168,12 +134,14 @@ _NEW_SENTENCE = re.compile(r"[^\W\d_a-z](?:[^\W\d_]|\s)|\d{1,3}\s+[^\W\d_a-z]")
 _DOTTED = re.compile(r"(?:[^\W\d_]{1,3}\.)+[^\W\d_]{1,3}")
 _ROMAN = re.compile("[IVXLC]+")
 _VOWEL = re.compile(r"[aeiouyäöüáéíóúàèìòùâêîôûаеёиоуыэюя]|[^\W_a-zа-яё]")
-_SHORT = 4
 _FEW_DIGITS = 3
 
 
 @lru_cache(maxsize=1 << 14)
-def _ends(stop: _Stop, style: Style) -> bool | None:  # noqa: PLR0911 - one for each kind of mark
+def _ends(  # noqa: PLR0911 - one for each kind of mark
+    stop: _Stop,
+    lowercase: bool,  # noqa: FBT001 - the cache takes no keywords
+) -> bool | None:
     """Say whether a stop ends a sentence; ``None`` where readers may differ."""
     after = stop.after.lstrip(_OPENERS)
     if not after:
@@ -191,8 +159,8 @@ def _ends(stop: _Stop, style: Style) -> bool | None:  # noqa: PLR0911 - one for 
     if not stop.gap:
         return _without_space(stop, after)
     if stop.mark[-1] != ".":
-        return _after_mark(stop, after, style)
-    return _after_dot(stop, after, style)
+        return _after_mark(stop, after, lowercase=lowercase)
+    return _after_dot(stop, after, lowercase=lowercase)
 
 
 def _without_space(stop: _Stop, after: str) -> bool | None:
@@ -205,20 +173,20 @@ def _without_space(stop: _Stop, after: str) -> bool | None:
     return None if begins or _UNSPACED.match(after[0]) else False
 
 
-def _after_mark(stop: _Stop, after: str, style: Style) -> bool | None:
+def _after_mark(stop: _Stop, after: str, *, lowercase: bool) -> bool | None:
     """Judge an exclamation or question mark before a space."""
     if after[0].islower():
-        return False if stop.closed else True if style.lowercase else None
+        return False if stop.closed else True if lowercase else None
     return None if stop.closed else True
 
 
 def _after_dot(  # noqa: PLR0911 - one for each kind of word
-    stop: _Stop, after: str, style: Style
+    stop: _Stop, after: str, *, lowercase: bool
 ) -> bool | None:
     """Judge a full stop before a space."""
     word = stop.before.lower()
     if after[0].islower():
-        return _before_small(stop, word, style)
+        return _before_small(stop, word, lowercase=lowercase)
     if not after[0].isalnum() or stop.closed:
         return None
     numbered = after[0].isdigit() and (word in _FINAL_TOO or word == "no")
@@ -230,18 +198,14 @@ def _after_dot(  # noqa: PLR0911 - one for each kind of word
         return True if len(word) > _FEW_DIGITS else None
     if len(word) == 1 or _ROMAN.fullmatch(stop.before) or _DOTTED.fullmatch(word):
         return False if stop.alone else None
-    if word in _FINAL_TOO or not _VOWEL.search(word):
-        return None
-    # In another language a short word may be an abbreviation.
-    sure = len(word) > _SHORT or (word.isascii() and not word.isalpha())
-    return None if style.foreign and not sure else True
+    return None if word in _FINAL_TOO or not _VOWEL.search(word) else True
 
 
-def _before_small(stop: _Stop, word: str, style: Style) -> bool | None:
+def _before_small(stop: _Stop, word: str, *, lowercase: bool) -> bool | None:
     """Judge a full stop before a small letter: of an abbreviation, or of a careless writer."""
     if stop.closed or word in _FOLLOWED or word in _FINAL_TOO or _DOTTED.fullmatch(word):
         return False
-    return True if style.lowercase else None
+    return True if lowercase else None
 
 
 # --- pieces of a text ---------------------------------------------------------------------------
@@ -262,21 +226,24 @@ def readings(text: str) -> tuple[list[str], list[str]]:
     >>> readings("1. It rains. 下雨了！真的")
     (['It rains.', '下雨了！'], ['It rains.', '下雨了！', '真的'])
     """
-    style = _style(text)
+    lowercase = text.islower()
     narrow: list[str] = []
     wide: list[str] = []
     for line in map(str.strip, text.split("\n")):
         if line:
             split = _split_line if len(line) <= _LONGEST_CACHED else _split_line.__wrapped__
-            finished, all_pieces = split(line, style)
+            finished, all_pieces = split(line, lowercase)
             narrow += finished
             wide += all_pieces
     return narrow, wide
 
 
 @lru_cache(maxsize=2048)  # the parts of a response are split after it, line by line
-def _split_line(line: str, style: Style) -> tuple[list[str], list[str]]:
-    places = list(_boundaries(line, style))
+def _split_line(
+    line: str,
+    lowercase: bool,  # noqa: FBT001 - the cache takes no keywords
+) -> tuple[list[str], list[str]]:
+    places = list(_boundaries(line, lowercase=lowercase))
     pieces = all_pieces = list(_pieces(line, places))
     sure = [each for each in places if each.sure]
     if len(sure) < len(places):

@@ -12,6 +12,7 @@ import functools
 import re
 import string
 import unicodedata
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from heedful.core import scripts
@@ -134,14 +135,21 @@ def bare_words(text: str) -> list[str]:
     return [word for piece in text.split() if (word := EDGES.sub("", piece))]
 
 
-def word_set(text: str) -> frozenset[str]:
-    """Read the words that a module lists in a text, for the eye, cut at white space."""
-    return frozenset(text.split())
+@functools.cache
+def _word_lists() -> dict[str, tuple[str, ...]]:
+    text = Path(__file__).with_name("word_lists.txt").read_text(encoding="utf-8")
+    lists = re.findall(r"^(\w+):\n((?: +.*\n)+)", text, re.MULTILINE)
+    return {name: tuple(words.split()) for name, words in lists}
 
 
-def word_list(text: str) -> tuple[str, ...]:
-    """Read words likewise, in their order."""
-    return tuple(text.split())
+def word_list(name: str) -> tuple[str, ...]:
+    """Return a list of words of ``word_lists.txt``, in its order."""
+    return _word_lists()[name]
+
+
+def word_set(name: str) -> frozenset[str]:
+    """Return the words of such a list."""
+    return frozenset(word_list(name))
 
 
 def without_punctuation(text: str) -> str:
