@@ -72,8 +72,19 @@ def test_judgments_as_csv(run: Path, tmp_path: Path) -> None:
     assert rows[1]["label"] == "True"
 
 
+def test_judgments_as_parquet(run: Path, tmp_path: Path) -> None:
+    pq = pytest.importorskip("pyarrow.parquet", reason="heedful[parquet] is not installed")
+    export(run, output=tmp_path / "o.parquet")
+    rows = pq.read_table(tmp_path / "o.parquet").to_pylist()
+    assert len(rows) == 4
+    assert rows[0]["text"] == TEXT
+    assert rows[0]["confidence"] is None
+    assert rows[1]["label"] is True
+    assert [path.name for path in tmp_path.glob("o*")] == ["o.parquet"]
+
+
 def test_what_cannot_be_exported(run: Path, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"\.csv, \.jsonl, \.xml"):
+    with pytest.raises(UsageError, match=r"\.csv, \.jsonl, \.parquet, \.xml"):
         export(run, output=tmp_path / "o.xlsx")
     with pytest.raises(UsageError, match="no such folder"):
         export(run, output=tmp_path / "nowhere" / "o.csv")

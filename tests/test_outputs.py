@@ -42,6 +42,7 @@ FROM_FILES: Mapping[str, str] = {
     "evaluate": "evaluate {input} -q -o {output}.jsonl",
     "evaluate --responses": "evaluate {input} --responses {other} -q -o {output}.jsonl",
     "respond": f"respond {{input}} {MODEL} -q -o {{output}}.jsonl",
+    "choose": f"choose {{input}} {MODEL} -q -o {{output}}.jsonl",
     "checklist": f"checklist {{input}} {MODEL} -q -o {{output}}.jsonl",
     "judge-accuracy": "judge-accuracy {input} -q -o {output}.json",
     "critic select": f"critic select {{input}} {MODEL} -q -o {{output}}.jsonl",

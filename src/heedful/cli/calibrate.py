@@ -1,4 +1,4 @@
-"""``heedful calibrate``."""
+"""``heedful calibrate`` and ``heedful cascade``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from heedful.cli.flags import Output
+from heedful.cli.flags import Output, Quiet
 from heedful.cli.running import Outcome, print_outcome
 from heedful.core.errors import UsageError
 from heedful.core.text import amount
@@ -99,3 +99,44 @@ def _planned(planned: Mapping[str, Any]) -> str:
     if 2 * planned["labels"] > planned["of"]:
         text += _MEANT
     return f"{text}, or fewer where the judge is good: --labels FILE says how wide it is"
+
+
+def cascade(
+    small: Path,
+    large: Path,
+    /,
+    *,
+    truth: Path | None = None,
+    margin: float = 1.0,
+    output: Output = None,
+    quiet: Quiet = False,
+) -> int:
+    """Choose from which confidence to trust a small judge before a large one.
+
+    Two runs on the same rows are replayed under every threshold: what goes on to
+    the large judge, what that saves, and what it costs in accuracy. The threshold
+    is chosen on one half of the instructions and measured on the other.
+
+    heedful cascade runs/critic runs/large --margin 1
+
+    Args:
+        small: The directory of a run by the small judge.
+        large: The directory of a run by the large one, on the same rows.
+        truth: A run whose verdicts are the truth, such as one by code. Default: the rows' labels,
+            or else the large judge's verdicts.
+        margin: How many points of accuracy the cascade may lose.
+        output: Write the numbers to a .json file.
+        quiet: Print nothing.
+    """
+    from heedful.analysis.cascade import document, replay
+    from heedful.core.outputs import refuse_inputs, write_json
+
+    if not 0 <= margin < 100:  # noqa: PLR2004 - points
+        raise UsageError(f"--margin {margin:g}", hint="give points of accuracy, such as 1")
+    if output is not None:
+        refuse_inputs(output, [path for path in (small, large, truth) if path is not None])
+    result = replay(small, large, truth=truth, margin=margin / 100)
+    if output is not None:
+        write_json(output, result)
+    outcome = Outcome(view=lambda: document(result).terminal(), written=[output])
+    return print_outcome(outcome, quiet=quiet)

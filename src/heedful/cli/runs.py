@@ -268,15 +268,15 @@ def export(
 ) -> int:
     """Write finished runs for other tools.
 
-    A .csv or .jsonl file has the judgments, a row each; a .xml file is a JUnit
-    report; a .md file has the summary, as for a pull request.
+    A .csv, .jsonl or .parquet file has the judgments, a row each; a .xml file is a
+    JUnit report; a .md file has the summary, as for a pull request.
 
     heedful export runs/gpt runs/haiku -o judgments.csv
 
     Args:
         runs: Directories of finished runs.
-        output: A .csv or .jsonl file for the judgments, a row each; a .xml file for a JUnit
-            report; a .md file for the summary.
+        output: A .csv, .jsonl or .parquet file for the judgments, a row each; a .xml file for a
+            JUnit report; a .md file for the summary.
         salvage: Leave out rows that are damaged, instead of refusing their run.
     """
     from heedful.analysis.export import WRITERS
@@ -288,8 +288,8 @@ def export(
         raise UsageError(
             "the output is of an unknown kind",
             where=str(output),
-            hint="name a .csv or .jsonl file for the judgments, a .xml file for a JUnit report, or "
-            "a .md file for the summary",
+            hint="name a .csv, .jsonl or .parquet file for the judgments, a .xml file for a JUnit "
+            "report, or a .md file for the summary",
         )
     return _said(write(*runs, output=output, salvage=salvage), str(output))
 
