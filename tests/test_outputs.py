@@ -65,6 +65,7 @@ FROM_RUNS: Mapping[str, str] = {
     "export": "export {run} -o {output}.csv",
     "export a summary": "export {run} -o {output}.md",
     "judge-accuracy --runs": "judge-accuracy {input} --runs {run} -q -o {output}.json",
+    "cascade": "cascade {run} {run} -q -o {output}.json",
     "calibrate": "calibrate {run} --draw 2 -o {output}.jsonl",
     "reward pairs": "reward pairs {run} -q -o {output}.jsonl",
     "reward best": "reward best {run} -q -o {output}.jsonl",

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Unpack, cast
 from heedful.analysis.align import proposals
 from heedful.analysis.align.document import document
 from heedful.analysis.align.options import Trying
-from heedful.analysis.align.trials import BALANCED, Paired, Trials, cells, halve, tokens_of
+from heedful.analysis.align.trials import BALANCED, Paired, Trials, cells, cost_of, halve
 from heedful.analysis.calibration import read_labels, text_print
 from heedful.analysis.meta.bench import Bench
 from heedful.analysis.meta.labels import MET, UNMET
@@ -114,7 +114,7 @@ class _Alignment:
     def cost(self, change: Change) -> float:
         """Return the tokens of a change for a criterion, added up over the parts."""
         entries = self.tried.get(change.name, ())
-        return sum(tokens_of(entry) or 0.0 for entry in entries)
+        return sum(cost_of(entry, "tokens") or 0.0 for entry in entries)
 
 
 def align(

@@ -299,9 +299,9 @@ def _notes(groups: Sequence[Sequence[JudgeEntry]], labelled: Labelled) -> list[s
     return notes
 
 
-def from_run(directory: Path, labelled: Labelled) -> list[JudgeEntry]:
-    """Collect the verdicts of a saved run, finished or not."""
-    with SavedRun.open(directory, finished=False) as run:
+def from_run(directory: Path, labelled: Labelled, *, finished: bool = False) -> list[JudgeEntry]:
+    """Collect the verdicts of a saved run, which may have to be finished."""
+    with SavedRun.open(directory, finished=finished) as run:
         config = run.judge
         if labelled.recorded and _reads_labels(config):
             raise InputError(
