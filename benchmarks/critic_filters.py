@@ -1,6 +1,6 @@
 """What each filter of critiques catches, of errors that were planted: tables in Markdown.
 
-    python benchmarks/critic_filters.py [--rows 1000] [--confidence-over survivors]
+    python benchmarks/critic_filters.py [--rows 1000]
 
 The rows, the expert and the verifiers are those of ``tests/planted.py``.
 """
@@ -11,12 +11,11 @@ import argparse
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
 from heedful.critic.data import STAGES, FilterSettings, filter_critiques, sample_critiques
-from heedful.critic.data.options import ConfidenceOver
 from planted import Population, catches, wrong_at_the_end
 
 
@@ -24,9 +23,8 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=1000)
-    parser.add_argument("--confidence-over", choices=get_args(ConfidenceOver), default="samples")
     given = parser.parse_args()
-    rows, over = given.rows, given.confidence_over
+    rows = given.rows
     population = Population()
     with tempfile.TemporaryDirectory() as folder:
         critiques = Path(folder) / "critiques.jsonl"
@@ -38,9 +36,7 @@ def main() -> None:
         }
         print("| judgments with | planted | " + " | ".join(STAGES) + " | missed |")
         print("| --- " + "| ---: " * (len(STAGES) + 2) + "|")
-        result = filter_critiques(
-            critiques, settings=FilterSettings(confidence_over=over), **options
-        )
+        result = filter_critiques(critiques, settings=FilterSettings(), **options)
         for cause, catch in catches(result, population).items():
             if not catch.judgments:
                 continue
@@ -49,7 +45,7 @@ def main() -> None:
         print("\n| without | rows kept | judgments kept | wrong verdict, % | badly put, % |")
         print("| --- | ---: | ---: | ---: | ---: |")
         for skip in ((), *((stage,) for stage in STAGES), STAGES):
-            settings = FilterSettings(skip=skip, confidence_over=over)
+            settings = FilterSettings(skip=skip)
             result = filter_critiques(critiques, settings=settings, **options)
             total, wrong, garbled = wrong_at_the_end(result, population)
             kept = result.summary["funnel"]["rows"]["kept"]

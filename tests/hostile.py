@@ -182,7 +182,6 @@ FORGED = {
     "an object that says it is a number": _returns(
         "Yes()", _object(f"{_EQUAL}\n__class__ = property(lambda self: int)")
     ),
-    "mock's ANY": _returns("ANY", "from unittest.mock import ANY"),
     "itself": _returns("secret"),
     "a generator without end": _returns("count()", "from itertools import count"),
     "a coroutine": "async def secret(n):\n    return 1\n",
@@ -220,7 +219,6 @@ FORGED = {
     ),
     "its standard input": ("import sys\ndef secret(n):\n    return sys.stdin.read()\n"),
     "exit at once": "import os\ndef secret(n): os._exit(0)\n",
-    "kill itself": "import os\ndef secret(n): os.kill(os.getpid(), 9)\n",
     "crash": "import ctypes\ndef secret(n): ctypes.string_at(0)\n",
     "say so everywhere": (
         f'DATA = b\'{{"passed": true, "held": 297, "reason": ""}}\\n\'\n{_EVERYWHERE}{_NUMBER}'
@@ -241,9 +239,7 @@ FORGED = {
         f"builtins.compile = builtins.exec = lambda *a, **k: None\n{_NUMBER}"
     ),
     "end its loop": "def secret(n): raise StopIteration\n",
-    "raise the base of all": "def secret(n): raise BaseException('x')\n",
     "recurse without end": "def secret(n): return secret(n)\n",
-    "be missing": "def public(n): return 0\n",
     "be no program": "def secret(n) return 0\n",
 }
 """Programs that cannot know what the tests of :data:`SECRET` expect."""

@@ -57,20 +57,17 @@ def test_pairs_differ_where_verdicts_do(
     pairs = Pairs([sample], method=method, candidates=candidates)
     for pair in pairs:
         assert pair.segments
-        number = int(pair.id.removeprefix("1#").partition(".")[0]) - 1
+        number = int(pair.id.removeprefix("1#")) - 1
         wrong = {at + 1 for at in range(3) if signs[number][at] != expert[at]}
-        if method == "per-constraint":
-            assert int(pair.id.partition(".")[2]) in wrong
-        else:
-            assert pair.rejected == others[number]
-            assert {segment.number for segment in pair.segments} == wrong
+        assert pair.rejected == others[number]
+        assert {segment.number for segment in pair.segments} == wrong
         for segment in pair.segments:
             chosen = pair.chosen[slice(*segment.chosen)]
             rejected = pair.rejected[slice(*segment.rejected)]
             assert chosen.startswith("I looked at constraint")
             assert rejected.startswith("I looked at constraint")
             assert chosen != rejected
-        if method in ("constraint-level", "per-constraint"):
+        if method == "constraint-level":
             outside = cut(pair.chosen, [segment.chosen for segment in pair.segments])
             assert outside == cut(pair.rejected, [segment.rejected for segment in pair.segments])
         elif method == "expert":
@@ -154,15 +151,6 @@ def test_a_native_file_gives_the_pairs_of_the_samples_in_it(tmp_path: Path) -> N
     assert read_rows(output) == [json.loads(json.dumps(pair.record()))]
     assert pair.prompt[0].role == "user"
     assert "Use no commas." in pair.prompt[0].content
-
-
-def test_per_constraint_pairs_ask_about_one_constraint() -> None:
-    sample = item(critique("+++"), critique("+--"), critique("+++", " too"))
-    first, second = Pairs([sample], method="per-constraint")
-    assert (first.id, second.id) == ("1#1.2", "1#1.3")
-    listed = first.prompt[0].content.rpartition("[要求1-开始]")[2]
-    assert "Use no commas." in listed
-    assert "End with a question." not in listed
 
 
 def test_wrong_options_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -65,15 +65,6 @@ def test_both_parts_have_instructions_and_their_share(
     assert Counter(part for part, _ in split) == split.instructions
 
 
-def test_one_file_with_a_tag(tmp_path: Path) -> None:
-    source, output = write(tmp_path / "in.jsonl", samples(5)), tmp_path / "out.jsonl"
-    assert run("critic", "split", source, "-o", output) == 0
-    rows = read_rows(output)
-    assert [row["id"] for row in rows] == [sample.id for sample in samples(5)]
-    assert [row["tags"]["part"] for row in rows].count("sft") == 6
-    assert (tmp_path / "out.summary.json").is_file()
-
-
 def test_rows_that_cannot_be_placed_are_named(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -92,6 +83,3 @@ def test_what_cannot_be_split_is_refused(tmp_path: Path) -> None:
         InstructionSplit(source)
     with pytest.raises(UsageError, match=r"share is 1\.0"):
         InstructionSplit(source, share=1.0)
-    two = write(tmp_path / "two.jsonl", samples(2))
-    with pytest.raises(UsageError, match=r"two\.jsonl"):
-        InstructionSplit(two).write(two)

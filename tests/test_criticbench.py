@@ -61,19 +61,19 @@ def population(delay_s: float = 0.0) -> Callable[[int, dict[str, Any]], Answer]:
 
 
 def test_from_questions_to_a_report(capsys: pytest.CaptureFixture[str]) -> None:
-    write(questions(20))
+    write(questions(12))
     with serving(script=population()) as server:
         at = ("--base-url", server.url)
-        assert run(*BUILD, *at, "--queries", "12", "--run", "bench", "-o", "triplets.jsonl") == 0
+        assert run(*BUILD, *at, "--queries", "8", "--run", "bench", "-o", "triplets.jsonl") == 0
         said = capsys.readouterr().out
         assert "How generators answered" in said
-        assert "12 most separating" in " ".join(said.split())
-        assert len(server.bodies) == 20 * 2 * SAMPLES
+        assert "8 most separating" in " ".join(said.split())
+        assert len(server.bodies) == 12 * 2 * SAMPLES
         assert {body["temperature"] for body in server.bodies} == {0.6}
         # Selecting anew asks nobody.
-        assert run(*BUILD, *at, "--run", "bench", "--ranking", "certain", "--queries", "9") == 0
-        assert run(*BUILD, *at, "--run", "bench", "--queries", "12", "-q") == 0
-        assert len(server.bodies) == 20 * 2 * SAMPLES
+        assert run(*BUILD, *at, "--run", "bench", "--ranking", "certain", "--queries", "6") == 0
+        assert run(*BUILD, *at, "--run", "bench", "--queries", "8", "-q") == 0
+        assert len(server.bodies) == 12 * 2 * SAMPLES
         triplets = read_triplets(Path("bench"))
         assert [t.id for t in triplets] == [t.id for t in read_triplets(Path("triplets.jsonl"))]
         before = len(server.bodies)
@@ -87,8 +87,8 @@ def test_from_questions_to_a_report(capsys: pytest.CaptureFixture[str]) -> None:
         assert len(server.bodies) - before == bought
     summary = json.loads(Path("bench/summary.json").read_text(encoding="utf-8"))
     assert summary["triplets"] == len(triplets)
-    assert summary["cost"]["calls"] == 20 * 2 * SAMPLES
-    assert summary["selection"]["tasks"]["gsm8k"]["selected"] == 12
+    assert summary["cost"]["calls"] == 12 * 2 * SAMPLES
+    assert summary["selection"]["tasks"]["gsm8k"]["selected"] == 8
     assert json.loads(Path("judged/summary.json").read_text(encoding="utf-8"))["critics"]
     rows = Path("judged/results.jsonl").read_text(encoding="utf-8").splitlines()
     judged = [row for row in map(json.loads, rows) if "id" in row]

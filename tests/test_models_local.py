@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import shutil
 import threading
 from collections.abc import Callable, Sequence
@@ -172,6 +173,39 @@ def test_draws_follow_the_temperature_and_top_p(folder: Path) -> None:
     for text, share in expected.items():
         deviation = (share * (1 - share) / 600) ** 0.5
         assert abs(given.count(text) / 600 - share) < 4.5 * deviation + 1e-9
+
+
+@pytest.mark.parametrize("temperature", [None, 1.0, 2.5])
+def test_a_verdict_is_as_likely_as_its_tokens_whose_odds_the_folder_tempers(
+    copy: Path, temperature: float | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import torch
+    import transformers
+
+    record = {"prompt": "plain", "confidence_temperature": temperature}
+    (copy / "heedful.json").write_text(json.dumps(record))
+    monkeypatch.setattr("heedful.models.engine._VERDICT", re.compile(r"^(..)", re.DOTALL))
+    model = LocalModel(str(copy))
+    (given, drawn) = completions(model, ("Hello", GREEDY, 0), ("Hello", DRAWN, 0))
+    assert drawn.confidences is None
+    if temperature is None:
+        assert given.confidences is None
+        return
+    tokenizer = transformers.AutoTokenizer.from_pretrained(copy)
+    weights = transformers.AutoModelForCausalLM.from_pretrained(copy)
+    turns = [{"role": "user", "content": "Hello"}]
+    prompt = tokenizer.apply_chat_template(turns, tokenize=False, add_generation_prompt=True)
+    ids, likely, text = tokenizer(prompt, return_tensors="pt")["input_ids"], 1.0, ""
+    while len(text) < 2:
+        with torch.no_grad():
+            share, token = weights(input_ids=ids).logits[0, -1].softmax(-1).max(-1)
+        likely *= float(share)
+        text += tokenizer.decode([token])
+        ids = torch.cat([ids, token.view(1, 1)], dim=1)
+    odds = likely / (1 - likely)
+    tempered = odds ** (1 / temperature)
+    (confidence,) = given.confidences or ()
+    assert confidence == pytest.approx(tempered / (1 + tempered), rel=1e-3)
 
 
 def test_an_answer_ends_where_the_model_ends_it(folder: Path) -> None:

@@ -233,21 +233,6 @@ def test_the_report_is_made_without_a_call(data_file: Path, tmp_path: Path) -> N
         Results.open(tmp_path)
 
 
-def test_plans_that_make_no_sense_are_refused(data_file: Path) -> None:
-    model = Named("toy", script)
-    for options, message in (
-        ({"rounds": 0}, "0 rounds"),
-        ({"modes": ["direct", "magic"]}, "magic"),
-        ({"modes": []}, "modes"),
-    ):
-        with pytest.raises(UsageError, match=message):
-            plan(data_file, model, **options)
-    with pytest.raises(UsageError, match="twice"):
-        RealCriticPlan([data_file], [model, model])
-    with pytest.raises(UsageError, match="no critic"):
-        RealCriticPlan([data_file], [])
-
-
 @pytest.mark.slow
 def test_shipped_solutions_keep_their_correctness_where_the_critic_repeats_them(
     data: Path, tmp_path: Path

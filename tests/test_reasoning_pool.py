@@ -18,7 +18,7 @@ HANGS = (r"\int_0^1 x^x \sin(e^{x^2}) dx", "1")
 @pytest.mark.slow
 def test_a_hung_comparison_costs_one_time_out_and_the_others_go_on() -> None:
     async def work() -> tuple[list[EqualityResult], int]:
-        async with MathPool(2, timeout_s=5.0) as pool:
+        async with MathPool(2, timeout_s=2.0) as pool:
             await pool.compare("x+1", "1+x")  # a worker is there
             pairs = [HANGS, *((f"x+{k}", f"{k}+x") for k in range(6))]
             result = await asyncio.gather(*(pool.compare(*pair) for pair in pairs))
@@ -27,7 +27,7 @@ def test_a_hung_comparison_costs_one_time_out_and_the_others_go_on() -> None:
 
     result, killed = asyncio.run(work())
     assert result[0].equal is None
-    assert "more than 5 s" in result[0].reason
+    assert "more than 2 s" in result[0].reason
     assert [comparison.equal for comparison in result[1:]] == [True] * 7
     assert killed == 2  # it was tried once more
 

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heedful import Check, Constraint, Critique, Judgment, Sample, Status, StopRunError, UsageError
-from heedful.core.errors import ModelError
+from heedful.core.errors import ModelError, RowError
 from heedful.core.nouns import Message
 from heedful.core.reasoning import answered
 from heedful.judges.model import Checklist
@@ -246,6 +246,31 @@ def test_a_row_without_an_instruction_has_no_reward_unless_code_decides_it_all()
     assert "no instruction" in open_.critique.judgments[1].explanation
     assert "no instruction" in str(open_.problem)
     assert not model.calls
+
+
+ROWS = st.fixed_dictionaries(
+    {"prompt": st.sampled_from(["Greet.", "Go."]), "checklist": st.sampled_from([["a"], ["b"], 3])},
+    optional={
+        "id": st.sampled_from(["x", "", 7, True, None, []]),
+        "response": st.sampled_from(["Hi.", "<think>a</think>b", None, 3]),
+        "reasoning": st.sampled_from(["why", None]),
+    },
+)
+
+
+@given(st.lists(ROWS, max_size=6))
+def test_rows_of_a_request_are_read_as_each_by_itself(rows: list[dict[str, Any]]) -> None:
+    app = pytest.importorskip("heedful.rewards.server.app")
+    together = app.RequestRows()
+
+    def outcome(read: Callable[..., Sample], at: int) -> object:
+        try:
+            return read(rows[at], at)
+        except RowError as error:
+            return str(error)
+
+    for at in range(len(rows)):
+        assert outcome(together.read, at) == outcome(app.read_row, at)
 
 
 # --- asking -------------------------------------------------------------------------------------

@@ -1,10 +1,7 @@
 """``heedful serve`` as clients see it: a real process, asked over HTTP."""
 
-import base64
 import re
-import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
@@ -13,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commands import run
-from fault_server import Script, completion, refusal, serving, verdicts
+from fault_server import Script, serving, verdicts
 from heedful.core.net import is_loopback
 from heedful.rewards.server import openapi as shapes
 from heedful.rewards.server.admission import Admission, RefusedError
@@ -56,29 +53,6 @@ def test_one_and_several_are_critiqued_and_rewarded() -> None:
     shapes.Rewards.model_validate(rewards)
 
 
-def test_what_is_undecided_is_null_with_its_reason_or_else_the_fallback(coded: Server) -> None:
-    with serving(completion("No verdict here.")) as model, server(model_url=model.url) as made:
-        _, body = made.rewards(ASKED)
-        (result,) = body["results"]
-        assert (result["reward"], result["decided"], result["bounds"]) == (None, False, [0.5, 1])
-        assert result["verdicts"] == ["met", "unparsed"]
-        assert result["undecided"]
-    _, body = coded.rewards(ASKED)
-    assert (body["rewards"], body["results"][0]["decided"]) == ([0.25], False)
-
-
-def test_a_critique_spares_nothing_and_a_reward_what_it_need_not_know() -> None:
-    row = {**ASKED, "response": "Hi, you"}
-    with (
-        serving(script=verdicts) as model,
-        server("--aggregate=all_or_nothing", model_url=model.url) as made,
-    ):
-        _, body = made.rewards(row)
-        assert (body["rewards"], body["results"][0]["skipped"], model.bodies) == ([0], 1, [])
-        _, one, _ = made.post("/v1/critique", row)
-        assert [each["status"] for each in one["judgments"]] == ["unmet", "met"]
-
-
 def test_a_row_without_an_instruction_is_refused_unless_code_decides_it() -> None:
     with serving(script=verdicts) as model, server(model_url=model.url) as made:
         asked, coded_ = ({**row, "prompt": " "} for row in (ASKED, CODED))
@@ -115,36 +89,6 @@ def test_a_body_without_a_declared_length_is_limited_while_it_is_read(coded: Ser
     assert coded.rewards(CODED)[0] == 200
 
 
-def test_a_body_that_does_not_come_is_not_waited_for() -> None:
-    import socket
-
-    with server("--deadline=0.3") as made:
-        host, port = made.url.removeprefix("http://").split(":")
-        with socket.create_connection((host, int(port)), timeout=10) as half:
-            half.sendall(
-                b"POST /v1/rewards HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99\r\n\r\n{"
-            )
-            assert half.recv(1000).startswith(b"HTTP/1.1 408 ")
-
-
-def test_beyond_the_capacity_requests_are_refused_at_once_and_told_when_to_come_again() -> None:
-    flags = ("--capacity=4", "--max-batch=4")
-    with serving(script=slow(2)) as model, server(*flags, model_url=model.url) as made:
-        batch = {"samples": [{**ASKED, "response": f"Hi {at}"} for at in range(3)]}
-        with ThreadPoolExecutor() as pool:
-            first = pool.submit(made.post, "/v1/rewards", batch)
-            while len(model.bodies) < 3:
-                time.sleep(0.02)
-            status, body, headers = made.post("/v1/rewards", {"samples": [CODED, CODED]})
-            waited = first.done()
-            assert made.rewards(CODED)[0] == 200  # there is room for one
-            assert first.result()[0] == 200
-        assert (status, waited) == (429, False)
-        assert 1 <= int(headers["retry-after"]) <= 60
-        assert re.findall(r"\d+", body["error"]["what"]) == ["3", "4"]
-        assert made.rewards(CODED, CODED)[0] == 200
-
-
 def test_at_the_deadline_what_is_judged_is_answered_and_the_rest_asked_again_is_there() -> None:
     rows = [CODED, ASKED, {"prompt": "x"}]
     with serving(script=slow(3)) as model, server("--deadline=1.5", model_url=model.url) as made:
@@ -161,42 +105,7 @@ def test_at_the_deadline_what_is_judged_is_answered_and_the_rest_asked_again_is_
         assert len(model.bodies) == 1
 
 
-def test_a_wrong_key_is_said_so_and_the_server_is_not_ready() -> None:
-    with (
-        serving(refusal(401, "no such key"), completion("")) as model,
-        server(model_url=model.url) as made,
-    ):
-        status, body = made.rewards(ASKED)
-        assert (status, made.get("/health")[0]) == (502, 200)
-        assert "OPENAI_API_KEY" in body["error"]["hint"]
-        assert made.get("/ready")[1]["status"] == "failing"
-        made.rewards(ASKED)
-        assert made.get("/ready") == (200, {"status": "ok", "held": 0, "capacity": 8192})
-
-
 # --- who is let in ------------------------------------------------------------------------------
-
-
-def test_the_token_is_asked_for_and_never_written_down(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HEEDFUL_TOKEN", TOKEN)
-    password = base64.b64encode(f"anybody:{TOKEN}".encode()).decode()
-    with server("--log-level=debug") as made:
-        for headers, expected in (
-            ({}, 401),
-            ({"Authorization": "Bearer wrong"}, 401),
-            ({"Authorization": TOKEN}, 401),
-            ({"Authorization": "Basic %%%"}, 401),
-            ({"Authorization": f"Bearer {TOKEN}"}, 200),
-            ({"Authorization": f"Basic {password}"}, 200),
-        ):
-            status, body, _ = made.post("/v1/critique", CODED, headers)
-            assert (status, "error" in body) == (expected, True)
-            assert made.get("/metrics", headers)[0] == expected
-        assert made.get("/health")[0] == made.get("/ready")[0] == 200
-        assert "with a token" in made.said[0]
-        code, log = made.stop()
-    assert code == 0
-    assert TOKEN not in log + "".join(made.said)
 
 
 @pytest.mark.parametrize(
@@ -257,40 +166,18 @@ def test_admission_never_holds_more_than_its_capacity(asked: list[tuple[int, flo
 # --- what can be watched ------------------------------------------------------------------------
 
 
-def test_metrics_say_what_happened() -> None:
-    with serving(script=verdicts) as model, server(model_url=model.url) as made:
-        made.rewards(ASKED, ASKED, 5)
-        made.post("/v1/rewards", b"{")
-        status, text = made.get("/metrics")
-    assert status == 200
-    from prometheus_client.parser import text_string_to_metric_families
-
-    values = {
-        (sample.name, *sorted(sample.labels.values())): sample.value
-        for family in text_string_to_metric_families(text)
-        for sample in family.samples
-    }
-    assert values["heedful_requests_total", "/v1/rewards", "200"] == 1
-    assert values["heedful_requests_total", "/v1/rewards", "400"] == 1
-    assert values["heedful_request_seconds_count", "/v1/rewards"] == 2
-    assert values["heedful_rewards_total", "true"] == 2
-    assert values["heedful_row_errors_total",] == 1
-    assert values["heedful_verdicts_total", "met"] == 4
-    assert values["heedful_undecided_ratio",] == 0
-    assert values["heedful_model_calls_total", "critic", "critic/plain"] == 1
-    assert values["heedful_model_answers_reused_total",] == 1
-    assert values["heedful_samples_in_flight",] == 0
-    assert values["heedful_shed_requests_total",] == 0
-    assert ("heedful_model_cost_dollars_total", "critic", "critic/plain") not in values
-
-
-def test_the_log_has_a_line_for_each_request_and_no_text_of_it() -> None:
-    with server() as made:
-        made.rewards({**CODED, "response": "a-secret-text"}, 5)
+def test_the_log_has_a_line_for_each_request_and_neither_its_text_nor_the_token(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("HEEDFUL_TOKEN", "a-secret-token")
+    with server("--log-level=debug") as made:
+        sent = {"samples": [{**CODED, "response": "a-secret-text"}, 5]}
+        made.post("/v1/rewards", sent, {"Authorization": "Bearer a-secret-token"})
+        assert "with a token" in made.said[0]
         code, log = made.stop()
     assert code == 0
     assert re.search(r"POST /v1/rewards 200: [\d.]+ ms", log)
-    assert "a-secret-text" not in log
+    assert "a-secret" not in log + "".join(made.said)
     assert "Greet" not in log
 
 

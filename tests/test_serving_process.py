@@ -142,12 +142,3 @@ def test_openrlhf_gets_numbers_and_can_be_given_the_token_in_the_url() -> None:
     shown = model.bodies[0]["messages"][-1]["content"]
     assert "Hi you" in shown
     assert "Hi you<|end|>" not in shown
-
-
-def test_openrlhf_is_refused_where_no_fallback_is_stated() -> None:
-    with server() as made:
-        status, body, _ = made.post(
-            "/openrlhf", {"query": ["a"], "prompts": [""], "labels": ["[]"]}
-        )
-    assert status == 409
-    assert "--undecided" in body["error"]["hint"]

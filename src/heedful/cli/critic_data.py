@@ -17,7 +17,6 @@ from heedful.cli.flags import (
     RequiredOutput,
     Switch,
     connected,
-    taken,
     takes,
     the_model,
 )
@@ -39,6 +38,7 @@ from heedful.critic.data.generator import checklist_data
 from heedful.critic.data.options import ExportSettings, FilterSettings
 from heedful.critic.data.pairs import Pairs
 from heedful.critic.data.split import InstructionSplit
+from heedful.engine.options import taken
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -195,8 +195,7 @@ def pairs(input: Path, /, *, output: RequiredOutput, quiet: Quiet = False, **opt
         input: The file with expert critiques (recording.text) and sampled ones (recording.others).
         output: Where the pairs go: JSON lines. Their summary goes beside them: .summary.json.
         method: constraint-level: only wrong judgments are replaced. Baselines: whole-response (a
-            sample that is right throughout is chosen), expert (the expert's critique is chosen),
-            per-constraint (a pair for each wrong judgment, on a checklist of one).
+            sample that is right throughout is chosen), expert (the expert's critique is chosen).
         similarity: How sampled judgments are compared to choose one: ratio or quick_ratio.
         candidates: Rejected critiques of each item, drawn where there are more.
         seed: Seed of the draws.
@@ -219,8 +218,7 @@ def split(input: Path, /, *, output: RequiredOutput, quiet: Quiet = False, **opt
 
     Args:
         input: The file with the samples.
-        output: A folder for sft.jsonl and preference.jsonl; or a .jsonl file in which the tag
-            "part" tells them apart.
+        output: A folder for sft.jsonl and preference.jsonl.
         share: The first part's share of the instructions.
         seed: Seed of the split.
         format: The format of INPUT; detected from the file by default.

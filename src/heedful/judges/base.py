@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
+from heedful.core.noun import updated
 from heedful.core.nouns import Critique
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from heedful.core.nouns import Constraint, Judgment, Sample
+    from heedful.models.base import Completion
 
 CODE = ("rules", "compiled")
 """The judges that are code: their verdicts may be taken for right."""
@@ -74,6 +76,17 @@ def merged(parts: Sequence[Critique], judgments: Sequence[Judgment]) -> Critique
         proposals=proposals,
         expenses=tuple(expense for part in parts for expense in part.expenses),
     )
+
+
+def confident(judgments: Sequence[Judgment], completion: Completion) -> list[Judgment]:
+    """Give verdicts the confidences that the model had in them, if there is one for each."""
+    known = completion.confidences
+    if known is None or len(known) != len(judgments):
+        return list(judgments)
+    both = zip(judgments, known, strict=True)
+    return [
+        updated(each, {"confidence": how}) if each.status.decided else each for each, how in both
+    ]
 
 
 def facts(

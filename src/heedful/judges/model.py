@@ -11,7 +11,7 @@ from heedful.engine.call_cache import attempt, attempts
 from heedful.engine.fan_out import fan_out
 from heedful.engine.purpose import EXPLAINED_TOKENS, VERDICT_TOKENS, Purpose
 from heedful.judges import prompts
-from heedful.judges.base import facts, merged
+from heedful.judges.base import confident, facts, merged
 from heedful.judges.compose import Cascade, Consistent, Panel
 from heedful.judges.images import WithImages, opened, unshown
 from heedful.judges.prompts.base import CUT_OFF, lacking, undecided
@@ -214,7 +214,8 @@ class Checklist:
         """Read a reply; one that was cut off may hold another's verdicts and not yet its own."""
         if completion.cut_off:
             return undecided(constraints, CUT_OFF)
-        return prompts.parse(self.prompt, completion.text, constraints, shown)
+        read = prompts.parse(self.prompt, completion.text, constraints, shown)
+        return confident(read, completion)
 
 
 def request(

@@ -79,6 +79,8 @@ class Completion(_Noun):
         attempts: requests made, the one that succeeded included.
         first_tokens: natural log-probabilities of the likeliest first tokens of the answer, where
             they were requested and the server gives them.
+        confidences: how likely each verdict in the answer was to the model, in their order,
+            calibrated; of a trained critic in this process.
     """
 
     text: str
@@ -89,6 +91,7 @@ class Completion(_Noun):
     latency_s: float = 0.0
     attempts: int = 1
     first_tokens: dict[str, float] | None = None
+    confidences: tuple[float, ...] | None = None
 
     @property
     def cut_off(self) -> bool:

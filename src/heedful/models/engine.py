@@ -7,6 +7,7 @@ runs it in a thread.
 from __future__ import annotations
 
 import copy
+import math
 import random
 import re
 import threading
@@ -14,6 +15,7 @@ import warnings
 from dataclasses import dataclass
 from hashlib import blake2b
 from inspect import signature
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from heedful.core.errors import HeedfulWarning, ModelError, StopRunError
@@ -63,7 +65,11 @@ class TokenSampler:
     fall to either side.
     """
 
-    def __init__(self, drafts: Sequence[Draft], numbers: Sequence[Iterator[float]]) -> None:
+    def __init__(
+        self, drafts: Sequence[Draft], numbers: Sequence[Iterator[float]], *, watch: bool
+    ) -> None:
+        self.likeliest: list[Tensor] | None = [] if watch else None
+        """At each step the log-probability of each row's likeliest token."""
         self._rows = [row for row, draft in enumerate(drafts) if draft.temperature > 0]
         sampled = [drafts[row] for row in self._rows]
         self._numbers = [numbers[row] for row in self._rows]
@@ -75,6 +81,8 @@ class TokenSampler:
         """Leave one token to each sampled row; ``scores`` has the shape (rows, vocabulary)."""
         import torch
 
+        if self.likeliest is not None:
+            self.likeliest.append(scores.float().log_softmax(dim=-1).amax(dim=-1))
         if not self._rows:
             return scores
         logits = scores[self._rows].float()
@@ -161,6 +169,10 @@ MAX_TOKENS = 8192
 _LOADING = threading.Lock()
 """transformers cannot be imported by two threads at a time, as two models would."""
 
+_VERDICT = re.compile(r"(?:VERDICT|结论)\s*[:：]\s*[\[【]*(\w+)")
+_LEAST = 1e-6
+"""How far from certain a verdict is at least: odds stay finite."""
+
 _THINK = "<think>"
 _MARKS = tuple(map(chr, range(0xE000, 0xF8FF)))
 """Characters for private use: one that no message holds marks control tokens in messages."""
@@ -182,6 +194,7 @@ class Engine:
         self._name = name
         self._tokenizer = tokenizer
         self._model = model
+        self.temperature: float | None = None  # of its verdicts, which then get a confidence
         self._device = str(model.device)
         self._mapped = False
         settings = self._model.generation_config
@@ -218,7 +231,10 @@ class Engine:
             what = f"the model cannot be put on {device}: {_first_line(error)}"
             hint = "choose another --device, such as cpu; or serve the model"
             raise StopRunError(what, where=folder.name, hint=hint) from error
-        return cls(folder.name, tokenizer, model)
+        engine = cls(folder.name, tokenizer, model)
+        if folder.protocol is not None:
+            engine.temperature = folder.protocol.temperature
+        return engine
 
     def draft(
         self,
@@ -270,8 +286,13 @@ class Engine:
             what = f"the model failed: {_first_line(error)}"
             raise ModelError(what, where=f"model {self._name}") from error
         return [
-            self._read(draft, ids).model_copy(update={"first_tokens": first})
-            for draft, (ids, first) in zip(drafts, written, strict=True)
+            self._read(draft, ids).model_copy(
+                update={
+                    "first_tokens": first,
+                    "confidences": self._confidences(draft, ids, chances),
+                }
+            )
+            for draft, (ids, first, chances) in zip(drafts, written, strict=True)
         ]
 
     def free(self) -> None:
@@ -325,7 +346,30 @@ class Engine:
             raise ModelError(what, where=f"model {self._name}") from error
         return str(text)
 
-    def _generate(self, drafts: Sequence[Draft]) -> list[tuple[list[int], dict[str, float] | None]]:
+    def _confidences(
+        self, draft: Draft, ids: list[int], chances: list[float]
+    ) -> tuple[float, ...] | None:
+        """Return how likely the words of the verdicts were; ``chances`` has each token's log."""
+        if self.temperature is None or draft.temperature > 0:
+            return None
+        pieces = [str(self._tokenizer.decode([token])) for token in ids]
+        ends = list(accumulate(map(len, pieces)))
+        found = []
+        for verdict in _VERDICT.finditer("".join(pieces)):
+            low, high = verdict.span(1)
+            inside = (
+                chance
+                for piece, end, chance in zip(pieces, ends, chances, strict=True)
+                if low < end and end - len(piece) < high
+            )
+            likely = min(max(math.exp(math.fsum(inside)), _LEAST), 1 - _LEAST)
+            odds = math.log(likely / (1 - likely)) / self.temperature
+            found.append(1 / (1 + math.exp(-odds)))
+        return tuple(found)
+
+    def _generate(
+        self, drafts: Sequence[Draft]
+    ) -> list[tuple[list[int], dict[str, float] | None, list[float]]]:
         """Generate the tokens of a batch, each row up to its end or its limit.
 
         Rows that are done leave the batch as soon as they are half of it.
@@ -334,6 +378,7 @@ class Engine:
 
         written: list[list[int]] = [[] for _ in drafts]
         first: list[dict[str, float] | None] = [None] * len(drafts)
+        chances: list[list[float]] = [[] for _ in drafts]
         numbers = [draft.numbers() for draft in drafts]
         live = list(range(len(drafts)))
         with torch.inference_mode():
@@ -342,16 +387,22 @@ class Engine:
             while live:
                 rows = [drafts[row] for row in live]
                 done = RowsDone(rows, width, self._ends, leave=self._cache is not None)
+                sampler = TokenSampler(
+                    rows, [numbers[row] for row in live], watch=self.temperature is not None
+                )
                 output = self._model.generate(
                     input_ids=ids,
                     attention_mask=mask,
                     generation_config=self._settings(rows, ids.shape[1] - width),
-                    logits_processor=[TokenSampler(rows, [numbers[row] for row in live])],
+                    logits_processor=[sampler],
                     stopping_criteria=[done],
                     **begun,
                 )
                 for row, tail in zip(live, output.sequences[:, width:].tolist(), strict=True):
                     written[row] = self._cut(drafts[row], tail)
+                for step in sampler.likeliest or ():
+                    for row, chance in zip(live, step.tolist(), strict=True):
+                        chances[row].append(chance)
                 if output.logits:
                     scores = zip(drafts, output.logits[0], strict=True)
                     first = [self._likeliest(row, draft.top) for draft, row in scores]
@@ -359,7 +410,10 @@ class Engine:
                 live = [live[place] for place in left]
                 if live:
                     ids, mask, begun = self._going_on(left, output, mask)
-        return list(zip(written, first, strict=True))
+        return [
+            (ids, top, each[: len(ids)])
+            for ids, top, each in zip(written, first, chances, strict=True)
+        ]
 
     def _begun(self, drafts: Sequence[Draft]) -> tuple[Tensor, Tensor, dict[str, Any]]:
         """Return the tokens of the prompts, which of them count, and the cache of those computed.

@@ -9,7 +9,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pydantic import BaseModel, ConfigDict, PositiveInt, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, PositiveInt, ValidationError
 
 from heedful.core.errors import InputError, UsageError
 from heedful.core.files import PROMPT_TEXT
@@ -49,6 +49,8 @@ class Protocol:
     per_call: int | None = None  # constraints in one call; all by default
     measure: bool = False  # whether it is told what code counts
     max_tokens: int | None = None  # of a reply, when it is asked just so
+    # divides the log-odds of its verdicts, which are then how often it is right; None: not known
+    temperature: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,8 +138,14 @@ def read_protocol(record: Path) -> Protocol | None:
     if text is not None and (file is None or not file.is_file()):
         what = f"names a prompt text {text!r:.80} that isn't there"
         raise InputError(what, where=str(record), hint=f"put it into the folder as {PROMPT_TEXT}")
-    limit = content.max_completion_tokens
-    return Protocol(content.prompt, file, content.per_call, content.measure, limit)
+    return Protocol(
+        content.prompt,
+        file,
+        content.per_call,
+        content.measure,
+        content.max_completion_tokens,
+        content.confidence_temperature,
+    )
 
 
 class _Record(BaseModel):
@@ -150,3 +158,4 @@ class _Record(BaseModel):
     per_call: PositiveInt | None = None
     measure: bool = False
     max_completion_tokens: PositiveInt | None = None
+    confidence_temperature: FiniteFloat | None = Field(default=None, gt=0)

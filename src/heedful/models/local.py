@@ -94,7 +94,9 @@ class LocalModel:
         from heedful.models.engine import device_and_dtype
 
         _, dtype = device_and_dtype(self._device, self._dtype)
-        return {"model": self.name, "content": self._folder.digest, "dtype": dtype}
+        known = {"model": self.name, "content": self._folder.digest, "dtype": dtype}
+        temperature = self.protocol and self.protocol.temperature
+        return known if temperature is None else {**known, "confidence_temperature": temperature}
 
     async def generate(
         self, messages: Sequence[Message], sampling: Sampling, *, sample: int = 0

@@ -39,7 +39,6 @@ class Funnel:
         self._ends: dict[str, Counter[int]] = {level: Counter() for level in LEVELS}
         self._reasons: dict[str, Counter[str]] = {stage: Counter() for stage in self._order}
         self._by: dict[str, dict[str, Counter[int]]] = {"type": {}, "verdict": {}}
-        self._confidence: Counter[str] = Counter()
         self._rules: Counter[str] = Counter()
         self._rows: Counter[str] = Counter(kept=0, dropped=0, failed=0)
         self._critiques: Counter[str] = Counter()
@@ -53,7 +52,7 @@ class Funnel:
             return
         self._rows["dropped" if "dropped" in outcome else "kept"] += 1
         requested, given = outcome["critiques"]["requested"], outcome["critiques"]["given"]
-        self._critiques.update(requested=requested, given=given, short_rows=given < requested)
+        self._critiques.update(requested=requested, given=given)
         ends = []
         for constraint in outcome["constraints"]:
             ends.append(
@@ -83,8 +82,6 @@ class Funnel:
         return end
 
     def _constraint(self, constraint: Mapping[str, Any]) -> None:
-        if "confidence" in constraint:
-            self._confidence[f"{constraint['confidence']:.2f}"] += 1
         self._rules["counted"] += "counted" in constraint
         self._rules["constraints"] += 1
 
@@ -111,13 +108,10 @@ class Funnel:
         names = ("constraints", "counted", "revised", "changed")
         return {
             "rows": dict(self._rows),
-            "critiques": {
-                name: self._critiques[name] for name in ("requested", "given", "short_rows")
-            },
+            "critiques": {name: self._critiques[name] for name in ("requested", "given")},
             "stages": stages,
             "by": by,
             "rules": {name: self._rules[name] for name in names},
-            "confidence": dict(sorted(self._confidence.items())),
         }
 
 
@@ -140,7 +134,6 @@ CHOICE = "explanation"
 """The stage that leaves one of many by design: what it drops says nothing of the data."""
 
 GROUPS_SHOWN = 12
-BAR = 20
 
 
 def document(summary: Mapping[str, Any]) -> Document:
@@ -162,8 +155,6 @@ def _tables(summary: Mapping[str, Any]) -> Iterator[Table]:
     for dimension, groups in funnel["by"].items():
         if len(groups) > 1:
             yield _group_table(funnel, dimension, groups)
-    if funnel["confidence"]:
-        yield _confidence_table(funnel["confidence"])
 
 
 def stage_tables(funnel: Mapping[str, Any]) -> list[Table]:
@@ -215,30 +206,16 @@ def _group_table(funnel: Mapping[str, Any], dimension: str, groups: Mapping[str,
     return Table(f"Judgments left by {dimension}, %", [dimension, "in", *stages], rows, note)
 
 
-def _confidence_table(histogram: Mapping[str, int]) -> Table:
-    largest = max(histogram.values())
-    rows = [
-        [f"{share} {'█' * round(BAR * count / largest)}", f"{count:,}"]
-        for share, count in histogram.items()
-    ]
-    return Table("Confidence of the majority", ["confidence", "constraints"], rows)
-
-
 def _notes(summary: Mapping[str, Any]) -> Iterator[str]:
     funnel = summary["funnel"]
     critiques, rules = funnel["critiques"], funnel["rules"]
-    if critiques["short_rows"]:
-        missing = critiques["requested"] - critiques["given"]
-        of = amount(critiques["requested"], "critique")
-        yield f"{missing:,} of {of} missing, in {amount(critiques['short_rows'], 'row')}"
+    if missing := critiques["requested"] - critiques["given"]:
+        yield f"{missing:,} of {amount(critiques['requested'], 'critique')} missing"
     if rules["revised"]:
-        (before,) = (stage["in"] for stage in funnel["stages"] if stage["stage"] == "rules")
         yield (
             f"rules: {rules['counted']:,} of {amount(rules['constraints'], 'constraint')} counted, "
             f"{amount(rules['revised'], 'judgment')} revised, "
-            f"{amount(rules['changed'], 'verdict')} changed: "
-            f"{_percent(rules['changed'], before['judgments'])} % of the stage's, "
-            f"{_percent(rules['changed'], rules['revised'])} % of those revised"
+            f"{amount(rules['changed'], 'verdict')} changed"
         )
     if "cost" in summary:
         yield f"cost: {cost_line(summary['cost'])}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path  # noqa: TC003 - a build's configuration is read with these types
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from heedful.core.errors import UsageError
 
@@ -16,10 +16,6 @@ if TYPE_CHECKING:
 STAGES = ("cross", "rules", "judgment", "explanation")
 """The stages, in the paper's order."""
 
-ConfidenceOver = Literal["samples", "survivors"]
-"""The denominator of a majority's confidence: all critiques that were sampled, as in IF-Critic, or
-the votes that earlier stages left."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FilterSettings:
@@ -29,22 +25,17 @@ class FilterSettings:
         skip: Stages to leave out.
         threshold: The least confidence that decides (judgment), 0 to 1.
         min_votes: The fewest votes that decide (judgment).
-        confidence_over: Confidence is the majority's share of all samples (as in IF-Critic), or of
-            the survivors of the stages before (judgment).
         similarity: By which explanations are alike (explanation): difflib's ratio or quick_ratio,
             or another that heedful.critic.data.mbr has.
         partial: Keep a row that lost some of its constraints, with the others as its checklist.
-        per_call: Judgments of a critique that are verified in one call. Default: all.
         sampling: how models answer.
     """
 
     skip: Sequence[str] = ()
     threshold: float = 0.75  # IF-Critic's
     min_votes: int = 2  # ours: the paper names none
-    confidence_over: ConfidenceOver = "samples"
     similarity: str = "ratio"
     partial: bool = False
-    per_call: int | None = None
     sampling: Sampling | None = None
 
     def __post_init__(self) -> None:
@@ -53,8 +44,6 @@ class FilterSettings:
             raise UsageError(f"the threshold is {self.threshold}", hint="give a share, 0 to 1")
         if self.min_votes < 1:
             raise UsageError(f"min_votes is {self.min_votes}", hint="give at least 1")
-        if self.per_call is not None and self.per_call < 1:
-            raise UsageError(f"per_call is {self.per_call}", hint="give at least 1")
 
 
 @dataclass(frozen=True, slots=True)

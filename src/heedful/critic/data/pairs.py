@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from heedful.engine.runner import Item
     from heedful.judges.prompts import JudgePrompt
 
-Method = Literal["constraint-level", "whole-response", "expert", "per-constraint"]
-METHODS: tuple[Method, ...] = ("constraint-level", "whole-response", "expert", "per-constraint")
-"""How the chosen critique is made; the last three are the baselines of IF-Critic's ablation."""
+Method = Literal["constraint-level", "whole-response", "expert"]
+METHODS: tuple[Method, ...] = ("constraint-level", "whole-response", "expert")
+"""How the chosen critique is made; the last two are the baselines of IF-Critic's ablation."""
 
 SEGMENTED = ("if_critic", "plain", "short", "structured")
 """The prompts whose critiques are segments and nothing else. AdvancedIF's also sum up the whole,
@@ -147,8 +147,7 @@ class Segment(NamedTuple):
 class PreferencePair(NamedTuple):
     """A chosen and a rejected critique on the same prompt."""
 
-    # the item's, with the number of the sampled critique: ``ID#3``; per constraint also the
-    # constraint's: ``ID#3.2``
+    # the item's, with the number of the sampled critique: ``ID#3``
     id: str
     sample: str  # the item's id
     method: Method  # how the chosen critique was made
@@ -283,13 +282,7 @@ class Pairs:
         taken = _candidates(compared, self.method)
         if len(taken) > self.candidates:
             taken = generator.sample(taken, self.candidates)
-        if self.method != "per-constraint":
-            return [self._pair(sample, compared, rejected) for rejected in taken]
-        return [
-            self._pair(sample, compared, rejected, position)
-            for rejected in taken
-            for position in rejected.wrong
-        ]
+        return [self._pair(sample, compared, rejected) for rejected in taken]
 
     def _chosen(self, compared: CritiqueComparison, rejected: Sampled) -> Judgments:
         if self.method == "expert":
@@ -310,14 +303,10 @@ class Pairs:
         sample: Sample,
         compared: CritiqueComparison,
         sampled: Sampled,
-        only: int | None = None,
     ) -> PreferencePair:
-        """Make a pair of whole critiques, or of those on one constraint."""
+        """Make a pair of critiques."""
         chosen, rejected, wrong = self._chosen(compared, sampled), sampled.critique, sampled.wrong
         name, checklist = f"{sample.id}#{sampled.number}", sample.checklist
-        if only is not None:
-            chosen, rejected, wrong = (chosen[only],), (rejected[only],), (0,)
-            name, checklist = f"{name}.{only + 1}", (checklist[only],)
 
         def write(judgments: Sequence[Judgment]) -> str:
             return compared.prompt.write(judgments, checklist)

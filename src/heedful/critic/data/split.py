@@ -88,27 +88,18 @@ class InstructionSplit:
         }
 
     def write(self, path: str | os.PathLike[str]) -> dict[str, Any]:
-        """Write the samples as JSON lines in heedful's own format, and the summary.
-
-        A folder gets ``sft.jsonl`` and ``preference.jsonl``; a path that ends in ``.jsonl`` is one
-        file, in which the tag ``part`` tells the rows apart.
-        """
+        """Write ``sft.jsonl``, ``preference.jsonl`` and the summary into a folder."""
         path = Path(path)
-        if path.suffix == ".jsonl":
-            names, about = dict.fromkeys(PARTS, path), path.with_suffix(".summary.json")
-        else:
-            make_folder(path)
-            names = {part: path / f"{part}.jsonl" for part in PARTS}
-            about = path / "summary.json"
+        make_folder(path)
+        names = {part: path / f"{part}.jsonl" for part in PARTS}
         for name in names.values():
             check_folder(name, self._source.files if self._source else ())
         with ExitStack() as stack:
-            opened = {name: stack.enter_context(atomically(name)) for name in set(names.values())}
+            opened = {part: stack.enter_context(atomically(name)) for part, name in names.items()}
             for part, sample in self:
-                line = json.dumps(native.write(sample), ensure_ascii=False)
-                opened[names[part]].write(line + "\n")
+                opened[part].write(json.dumps(native.write(sample), ensure_ascii=False) + "\n")
         summary = self.summary()
-        write_json(about, summary)
+        write_json(path / "summary.json", summary)
         return summary
 
     def _items(self) -> Iterator[Item[Sample]]:

@@ -165,7 +165,7 @@ class MajorityStage(Stage):
     """Final judgment: the majority of the verdicts on a constraint, if it is large enough.
 
     A critique whose judgment an earlier stage dropped isn't evidence for the verdict of those that
-    are left, so by default confidence is the majority's share of all critiques that were requested.
+    are left, so confidence is the majority's share of all critiques that were requested.
     """
 
     name = "judgment"
@@ -176,7 +176,6 @@ class MajorityStage(Stage):
         self.config = {
             "threshold": settings.threshold,
             "min_votes": settings.min_votes,
-            "confidence_over": settings.confidence_over,
         }
 
     async def apply(self, item: FilterItem) -> None:
@@ -187,9 +186,7 @@ class MajorityStage(Stage):
                 continue
             votes = Counter(candidate.status for candidate in candidates)
             winner, most = votes.most_common(1)[0]
-            total = votes.total()
-            if self._settings.confidence_over == "samples":
-                total = max(item.requested, item.given)
+            total = max(item.requested, item.given)
             item.confidence[position] = most / total
             refused = self._refusal(votes, total)
             for candidate in candidates:

@@ -86,12 +86,10 @@ class CrossModelStage(Stage):
             raise UsageError("there is no verifier", hint="name a verifier, or skip cross")
         self.models = tuple(verifiers)
         self._sampling = settings.sampling or Sampling()
-        self._per_call = settings.per_call
         self.config = {
             "verifiers": [dict(model.config) for model in self.models],
             "prompt": replies.prompt_version(_PARSER, _VERIFICATION),
             "sampling": self._sampling.model_dump(mode="json", exclude_defaults=True),
-            "per_call": self._per_call,
         }
 
     async def apply(self, item: FilterItem) -> None:
@@ -100,25 +98,12 @@ class CrossModelStage(Stage):
             for candidate in candidates.values():
                 if (candidate.judgment.model_extra or {}).get("contradiction"):
                     candidate.drop = Drop(self.name, "verdict does not follow", by="code")
-        requests = [
-            (model, group)
-            for candidates in item.by_sample().values()
-            for group in self._groups(candidates)
-            for model in self.models
-        ]
+        requests = [(model, group) for group in item.by_sample().values() for model in self.models]
         opinions = await together(self._ask(item, *each) for each in requests)
         for (model, group), opinion in zip(requests, opinions, strict=True):
             for position, candidate in group.items():
                 if candidate.drop is None:  # the first verifier's fault counts
                     candidate.drop = self._drop(opinion.get(position), model.name)
-
-    def _groups(
-        self, candidates: Mapping[int, CandidateJudgment]
-    ) -> list[dict[int, CandidateJudgment]]:
-        """Divide the judgments of a critique into those that go into one call."""
-        pairs = list(candidates.items())
-        size = self._per_call or len(pairs)
-        return [dict(pairs[start : start + size]) for start in range(0, len(pairs), size)]
 
     async def _ask(
         self,

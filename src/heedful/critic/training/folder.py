@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
     from heedful.critic.training.rows import Chat
 
+TEMPERATURE = "confidence_temperature"
+"""What log-odds of verdicts are divided by: of a measurement, and in the critic's record."""
+
 _CONFIGURATION = "configuration.json"
 _STATE = "trainer_state.json"
 _MEASURED = "measured.json"
@@ -186,7 +189,12 @@ def publish(
     chat.tokenizer.save_pretrained(output)
     if prompt_file is not None:
         shutil.copyfile(prompt_file, output / PROMPT_TEXT)
-        about = {**about, "prompt_file": PROMPT_TEXT}
+        about["prompt_file"] = PROMPT_TEXT
+    write_record(output, about)
+
+
+def write_record(output: Path, about: Mapping[str, Any]) -> None:
+    """Write how the model is to be asked."""
     write_json(output / RECORD, {key: each for key, each in about.items() if each is not None})
 
 

@@ -9,11 +9,12 @@ from heedful.analysis.meta.measures import measures
 from heedful.core.errors import InputError, ModelError, RowError
 from heedful.core.nouns import Critique, Judgment, Sample, Status
 from heedful.critic.data.left_out import LeftOut
+from heedful.critic.training.folder import TEMPERATURE
 from heedful.data.formats import memory
 from heedful.engine.inputs import encode, items, open_data
 from heedful.jobs.results import Scored
 from heedful.judges import Measurement, prompts
-from heedful.judges.base import facts
+from heedful.judges.base import confident, facts
 from heedful.judges.making import PROMPT
 from heedful.judges.prompts.base import CUT_OFF
 from heedful.models.base import Sampling
@@ -96,7 +97,8 @@ class HeldOut:
                 judgments = _undecided(constraints, Status.UNPARSED, CUT_OFF)
             else:
                 shown = prompts.Shown.of(samples[number])
-                judgments = prompts.parse(self._prompt, reply.text, constraints, shown)
+                read = prompts.parse(self._prompt, reply.text, constraints, shown)
+                judgments = confident(read, reply)
             judged[place] = [
                 judgment.model_copy(update={"judge": "critic"}) for judgment in judgments
             ]
@@ -116,7 +118,9 @@ class HeldOut:
         ]
         entry, *_ = collect(name, rows, self.labelled, {})
         measured = measures(entry, self.labelled, "strict", self._settings.seed)
-        return {name: value for name, value in measured.items() if name not in _OF_RUNS}
+        kept = {name: value for name, value in measured.items() if name not in _OF_RUNS}
+        said = [each for counts in entry.confidences.values() for each in counts.elements()]
+        return {**kept, TEMPERATURE: temperature(said)} if said else kept
 
     def _requests(self, number: int, sample: Sample) -> list[_Request]:
         size = self._settings.per_call or len(sample.checklist)
@@ -178,6 +182,23 @@ def score(measured: dict[str, Any]) -> float:
     """
     low = measured["pooled"]["mean_f1"]["bounds"][0]
     return -1.0 if low is None else float(low)
+
+
+def temperature(said: Sequence[tuple[float, bool]]) -> float:
+    """Find what to divide log-odds by, so that confidences are how often verdicts are right.
+
+    The likeliest one (Guo et al. 2017, arXiv 1706.04599) for confidences and whether they were
+    right, whose targets are smoothed as Platt's, so that few labels make nothing certain.
+    """
+    import numpy as np
+
+    confidence, right = np.array(said, dtype=float).T
+    hits = right.sum()
+    targets = np.where(right > 0, (hits + 1) / (hits + 2), 1 / (len(right) - hits + 2))
+    tried = np.geomspace(0.1, 10, 401)
+    odds = np.log(confidence / (1 - confidence)) / tried[:, None]
+    losses = (np.logaddexp(0, odds) - targets * odds).sum(axis=1)
+    return float(tried[losses.argmin()])
 
 
 _OF_RUNS = {"run", "judge", "votes", "n_samples", "disagreements", "cost", "per_type"}

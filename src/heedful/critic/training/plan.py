@@ -156,17 +156,8 @@ def _read_known(
     )
 
 
-def check_packages(settings: Settings) -> None:
-    """Check that the required packages are installed."""
-    needed = dict.fromkeys(_NEEDED, "'heedful[train]'")
-    if settings.lora_rank:
-        needed["peft"] = "'heedful[train]'"
-    if settings.lora_4bit or settings.optimizer == "adamw_8bit":
-        needed["bitsandbytes"] = "bitsandbytes"
-    if settings.attention == "flash_attention_2":
-        needed["flash_attn"] = "flash-attn"
-    needed |= {name: name for name in settings.report_to}
-    missing = {name: package for name, package in needed.items() if find_spec(name) is None}
-    if missing:
-        packages = " ".join(dict.fromkeys(missing.values()))
-        raise UsageError(f"training needs {', '.join(missing)}", hint=f"pip install {packages}")
+def check_packages() -> None:
+    """Check that the packages of the extra are installed; others name themselves."""
+    if missing := [name for name in _NEEDED if find_spec(name) is None]:
+        hint = "pip install 'heedful[train]'"
+        raise UsageError(f"training needs {', '.join(missing)}", hint=hint)

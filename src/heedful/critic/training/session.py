@@ -20,7 +20,13 @@ from typing import TYPE_CHECKING, Any
 from heedful.core.errors import HeedfulError, RunError, UsageError
 from heedful.core.text import amount
 from heedful.critic.training import report
-from heedful.critic.training.folder import own_dtype, publish, whole_model
+from heedful.critic.training.folder import (
+    TEMPERATURE,
+    own_dtype,
+    publish,
+    whole_model,
+    write_record,
+)
 from heedful.critic.training.plan import check_packages, prepared
 from heedful.critic.training.settings import DpoSettings, SftSettings
 from heedful.critic.training.trainer import (
@@ -149,7 +155,7 @@ def _train(
     known: tuple[Known, Known],
     on_progress: Callable[[Step], None],
 ) -> TrainingResult:
-    check_packages(settings)
+    check_packages()
     with quiet():
         plan = prepared(data, output, model, settings, known)
         return TrainingSession(plan, on_progress).run()
@@ -216,7 +222,7 @@ class TrainingSession:
         job = self._job
         checkpoint = job.folder.last_checkpoint(self._state.num_processes)
         try:
-            with memory(job.settings), self._watch.interruptible(), learnt_positions_only():
+            with memory(), self._watch.interruptible(), learnt_positions_only():
                 self._trainer = self._made()
                 self._trainer.train(resume_from_checkpoint=checkpoint and str(checkpoint))
         except UsageError:
@@ -339,15 +345,15 @@ class TrainingSession:
         self._trainer = None  # its weights would stand beside those that are measured
         best = folder.best() if job.settings.select == "best" else None
         weights = best[0] if best else folder.last
+        about: dict[str, Any] = {
+            "prompt": job.settings.prompt,
+            "per_call": job.settings.per_call,
+            "measure": job.settings.measure,
+            "max_completion_tokens": job.limit,
+            "task": job.rows.task,
+            "stage": job.settings.stage,
+        }
         if self._main:
-            about = {
-                "prompt": job.settings.prompt,
-                "per_call": job.settings.per_call,
-                "measure": job.settings.measure,
-                "max_completion_tokens": job.limit,
-                "task": job.rows.task,
-                "stage": job.settings.stage,
-            }
             with loading_whole():
                 publish(
                     weights,
@@ -365,11 +371,17 @@ class TrainingSession:
 
             with loading_whole():
                 engine = Engine.load(find_folder(str(folder.path)), None)
+            engine.temperature = 1.0
+        held_out = self._measured(engine, job.held_out) or None
+        if engine is not None and held_out is not None and TEMPERATURE in held_out:
+            engine.temperature = about[TEMPERATURE] = held_out[TEMPERATURE]
+            if self._main:
+                write_record(folder.path, about)
         result = report.collected(
             job,
             configuration,
             history,
-            held_out=self._measured(engine, job.held_out) or None,
+            held_out=held_out,
             test=self._measured(engine, job.test) or None,
             best=best[1] if best else None,
             seconds=seconds,

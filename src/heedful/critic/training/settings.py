@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import tomllib
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeVar
 
@@ -189,7 +188,6 @@ def load_settings(
     """Merge the settings of a file and of flags."""
     path = None if file is None else Path(file)
     from_file = {} if path is None else _placed(_read(path), path.parent)
-    _refuse_unknown(from_file, kind, str(path))
     own = {name: value for name, value in given.items() if value is not None}
     for values, where in ((from_file, str(path)), (from_file | own, "")):
         try:
@@ -222,13 +220,3 @@ def _placed(values: dict[str, Any], folder: Path) -> dict[str, Any]:
         if isinstance(value, str) and (folder / value).exists()
     }
     return values | placed
-
-
-def _refuse_unknown(values: Mapping[str, Any], kind: type[Settings], where: str) -> None:
-    for name in values:
-        if name not in kind.model_fields:
-            near = get_close_matches(name, kind.model_fields, n=1)
-            hint = (
-                f"did you mean {near[0]}?" if near else "see docs/training.md for those there are"
-            )
-            raise UsageError(f"no such setting: {name!r}", where=where, hint=hint)

@@ -75,6 +75,11 @@ def _gathered(trainer: Any) -> Iterator[None]:
 _OPTIMIZERS = {"adamw": "adamw_torch_fused", "adamw_8bit": "adamw_8bit", "adafactor": "adafactor"}
 """By transformers' names."""
 
+_LESS_MEMORY = (
+    "try a smaller --batch-size with more --gradient-accumulation, --gradient-checkpointing, "
+    "a smaller --max-length, or --lora-rank"
+)
+
 _LARGE = 1_000_000_000
 """Parameters from which on activations are computed twice by default, to save memory."""
 
@@ -322,7 +327,7 @@ def learnt_positions_only() -> Iterator[None]:
 
 
 @contextmanager
-def memory(settings: Settings) -> Iterator[None]:
+def memory() -> Iterator[None]:
     """Turn running out of memory into an error with a hint."""
     import torch
 
@@ -335,18 +340,4 @@ def memory(settings: Settings) -> Iterator[None]:
         ):
             raise
         what = next(iter(str(error).strip().splitlines()), "") or type(error).__name__
-        raise RunError(f"out of memory: {what}", hint=_less_memory(settings)) from error
-
-
-def _less_memory(settings: Settings) -> str:
-    """Name options that need less memory."""
-    size, batches = settings.batch_size, settings.gradient_accumulation
-    helps = []
-    if size > 1:
-        helps.append(
-            f"--batch-size {size // 2} with --gradient-accumulation {batches * 2}, which trains "
-            "alike"
-        )
-    helps.append("--gradient-checkpointing")
-    helps += ["a smaller --max-length", *([] if settings.lora_rank else ["--lora-rank 16"])]
-    return f"try {', '.join(helps)}"
+        raise RunError(f"out of memory: {what}", hint=_LESS_MEMORY) from error
