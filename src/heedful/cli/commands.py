@@ -162,9 +162,7 @@ COMMANDS: Mapping[str, Command | Group] = {
     ),
     **_commands("config", trust="Trust this folder's heedful.toml: its addresses, keys, headers."),
     "critic": Group(CRITIC_HELP, {**BUILD, **CRITIC, "train": TRAIN}),
-    "reward": Group(
-        "Rewards of judged responses: preference pairs, the best of n, statistics.", REWARD
-    ),
+    "reward": Group("Rewards of judged responses: preference pairs, the best of n.", REWARD),
     "bench": Group(
         "Benchmarks of critics.",
         {

@@ -40,7 +40,7 @@ class ResultOptions(TypedDict, total=False):
     Attributes:
         scoring: strict: what the numbers should mean. faithful: what the published code computes.
             Default: strict.
-        seed: Seed of the random words in faithful IFEval. Default: 0.
+        seed: Seed of --sample and of the random words in faithful IFEval. Default: 0.
         min_coverage: Exit with 1 when a smaller share of the verdicts was decided (0 to 1).
         fail_under: Exit with 3 when a rate is lower, as fully_met=0.8; several with commas.
     """

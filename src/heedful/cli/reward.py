@@ -116,7 +116,7 @@ def pairs(
     """Make preference pairs for DPO: the best and the worst response to each instruction.
 
     heedful respond prompts.jsonl --model policy --samples 8 -o responses.jsonl
-    heedful evaluate responses.jsonl --judge rules,checklist --model critic --run runs/k8
+    heedful evaluate responses.jsonl --judge rules,compiled,checklist --model critic --run runs/k8
     heedful reward pairs runs/k8 -o pairs.jsonl
     heedful reward pairs runs/k8 --to sharegpt -o dataset
 
@@ -240,7 +240,7 @@ LIMITS = {"max_batch": "batch", "max_body": "body", "max_bodies": "bodies"}
 @takes(FlagGroup("The server", (ServerOptions,)), REWARD, JUDGING, FlagGroup("Log", (LogOptions,)))
 def serve(
     *,
-    judge: Annotated[str, Parameter(name=["--judge", "-j"])] = CODE,
+    judge: Annotated[str, Parameter(name=["--judge", "-j"])] = f"{CODE},compiled",
     guards: Switch = False,
     reasoning: Reasoning = "strip",
     prices: Path | None = None,
@@ -252,7 +252,7 @@ def serve(
     OpenAPI at /openapi.json, Prometheus at /metrics, OpenRLHF at /openrlhf. What
     has a check is decided by code, whatever the judge.
 
-    heedful serve --judge rules,checklist --model critic --base-url http://127.0.0.1:8000/v1
+    heedful serve --judge rules,compiled,checklist --model critic --base-url http://127.0.0.1:8000/v1
 
     Args:
         judge: rules (code; goes first in any case), compiled (code, from the constraints' words),

@@ -44,7 +44,7 @@ class ReadingOptions(TypedDict, total=False):
         map: Columns of any table as fields: question=prompt,answer=response,rubric=checklist.
         task: Keep only this task's rows (AdvancedIF).
         limit: Take only the first N rows; the turns of one record count as one.
-        sample: Take N rows at random, by the seed of the job, where it has one.
+        sample: Take N rows at random, by the seed.
         reasoning: strip: set the reasoning before a response's answer apart, in the field reasoning
             (the default, but for faithful scoring). keep: leave it in the response.
         exclude_generation_failures: Leave out rows that say that no response was generated

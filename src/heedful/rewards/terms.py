@@ -184,8 +184,8 @@ class Rewarded:
         """Return what trainers log of each response, under the same names for all.
 
         ``undecided`` and ``gated`` are 1 or 0, and so is ``gated_NAME`` for each gate; ``coverage``
-        is 0 where no verdict was requested; ``calls``, ``tokens`` and ``seconds`` are of its
-        judging, without answers from the cache.
+        is 1 where no verdict was needed, as of what a gate stopped; ``calls``, ``tokens`` and
+        ``seconds`` are of its judging, without answers from the cache.
         """
         stopped = None if self.gate is None else self.gate.gate
         expenses = self.critique.expenses
@@ -193,7 +193,7 @@ class Rewarded:
             "undecided": float(not self.decided),
             "gated": float(stopped is not None),
             **{f"gated_{name}": float(name == stopped) for name in GATES},
-            "coverage": self.coverage or 0.0,
+            "coverage": 1.0 if stopped or self.coverage is None else self.coverage,
             "calls": float(sum(each.calls for each in expenses)),
             "tokens": float(sum(each.prompt_tokens + each.completion_tokens for each in expenses)),
             "seconds": self.seconds,

@@ -24,14 +24,22 @@ USUAL: dict[str, tuple[str, ...]] = {
     "conversation": ("conversation", "messages", "chat", "dialogue", "dialog", "chat_history"),
     "prompt": (
         *("prompt", "instruction", "instructions", "query", "question", "input", "inputs"),
-        *("user_prompt", "user_query", "user_input", "user_message", "prompt_text", "request"),
-        *("input_text", "problem", "task"),
+        *(
+            "user_prompt",
+            "user_question",
+            "user_query",
+            "user_input",
+            "user_message",
+            "prompt_text",
+            "request",
+        ),
+        *("input_text", "question_text", "problem", "task"),
     ),
     "response": (
         *("response", "output", "outputs", "completion", "completions", "generation", "prediction"),
         *("model_output", "model_response", "model_answer", "generated_text", "generated"),
         *("output_text", "response_text", "llm_output", "actual_output", "assistant", "reply"),
-        *("predicted", "candidate"),
+        *("predicted", "candidate", "answer_text"),
     ),
     "checklist": (
         *("checklist", "constraints", "rubrics", "rubric", "criteria", "criterion"),

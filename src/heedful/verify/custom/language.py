@@ -59,8 +59,9 @@ def _in_language(response: Response, language: str) -> Decision:
     reason = f"the language is '{detected}' by its letters"
     if detected == language and letters >= _LETTERS_TO_TELL and share >= _ALMOST_ALL:
         return True, reason
-    refused = detected != language and letters >= _LETTERS_TO_REFUSE
-    return (False if refused else None), reason
+    if detected != language and letters >= _LETTERS_TO_REFUSE:
+        return False, reason
+    return None, f"{reason}, but not surely: {letters} letters"
 
 
 # --- Chinese script -----------------------------------------------------------------------------
