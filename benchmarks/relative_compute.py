@@ -59,7 +59,7 @@ def main() -> None:
     folder = find_folder(given.model)
     engine = Engine.load(folder, None)
     asked: dict[str, Any] = {"prompt": given.prompt}
-    limit = 256
+    limit = 256  # tokens of a reply, for each constraint
     if folder.protocol is not None:
         kept = folder.protocol
         asked = {
@@ -67,7 +67,7 @@ def main() -> None:
             "prompt_file": kept.prompt_file,
             "measure": kept.measure or None,
         }
-        limit = kept.max_tokens or limit
+        limit = (kept.max_tokens or limit) // (kept.per_call or 1)
     print("| constraints a call | calls | prompt tokens | written | TFLOP | CPU s | decided | κ |")
     print("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
     for count in given.per_call:
