@@ -1,4 +1,4 @@
-"""How often the interval of ``heedful calibrate`` holds the truth, and a plan its promise.
+"""How often the interval of ``heedful calibrate`` holds the truth.
 
 python benchmarks/calibration.py    # about a minute
 
@@ -13,14 +13,12 @@ import sys
 
 from heedful.metrics.prediction_powered import (
     Stratum,
-    labels_needed,
     powered_mean,
     small_sample,
 )
 
 SENSITIVITY, SPECIFICITY = 0.9, 0.8
 UNLABELLED = 600
-ROWS, PILOT = 1500, 60
 
 
 def row(chance: random.Random, rate: float, kind: str) -> tuple[float, float]:
@@ -61,21 +59,8 @@ def covered(rate: float, kind: str, labels: int, times: int = 1000) -> tuple[flo
     return tuple(each / times for each in sums)
 
 
-def kept(rate: float, kind: str, half_width: float, times: int = 300) -> tuple[float, float]:
-    """Return how many labels are planned on average, and how often the interval is so narrow."""
-    chance = random.Random(3)
-    labels, narrow = 0, 0
-    for _ in range(times):
-        pilot = stratum(chance, rate, kind, PILOT, ROWS - PILOT)
-        needed = labels_needed(pilot, half_width, ROWS) or ROWS - 2
-        labels += needed
-        low, high = powered_mean([stratum(chance, rate, kind, needed, ROWS - needed)])["interval"]
-        narrow += (high - low) / 2 <= half_width
-    return labels / times, narrow / times
-
-
 def main() -> int:
-    """Print both tables."""
+    """Print the table."""
     sys.stdout.write("rate  truth  labels  held %  half-width  PPI++ %  half-width  labels alone\n")
     for kind in ("isr", "csr"):
         for rate in (0.3, 0.5, 0.8, 0.95):
@@ -84,13 +69,6 @@ def main() -> int:
                 line = f"{kind}   {rate:.2f}    {labels:4}  {100 * held:6.1f}      {wide:.4f}"
                 line = f"{line}   {100 * own:6.1f}      {own_wide:.4f}        {alone:.4f}"
                 sys.stdout.write(f"{line}\n")
-    sys.stdout.write("\nrate  truth  half-width  labels  kept %\n")
-    for kind in ("isr", "csr"):
-        for rate in (0.5, 0.8):
-            for half_width in (0.08, 0.05):
-                labels_, narrow = kept(rate, kind, half_width)
-                line = f"{kind}   {rate:.1f}          {half_width:.2f}   {labels_:5.0f}"
-                sys.stdout.write(f"{line}  {100 * narrow:6.1f}\n")
     return 0
 
 

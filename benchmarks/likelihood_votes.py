@@ -26,10 +26,10 @@ from typing import TYPE_CHECKING, Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
 import numpy as np
+from scipy.optimize import minimize  # type: ignore[import-untyped]
 
 from heedful import evaluate
-from heedful.core.errors import UsageError
-from heedful.metrics.calibration import calibration, platt
+from heedful.metrics.calibration import calibration
 from heedful.models import Completion, Sampling, Usage
 from llama_server import NAME, serving_smollm2
 
@@ -258,9 +258,16 @@ def calibrated(chance: Any, truth: Any, groups: Any) -> Any:
     fitted = np.empty_like(odds)
     for half in (0, 1):
         other = groups % 2 != half
-        try:
-            scale, offset = platt(list(zip(odds[other], truth[other], strict=True)))
-        except UsageError:
+        said, known = odds[other], truth[other]
+        if np.ptp(known.astype(int)) == 0 or np.ptp(said) == 0:
+            return None
+
+        def loss(fit: Any, said: Any = said, known: Any = known) -> float:
+            fitted = fit[0] * said + fit[1]
+            return float((np.logaddexp(0, fitted) - known * fitted).sum())
+
+        scale, offset = minimize(loss, np.zeros(2)).x
+        if scale <= 0:
             return None
         fitted[~other] = 1 / (1 + np.exp(-(scale * odds[~other] + offset)))
     return fitted

@@ -2,7 +2,6 @@
 
 import json
 import math
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -25,21 +24,6 @@ from heedful import (
 from heedful.analysis.compare.tables import document, summary
 from heedful.metrics.agreement import mcnemar
 from heedful.reporting.notation import interval, p_value, percent, signed
-
-
-def systems(verdicts: Mapping[int, str], response: str) -> list[Sample]:
-    """Conversations of SysBench: a letter for each turn, a blank where there is none."""
-    return [
-        sample(
-            f"{system}-{turn}",
-            letter,
-            response,
-            tags={"benchmark": "sysbench", "system_id": system, "turn": turn},
-        )
-        for system, letters in verdicts.items()
-        for turn, letter in enumerate(letters, 1)
-        if letter != " "
-    ]
 
 
 def tasks(verdicts: Mapping[str, Sequence[str]], response: str) -> list[Sample]:
@@ -85,21 +69,6 @@ def conversations(answers: Mapping[str, str]) -> list[Sample]:
 def by_rules(folder: Path, rows: Sequence[Sample]) -> Path:
     evaluate(rows, judge="rules", run=folder)
     return folder
-
-
-def test_ssr_by_hand(tmp_path: Path) -> None:
-    ours = {1: "mmmmm", 2: "mmumm", 3: "ummmm", 4: "mm?mm", 5: "mmmm ", 6: "u m m"}
-    theirs = {1: "mmmum", 2: "mmumm", 3: "mmmmm", 4: "mmmmm", 5: "mmmmm", 6: "u m m"}
-    first = run(tmp_path / "a", systems(ours, "1"))
-    second = run(tmp_path / "b", systems(theirs, "2"))
-    pair = only_pair(first, second)
-    ssr = pair["metrics"]["sysbench"]["ssr"]
-    # Complete on both sides: 1, 2 and 3, with 5, 2 and 0 leading turns against 3, 2 and 5.
-    assert ssr["first"]["value"] == pytest.approx(7 / 15)
-    assert ssr["second"]["value"] == pytest.approx(10 / 15)
-    assert ssr["difference"]["value"] == pytest.approx(-3 / 15)
-    assert (ssr["compared"], ssr["coverage"]) == (3, 3 / 6)
-    assert re.findall(r"\d+", pair["notes"][0]) == ["3", "6", "2", "5", "1"]
 
 
 def test_the_mean_over_tasks_by_hand(tmp_path: Path) -> None:
@@ -156,10 +125,9 @@ def test_agreement_with_labels_is_compared_on_the_same_responses(tmp_path: Path)
     assert "labels" not in only_pair(tmp_path / "rules", tmp_path / "others")["metrics"]
 
 
-@pytest.mark.parametrize("kind", ["systems", "tasks", "conversations", "plain"])
+@pytest.mark.parametrize("kind", ["tasks", "conversations", "plain"])
 def test_every_metric_of_a_summary_is_compared(kind: str, tmp_path: Path) -> None:
     runs = {
-        "systems": lambda: run(tmp_path / "a", systems({1: "mmumm", 2: "mmmmm", 3: "ummum"}, "1")),
         "tasks": lambda: run(tmp_path / "a", tasks({"a": ["m", "mu"], "b": ["u", "m"]}, "1")),
         "conversations": lambda: by_rules(
             tmp_path / "a", conversations({"Hindi 1": "+-~", "Hindi 2": "+~+", "French 1": "-++"})
@@ -181,7 +149,6 @@ def test_every_metric_of_a_summary_is_compared(kind: str, tmp_path: Path) -> Non
             low, high = result["difference"]["interval"] or (0, 0)
             assert low == pytest.approx(-high)
             assert result["p"] == 1
-            assert result["p"] == 1
     for dimension, groups in pair["by"].items():
         for group, families in groups.items():
             for family, rates in families.items():
@@ -189,9 +156,6 @@ def test_every_metric_of_a_summary_is_compared(kind: str, tmp_path: Path) -> Non
                     known = summary["by"][dimension][group]
                     known = known if dimension == "type" else known[family][name]
                     assert measured["second"]["value"] == pytest.approx(known["value"])
-
-
-letters = st.text("mu?", min_size=5, max_size=5)
 
 
 def test_of_samples_that_pass_or_fail_the_randomization_is_mcnemar(tmp_path: Path) -> None:

@@ -56,7 +56,6 @@ EXAMPLES = {
     "heat map": heat_map(("d", ["a", "b"]), ("a", ["a", HOSTILE]), [[0.5, 1], [None, 0.7]]),
     "flows": flows_chart({"round 1": {"stays correct": 3, "becomes incorrect": 1}}),
     "estimates": estimates(8),
-    "differences": estimates_chart([Estimate("a\n− b", -0.1, [-0.2, 0.1])], bounds=(-30, 30)),
 }
 
 

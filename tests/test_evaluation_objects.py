@@ -85,15 +85,6 @@ def test_pandas_takes_the_table(evaluation: Evaluation) -> None:
     assert evaluation.to_pandas(by="sample")["met"].sum() == 2
 
 
-@pytest.mark.slow
-def test_datasets_takes_the_table_and_gives_it_back(evaluation: Evaluation) -> None:
-    pytest.importorskip("datasets")
-    dataset = evaluation.to_dataset()
-    assert dataset.num_rows == 10
-    mixed = evaluate([{**ROWS[0], "id": str(n), "tags": {"x": x}} for n, x in enumerate([1, "a"])])
-    assert mixed.to_dataset("sample")["tags.x"][:] == ["1", "a"]
-
-
 class Tags(HTMLParser):
     def __init__(self) -> None:
         super().__init__()

@@ -47,14 +47,6 @@ def test_judgments_as_a_junit_report(run: Path, tmp_path: Path) -> None:
     assert outcomes[1][0][1] == "1 comma, none allowed"
 
 
-def test_summaries_as_latex(run: Path, tmp_path: Path) -> None:
-    assert command("export", run, "-o", tmp_path / "o.tex") == 0
-    text = (tmp_path / "o.tex").read_text(encoding="utf-8")
-    assert text.count(r"\begin{tabular}") == text.count(r"\bottomrule") > 0
-    assert r"\%" in text
-    assert " % " not in text
-
-
 def test_judgments_as_csv(run: Path, tmp_path: Path) -> None:
     assert export(run, run, output=tmp_path / "o.csv") == (8, 0)
     with (tmp_path / "o.csv").open(encoding="utf-8", newline="") as file:
@@ -80,19 +72,8 @@ def test_judgments_as_csv(run: Path, tmp_path: Path) -> None:
     assert rows[1]["label"] == "True"
 
 
-def test_judgments_as_parquet(run: Path, tmp_path: Path) -> None:
-    pq = pytest.importorskip("pyarrow.parquet", reason="heedful[parquet] is not installed")
-    export(run, output=tmp_path / "o.parquet")
-    rows = pq.read_table(tmp_path / "o.parquet").to_pylist()
-    assert len(rows) == 4
-    assert rows[0]["text"] == TEXT
-    assert rows[0]["confidence"] is None
-    assert rows[1]["label"] is True
-    assert [path.name for path in tmp_path.glob("o*")] == ["o.parquet"]
-
-
 def test_what_cannot_be_exported(run: Path, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"\.csv, \.jsonl, \.parquet, \.xml"):
+    with pytest.raises(UsageError, match=r"\.csv, \.jsonl, \.xml"):
         export(run, output=tmp_path / "o.xlsx")
     with pytest.raises(UsageError, match="no such folder"):
         export(run, output=tmp_path / "nowhere" / "o.csv")

@@ -227,16 +227,12 @@ def test_a_saved_run_is_a_table(tmp_path: Path) -> None:
             run.to_pandas()
 
 
-def test_a_report_of_a_run_lies_in_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_report_of_a_run_lies_in_it(tmp_path: Path) -> None:
     evaluation = evaluate([ROW], run=tmp_path / "run")
     for given in (evaluation, tmp_path / "run"):
         written = report(given, charts=False)
         assert written.path == tmp_path / "run" / "report.html"
         assert written.samples == 1
-    monkeypatch.chdir(tmp_path)
-    both = report(evaluation, evaluate([OTHER]), charts=False)
-    assert "evaluation 2" in both.path.read_text(encoding="utf-8")
-    assert both.path.resolve() == tmp_path / "report.html"
 
 
 def test_progress_is_shown_or_not(capsys: pytest.CaptureFixture[str]) -> None:

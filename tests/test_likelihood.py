@@ -3,16 +3,14 @@
 import asyncio
 import json
 import math
-import random
 from typing import Any
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from heedful import Constraint, Message, Sample, Status, UsageError, evaluate
 from heedful.judges.likelihood import Likelihood, log_odds
-from heedful.metrics.calibration import platt
 from heedful.models import Completion, ScriptedModel
 from heedful.models.replies import read_completion
 
@@ -77,39 +75,6 @@ def test_odds_are_finite_whatever_the_tokens(tokens: dict[str, float]) -> None:
     odds, mass = log_odds(tokens)
     assert math.isfinite(odds)
     assert 0 <= mass <= 1
-
-
-def test_platt_scaling_finds_the_odds_that_were_distorted() -> None:
-    draw = random.Random(1)
-    pairs = []
-    for _ in range(4000):
-        true = draw.gauss(0, 2)
-        met = draw.random() < 1 / (1 + math.exp(-true))
-        pairs.append(((true - 1.5) / 0.5, met))  # true = 0.5 × said + 1.5
-    scale, offset = platt(pairs)
-    assert scale == pytest.approx(0.5, abs=0.05)
-    assert offset == pytest.approx(1.5, abs=0.15)
-
-
-@given(st.integers(0, 10**6), st.floats(0.5, 0.99), st.floats(0.1, 4))
-@settings(max_examples=40)
-def test_platt_scaling_is_at_the_optimum(seed: int, base: float, gap: float) -> None:
-    draw = random.Random(seed)
-    labels = [True, False] + [draw.random() < base for _ in range(48)]
-    pairs = [(draw.gauss(gap if met else -gap, 1), met) for met in labels]
-    positive = sum(labels)
-    high, low = (positive + 1) / (positive + 2), 1 / (len(labels) - positive + 2)
-    try:
-        scale, offset = platt(pairs)
-    except UsageError:
-        return  # drawn against the labels
-    gradients = [
-        (high if met else low) - 1 / (1 + math.exp(-scale * odd - offset)) for odd, met in pairs
-    ]
-    assert sum(gradients) == pytest.approx(0, abs=1e-4)
-    assert sum(g * odd for g, (odd, _) in zip(gradients, pairs, strict=True)) == pytest.approx(
-        0, abs=1e-4
-    )
 
 
 @pytest.mark.parametrize(

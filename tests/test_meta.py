@@ -94,6 +94,27 @@ def checklist(verdict: Callable[[str, int, str], bool]) -> Checklist:
 # --- labels and verdicts ------------------------------------------------------------------------
 
 
+def test_code_gives_the_labels() -> None:
+    words = Check(
+        id="length_constraints:number_words", args={"num_words": 3, "relation": "at least"}
+    )
+    samples = [
+        row(f"{k}", "--").model_copy(
+            update={"checklist": (Constraint(text="C yes", check=words),), "labels": None}
+            | {"response": "Three short words." if k % 2 else "One."}
+        )
+        for k in range(6)
+    ]
+    always = checklist(lambda *_: True)
+    summary = judge_accuracy(samples, judge=always, truth="rules")
+    assert summary["labels"]["from"] == {"code": 6}
+    assert cells(summary) == [3, 3, 0, 0]
+    with pytest.raises(UsageError, match="is code"):
+        judge_accuracy(samples, judge="rules", truth="rules")
+    with pytest.raises(UsageError, match="isn't a judge that is code"):
+        judge_accuracy(samples, judge=always, truth="recorded")
+
+
 def test_verdicts_are_counted_by_label_and_what_is_undecided_is_in_no_rate() -> None:
     summary = judge_accuracy([row("1", "mmuu-", "muumm"), row("2", "mu", "pf")])
     (judge,) = summary["judges"]
@@ -423,50 +444,7 @@ def test_members_of_a_panel_are_measured_beside_its_majority() -> None:
     assert names["scripted/plain, each of 2"]["pooled"]["cells"]["tp"] == 6
 
 
-# --- probes -------------------------------------------------------------------------------------
-
-
-def test_a_judge_that_goes_by_the_place_flips_when_the_order_changes() -> None:
-    rows = [row(str(k), "mumu") for k in range(8)]
-    by_place = checklist(lambda _, place, __: place == 1)
-    by_text = checklist(lambda text, *_: text.endswith((".0", ".2")))
-    summary = judge_accuracy(rows, judge=[by_place, by_text], probes=["order", "repeat"])
-    changed = [(probe["probe"], probe["changed"]) for probe in summary["probes"]]
-    assert changed[0][1] > 32 * 0.2
-    assert changed[1:] == [("order", 0), ("repeat", 0), ("repeat", 0)]
-    moved = summary["probes"][0]
-    assert moved["only_first_right"] + moved["only_second_right"] == moved["changed"]
-
-
-def test_a_judge_that_likes_length_shows_it_but_not_where_length_is_asked_for() -> None:
-    rows = [row(str(k), "uu") for k in range(4)]
-    rows = [
-        item.model_copy(
-            update={
-                "checklist": (
-                    item.checklist[0],
-                    item.checklist[1].model_copy(update={"type": "numerical"}),
-                )
-            }
-        )
-        for item in rows
-    ]
-    verbose = checklist(lambda _, __, prompt: "do let me know" in prompt)
-    (probe,) = judge_accuracy(rows, judge=verbose, probes=["length"])["probes"]
-    assert (probe["compared"], probe["only_first_right"], probe["only_second_right"]) == (4, 4, 0)
-    assert probe["accuracy"]["value"] == 1
-
-
-def test_probes_that_cannot_be_are_refused_before_anything_is_asked(tmp_path: Path) -> None:
-    judge = checklist(lambda *_: True)
-    rows = [row("1", "mu", "mu")]
-    with pytest.raises(UsageError, match="no probe 'mood'"):
-        judge_accuracy(rows, judge=judge, probes=["mood"])
-    with pytest.raises(UsageError, match="recorded"):
-        judge_accuracy(rows, judge=[judge, "recorded"], probes=["order"])
-    with pytest.raises(RunError, match="holds no run"):
-        judge_accuracy(rows, judge=judge, runs=[tmp_path])
-    assert not judge.model.calls  # type: ignore[attr-defined]
+# --- cost ---------------------------------------------------------------------------------------
 
 
 def test_a_limit_holds_over_all_judges_and_a_plan_asks_nothing(tmp_path: Path) -> None:
@@ -477,8 +455,6 @@ def test_a_limit_holds_over_all_judges_and_a_plan_asks_nothing(tmp_path: Path) -
     estimate = dry_run(judge_accuracy, path, judge=[first, second], prices=prices)
     assert [judge["calls"] for judge in estimate["judges"]] == [4, 4]
     assert estimate["calls"] == 8
-    probed = dry_run(judge_accuracy, path, judge=[first, second], prices=prices, probes=["repeat"])
-    assert probed["calls"] == 16
     assert not first.model.calls  # type: ignore[attr-defined]
     alone = judge_accuracy(path, judge=first, prices=prices)["judges"][0]["cost"]["dollars"]
     with pytest.raises(StopRunError, match="max-cost"):

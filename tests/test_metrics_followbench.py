@@ -1,11 +1,10 @@
 """FollowBench's rates against cases computed by hand."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from heedful import Constraint, Recording, Sample, compare, evaluate
+from heedful import Constraint, Recording, Sample, evaluate
 
 LEVELS = {  # example: verdicts by level, + met, - unmet, ? undecided
     "a": ["+", "++", "++-", "++++", "+++++"],
@@ -57,14 +56,3 @@ def test_an_undecided_level_bounds_the_consecutive_ones() -> None:
     assert rates["csl"]["value"] is None
     faithful = measured(open_ended, scoring="faithful")
     assert faithful["csl"]["value"] * 15 == pytest.approx(6)
-
-
-def test_runs_are_compared(tmp_path: Path) -> None:
-    for name, levels in (("x", LEVELS), ("y", LEVELS | {"a": LEVELS["b"]})):
-        evaluate(rows(levels), judge="recorded", run=tmp_path / name)
-    (pair,) = compare(tmp_path / "x", tmp_path / "y")["pairs"]
-    csl = pair["metrics"]["followbench"]["csl"]
-    assert csl["first"]["value"] * 15 == pytest.approx(2 + 0 + 5)
-    assert csl["difference"]["value"] * 15 == pytest.approx(2)
-    assert (csl["compared"], csl["coverage"]) == (3, 1)
-    assert not [note for note in pair["notes"] if "CSL" in note]

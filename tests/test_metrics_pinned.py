@@ -8,7 +8,6 @@ import random
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
-from itertools import chain
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -27,17 +26,15 @@ from heedful.metrics.agreement import (
     ratio_estimate,
     weighted_kappa_estimate,
 )
-from heedful.metrics.calibration import calibration, platt
+from heedful.metrics.calibration import calibration
 from heedful.metrics.contrasts import contrast
 from heedful.metrics.prediction_powered import (
     Stratum,
-    labels_needed,
     powered_mean,
     small_sample,
 )
 from heedful.metrics.proportions import Spread, mean_interval, rate_interval, stratified_interval
 from heedful.metrics.ranking import Choice, Edges, best_of, choices, ranking
-from heedful.metrics.statistics import spearman
 from test_metrics_ranges import BENCHMARKS
 
 KNOWN = Path(__file__).parent / "pinned" / "metrics.json"
@@ -127,16 +124,6 @@ def stratum() -> Stratum:
     return Stratum(labels, verdicts, [float(chance.random() < 0.6) for _ in range(300)])
 
 
-def correlated() -> list[list[tuple[float, float]]]:
-    chance = random.Random(6)
-
-    def pair() -> tuple[float, float]:
-        x = chance.randint(0, 6)
-        return x, x + chance.randint(0, 5)
-
-    return [[pair() for _ in range(chance.randint(1, 3))] for _ in range(12)]
-
-
 def sided() -> Counter[tuple[float, ...]]:
     chance = random.Random(7)
     return Counter(
@@ -192,11 +179,8 @@ NUMBERS: dict[str, Callable[[], Any]] = {
     "ratio": lambda: ratio_estimate(pairs()),
     "powered": lambda: powered_mean([stratum()]),
     "powered, few": lambda: small_sample([stratum()], powered_mean([stratum()])),
-    "labels needed": lambda: [labels_needed(stratum(), width, 340) for width in (0.1, 0.07, 0.01)],
-    "correlation of pairs": lambda: spearman(*zip(*chain.from_iterable(correlated()), strict=True)),
     "contrast": lambda: contrast({"": sided(), "b": sided()}, seed=0),
     "calibration": lambda: calibration(confident()),
-    "platt": lambda: platt([(odds / 4, odds > 3 * (odds % 3)) for odds in range(-9, 12)]),
     "rate": lambda: rate_interval(Spread.of(pairs().items())),
     "strata": lambda: stratified_interval([Spread.of(pairs().items())] * 2),
     "means": lambda: mean_interval(

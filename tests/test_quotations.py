@@ -26,7 +26,6 @@ from heedful.critic.data.stages import FilterItem
 from heedful.engine.purpose import Purpose
 from heedful.judges import Recorded, prompts
 from heedful.judges.model import Checklist
-from heedful.judges.prompts import ranking
 from heedful.judges.prompts.fence import Shown
 from heedful.models import Completion, ScriptedModel
 from heedful.models.base import Sampling
@@ -95,10 +94,6 @@ FORMS = {
     ),
     "published verification": line(
         {True: "[[指定的评价是正确合理的]]", False: "[[指定的评价不是正确合理的]]"}, published
-    ),
-    "ranking": line(
-        {True: "RANKING: 1 > 2", False: "RANKING: 2 > 1"},
-        lambda reply, shown: ranking.parse(reply, shown, 2),
     ),
     "review": line(
         {True: "The solution is Correct.", False: "The solution is Incorrect."},

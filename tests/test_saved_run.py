@@ -112,7 +112,6 @@ TAKE_A_RUN: dict[str, tuple[str, Callable[[Path], list[list[str]]]]] = {
             [labelled(run), "--runs", str(run), "-q"],
         ],
     ),
-    "cascade": ("evaluate", lambda run: [[str(run), str(run), "-q"]]),
     "compare": (
         "evaluate",
         lambda run: [

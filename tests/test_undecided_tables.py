@@ -14,8 +14,6 @@ from heedful.analysis.compare.tables import tables as compare_tables
 from heedful.analysis.meta.tables import tables as meta_tables
 from heedful.jobs.evaluate_tables import tables as evaluate_tables
 from heedful.jobs.saved_run import SavedRun
-from heedful.pages.report import sections
-from heedful.pages.report.reading import read
 from heedful.reporting.notation import COVERAGE, NOTHING
 from heedful.reporting.table import Table
 
@@ -142,7 +140,6 @@ def test_rates_without_an_interval_say_why(tmp_path: Path) -> None:
     evaluate([sample("s", "mu", tags={"task": "x"})], judge="recorded", run=tmp_path / "a")
     with SavedRun.open(tmp_path / "a") as run:
         shown = list(evaluate_tables(run.summary, groups=12))
-        one = sections.metrics([read(run, "a", examples=0)]).parts[0].table
-    for table in [*shown[:2], one]:
+    for table in shown[:2]:
         assert NOTHING in table.rows[0]
         assert "single instruction" in table.note

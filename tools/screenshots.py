@@ -52,7 +52,6 @@ bench criticbench report runs/criticbench --size small=2 --size large=30 -o crit
 bench realcritic run examples/solutions.jsonl --model large --rounds 2 --run runs/realcritic
 bench realcritic report runs/realcritic -o realcritic
 report runs/large -o report.html
-report runs/large runs/small -o reports.html
 """
 """What is run before the pictures; each command that asks a model gets the mock's address."""
 
@@ -78,7 +77,6 @@ PAGES = {
 
 FILES = {
     "report": ("The report of a run", "report.html"),
-    "report-two": ("The report of two runs", "reports.html"),
     "report-criticbench": ("CriticBench's report", "criticbench/report.html"),
     "report-realcritic": ("RealCritic's report", "realcritic/report.html"),
 }
@@ -228,7 +226,7 @@ def main() -> None:
     asked.output.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as temporary:
         folder = asked.runs or Path(temporary)
-        if not (folder / "reports.html").exists():
+        if not (folder / "report.html").exists():
             folder.mkdir(exist_ok=True)
             make_runs(folder)
         with browser() as started:

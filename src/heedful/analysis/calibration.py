@@ -20,14 +20,11 @@ from heedful.jobs.results import scored_entry
 from heedful.jobs.saved_run import SavedRun
 from heedful.metrics.prediction_powered import (
     Stratum,
-    expected_narrowing,
-    labels_needed,
     powered_mean,
     small_sample,
 )
 from heedful.metrics.proportions import NORMAL_QUANTILE, student
 from heedful.metrics.rubrics import OWN_SCORE, rubric_outcome, score_share
-from heedful.metrics.statistics import spearman
 from heedful.reporting.document import Document
 from heedful.reporting.notation import INTERVAL, decimal, interval, percent, signed
 from heedful.reporting.table import Table
@@ -89,22 +86,7 @@ def draw(
                     known = native.write(before)
                     record |= {key: known[key] for key in ("labels", LABEL_LEVELS) if key in known}
                 file.write(json.dumps(record, ensure_ascii=False) + "\n")
-    return {"drawn": len(chosen), **about, "file": str(path), **_narrower(run, labelled, labels)}
-
-
-def _narrower(run: Name, labelled: Name | None, labels: int) -> dict[str, Any]:
-    """Say how wide the interval is by an earlier draw, and how wide it will be by this one."""
-    if labelled is None:
-        return {}
-    try:
-        strata = _read_strata(run, labelled, "csr")[-1]
-    except InputError:
-        return {}  # not labelled yet
-    low, high = _estimate(list(strata.values()))["interval"]
-    sizes = _sizes({kind: each.size for kind, each in strata.items()}, labels)
-    narrower = expected_narrowing([*strata.values()], [sizes[kind] for kind in strata])
-    half = (high - low) / 2
-    return {"half_width": half, "expected": half * narrower}
+    return {"drawn": len(chosen), **about, "file": str(path)}
 
 
 def blank(sample: Sample) -> dict[str, Any]:
@@ -130,27 +112,14 @@ def _is_labelled(path: Path) -> bool:
     return False
 
 
-def plan(
-    run: Name, *, half_width: float, rate: Rate = "csr", pilot: Name | None = None
-) -> dict[str, Any]:
-    """Plan how many rows must be labelled for an interval."""
+def plan(run: Name, *, half_width: float) -> dict[str, Any]:
+    """Plan how many rows must be labelled for an interval, if labels say as much as coins."""
     if not 0 < half_width < 1:
         raise UsageError(f"the half-width is {half_width}", hint="give a share, such as 0.03")
-    about, rows = ({"by": None}, {}) if pilot is None else _read(pilot)
-    units = draw_units(run, rate, about["by"])
-    alone = math.ceil((NORMAL_QUANTILE / half_width) ** 2 / 4)
-    needed: int | None = alone if alone <= len(units) - FEWEST else None
-    if pilot is not None:
-        known = _labelled(rows, about, units, rate, where=str(pilot))
-        needed = labels_needed(_stratum(units, known), half_width, len(units))
-    return {
-        "labels": needed,
-        "labels_alone": alone,
-        "of": len(units),
-        "half_width": half_width,
-        "rate": rate,
-        "pilot": None if pilot is None else len(rows),
-    }
+    rows = len(draw_units(run, None, None))
+    needed = math.ceil((NORMAL_QUANTILE / half_width) ** 2 / 4)
+    labels = needed if needed <= rows - FEWEST else None
+    return {"labels": labels, "of": rows, "half_width": half_width}
 
 
 def calibrate(run: Name, labels: Name, *, rate: Rate = "csr") -> dict[str, Any]:
@@ -307,7 +276,7 @@ def _stratum(units: Sequence[DrawUnit], known: Mapping[str, float]) -> Stratum:
 
 
 def _bias(units: Sequence[DrawUnit], known: Mapping[str, float]) -> dict[str, Any]:
-    """Relate the judge's errors (verdict minus label) to models and lengths."""
+    """Relate the judge's errors (verdict minus label) to the models that answered."""
     labelled = [unit for unit in units if unit.id in known and unit.decided]
     errors = [unit.verdict - known[unit.id] for unit in labelled]
     by_model: dict[str, list[float]] = {}
@@ -316,7 +285,6 @@ def _bias(units: Sequence[DrawUnit], known: Mapping[str, float]) -> dict[str, An
             by_model.setdefault(unit.model, []).append(error)
     return {
         "error": _mean_error(errors),
-        "length": spearman([unit.length for unit in labelled], errors),
         "models": {model: _mean_error(each) for model, each in sorted(by_model.items())},
     }
 
@@ -348,7 +316,6 @@ class DrawUnit(NamedTuple):
     verdict: float  # its rate by what was decided; without any, the mean of the others
     decided: int  # verdicts
     total: int
-    length: int  # of the response in characters
     model: str | None
     print: bytes
 
@@ -417,7 +384,6 @@ def _unit(row: Scored, rate: Rate | None, by: str | None) -> Iterator[DrawUnit]:
             math.nan if rate is None else _rate(sample, judgments, rate),
             sum(status.decided for status in states),
             len(states),
-            len(sample.response or ""),
             None if model is None else str(model),
             text_print(sample),
         )
@@ -511,10 +477,5 @@ def _tables(result: Mapping[str, Any]) -> Iterator[Table]:
         (name, signed(each["value"]), interval(each["interval"], signed), f"{each['rows']:,}")
         for name, each in errors.items()
     ]
-    length = bias["length"]
-    note = (
-        "Verdict minus label, in points: above 0 the judge is too lenient. Rank correlation of the "
-        f"error with the response's length: {decimal(length['rho'], 2)} "
-        f"({interval(length['interval'], decimal, 2)})."
-    )
+    note = "Verdict minus label, in points: above 0 the judge is too lenient."
     yield Table("Errors by the model that answered", columns, by_model, note)

@@ -1,20 +1,16 @@
-"""Finished runs for other tools, a row for each judgment: CSV, JSON Lines, Parquet, JUnit's XML.
-
-Parquet needs ``heedful[parquet]``.
-"""
+"""Finished runs for other tools, a row for each judgment: CSV, JSON Lines, JUnit's XML."""
 
 from __future__ import annotations
 
 import csv
 import json
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic_core import from_json
 
 from heedful.core.errors import UsageError
-from heedful.core.outputs import atomically, replacing
+from heedful.core.outputs import atomically
 from heedful.core.text import printable, spreadsheet_cell
 from heedful.jobs.evaluate import directories
 from heedful.jobs.results import check_folder, scored_entry
@@ -30,28 +26,25 @@ if TYPE_CHECKING:
 
 __all__ = ["export"]
 
-COLUMNS = {
-    "run": "string",
-    "id": "string",
-    "constraint": "int64",
-    "text": "string",
-    "type": "string",
-    "subtype": "string",
-    "priority": "string",
-    "check": "string",
-    "weight": "float64",
-    "status": "string",
-    "loose": "string",
-    "level": "string",
-    "confidence": "float64",
-    "judge": "string",
-    "explanation": "string",
-    "label": "bool",
-}
-"""The columns, by their Parquet types; those of tags follow, as text."""
-
-BATCH = 10_000
-"""Rows of a Parquet group that are in memory at a time."""
+COLUMNS = (
+    "run",
+    "id",
+    "constraint",
+    "text",
+    "type",
+    "subtype",
+    "priority",
+    "check",
+    "weight",
+    "status",
+    "loose",
+    "level",
+    "confidence",
+    "judge",
+    "explanation",
+    "label",
+)
+"""The columns; those of tags follow."""
 
 
 class JudgmentTable:
@@ -60,7 +53,7 @@ class JudgmentTable:
     def __init__(self, runs: Sequence[SavedRun]) -> None:
         self._runs = runs
         self._tags = sorted({tag for run in runs for tag in _tags(run)})
-        self.columns = COLUMNS | {f"tags.{tag}": "string" for tag in self._tags}
+        self.columns = [*COLUMNS, *(f"tags.{tag}" for tag in self._tags)]
         self.judgments = self.unread = 0
 
     def __iter__(self) -> Iterator[list[Any]]:
@@ -130,30 +123,6 @@ def write_lines(path: Path, table: JudgmentTable) -> None:
             file.write(json.dumps(record, ensure_ascii=False) + "\n")
 
 
-def write_parquet(path: Path, table: JudgmentTable) -> None:
-    """Write the rows as Parquet."""
-    try:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-    except ImportError as error:
-        raise UsageError(
-            f"pyarrow, which writes Parquet, cannot be imported ({error})",
-            where=str(path),
-            hint="pip install 'heedful[parquet]', or name a .csv file",
-        ) from error
-    schema = pa.schema(
-        [
-            (name, getattr(pa, "bool_" if kind == "bool" else kind)())
-            for name, kind in table.columns.items()
-        ]
-    )
-    rows = iter(table)
-    with replacing(path) as part, pq.ParquetWriter(part, schema) as writer:
-        while batch := list(islice(rows, BATCH)):
-            columns = [list(column) for column in zip(*batch, strict=True)]
-            writer.write_table(pa.table(columns, schema=schema))
-
-
 def write_junit(path: Path, table: JudgmentTable) -> None:
     """Write a JUnit report: a suite for each run, a test case for each judgment."""
     from itertools import groupby
@@ -185,7 +154,6 @@ _JUNIT = {"met": "", "unmet": "failure", "not_applicable": "skipped"}
 WRITERS: dict[str, Callable[[Path, JudgmentTable], None]] = {
     ".csv": write_csv,
     ".jsonl": write_lines,
-    ".parquet": write_parquet,
     ".xml": write_junit,
 }
 """Writers of the judgments, by the suffix of the file."""
@@ -206,8 +174,8 @@ def export(*runs: Run, output: str | os.PathLike[str], salvage: bool = False) ->
 
     Args:
         runs: directories of runs of :func:`heedful.evaluate`, or evaluations.
-        output: a ``.csv``, ``.jsonl`` or ``.parquet`` file for the judgments, a row each, or an
-            ``.xml`` file for a JUnit report, a test case each.
+        output: a ``.csv`` or ``.jsonl`` file for the judgments, a row each, or an ``.xml`` file
+            for a JUnit report, a test case each.
         salvage: leave out rows that are damaged, instead of refusing their run.
 
     Returns:

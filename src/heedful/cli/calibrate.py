@@ -1,4 +1,4 @@
-"""``heedful calibrate`` and ``heedful cascade``."""
+"""``heedful calibrate``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from heedful.cli.flags import Output, Quiet
+from heedful.cli.flags import Output
 from heedful.cli.running import Outcome, print_outcome
 from heedful.core.errors import UsageError
 from heedful.core.text import amount
@@ -39,8 +39,7 @@ def calibrate(
 
     Args:
         run: The directory of a finished evaluation.
-        plan: Say how many rows to label for an interval of this half-width (0.03: ± 3 points);
-            with --labels, from what these say of the judge.
+        plan: Say how many rows to label for an interval of this half-width (0.03: ± 3 points).
         draw: Draw so many rows at random into --output, to be labelled.
         by: With --draw: draw from each value of this tag in proportion; doubt: three times more
             from rows on which votes or judges disagree, for which rates are weighted.
@@ -63,7 +62,7 @@ def calibrate(
     if by is not None:
         raise UsageError("--by goes with --draw: labels know how they were drawn")
     if plan is not None:
-        planned = calibration.plan(run, half_width=plan, rate=rate, pilot=labels)
+        planned = calibration.plan(run, half_width=plan)
         _write(planned, output)
         sys.stdout.write(f"{_planned(planned)}\n")
         return 0
@@ -86,9 +85,6 @@ def _write(result: Mapping[str, Any], output: Path | None) -> None:
 
 def _drawn(drawn: Mapping[str, Any]) -> str:
     text = f"{amount(drawn['drawn'], 'row')} of {drawn['of']:,} drawn into {drawn['file']}"
-    if "expected" in drawn:
-        now, then = (f"± {100 * drawn[name]:.1f}" for name in ("half_width", "expected"))
-        text += f" (the interval is {now} points now, and will be about {then})"
     return f"{text}: fill in labels, then heedful calibrate RUN --labels {drawn['file']}"
 
 
@@ -102,47 +98,4 @@ def _planned(planned: Mapping[str, Any]) -> str:
     text = f"{wide}: label {amount(planned['labels'], 'row')} of {planned['of']:,}"
     if 2 * planned["labels"] > planned["of"]:
         text += _MEANT
-    if planned["pilot"] is None:
-        return f"{text}; after a few labels, --labels FILE plans with what the judge saves"
-    return f"{text} (labels alone would take {planned['labels_alone']:,})"
-
-
-def cascade(
-    small: Path,
-    large: Path,
-    /,
-    *,
-    truth: Path | None = None,
-    margin: float = 1.0,
-    output: Output = None,
-    quiet: Quiet = False,
-) -> int:
-    """Choose from which confidence to trust a small judge before a large one.
-
-    Two runs on the same rows are replayed under every threshold: what goes on to
-    the large judge, what that saves, and what it costs in accuracy. The threshold
-    is chosen on one half of the instructions and measured on the other.
-
-    heedful cascade runs/critic runs/large --margin 1
-
-    Args:
-        small: The directory of a run by the small judge.
-        large: The directory of a run by the large one, on the same rows.
-        truth: A run whose verdicts are the truth, such as one by code. Default: the rows' labels,
-            or else the large judge's verdicts.
-        margin: How many points of accuracy the cascade may lose.
-        output: Write the numbers to a .json file.
-        quiet: Print nothing.
-    """
-    from heedful.analysis.cascade import document, replay
-    from heedful.core.outputs import refuse_inputs, write_json
-
-    if not 0 <= margin < 100:  # noqa: PLR2004 - points
-        raise UsageError(f"--margin {margin:g}", hint="give points of accuracy, such as 1")
-    if output is not None:
-        refuse_inputs(output, [path for path in (small, large, truth) if path is not None])
-    result = replay(small, large, truth=truth, margin=margin / 100)
-    if output is not None:
-        write_json(output, result)
-    outcome = Outcome(view=lambda: document(result).terminal(), written=[output])
-    return print_outcome(outcome, quiet=quiet)
+    return f"{text}, or fewer where the judge is good: --labels FILE says how wide it is"

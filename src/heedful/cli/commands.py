@@ -103,8 +103,6 @@ PANELS = {
     "Judge": (
         "align",
         "calibrate",
-        "cascade",
-        "choose",
         "compare",
         "evaluate",
         "init",
@@ -125,7 +123,6 @@ COMMANDS: Mapping[str, Command | Group] = {
         evaluate="Judge responses against their checklists.",
         rejudge="Judge the samples of a finished run again, with another judge or another prompt.",
         respond="Obtain responses from a model, for samples that have none.",
-        choose="Have a model choose the better of two responses, in both orders.",
     ),
     "checklist": Command(
         "checklist:checklist", "Make checklists: a model lists the constraints of each instruction."
@@ -142,7 +139,6 @@ COMMANDS: Mapping[str, Command | Group] = {
     ),
     **_commands(
         "calibrate",
-        cascade="Choose from which confidence to trust a small judge before a large one.",
         calibrate="Estimate the rate that people would find, from a run and a few labels.",
     ),
     **_commands("compare", compare="Compare the same samples under several models or judges."),

@@ -17,7 +17,6 @@ from heedful.cli.flags import (
     RequiredOutput,
     Switch,
     connected,
-    taken,
     takes,
     the_model,
 )
@@ -39,6 +38,7 @@ from heedful.critic.data.generator import checklist_data
 from heedful.critic.data.options import ExportSettings, FilterSettings
 from heedful.critic.data.pairs import Pairs
 from heedful.critic.data.split import InstructionSplit
+from heedful.engine.options import taken
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
 from cyclopts import Parameter
 
-from heedful.cli.flags import FlagGroup, Quiet, RequiredOutput, taken, takes
+from heedful.cli.flags import FlagGroup, Quiet, RequiredOutput, takes
 from heedful.cli.running import INCOMPLETE, Outcome, print_outcome
 from heedful.critic.training.settings import DpoSettings, SftSettings, load_settings
+from heedful.engine.options import taken
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -11,9 +11,10 @@ from cyclopts import Parameter
 from heedful.bench.criticbench.build import BuildPlan
 from heedful.bench.criticbench.build import build as build_benchmark
 from heedful.bench.criticbench.run import Examination
-from heedful.cli.flags import MODEL, FlagGroup, Output, Quiet, Scoring, connected, taken, takes
+from heedful.cli.flags import MODEL, FlagGroup, Output, Quiet, Scoring, connected, takes
 from heedful.cli.running import ALONE, Outcome, carry_out, print_outcome
 from heedful.core.errors import UsageError
+from heedful.engine.options import taken
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

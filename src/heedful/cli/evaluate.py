@@ -1,4 +1,4 @@
-"""``heedful evaluate | rejudge | respond | choose``."""
+"""``heedful evaluate | rejudge | respond``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from heedful.cli import judging, terminal
-from heedful.cli.flags import MODEL, FlagGroup, Judge, Output, takes, the_model
+from heedful.cli.flags import MODEL, FlagGroup, Judge, Output, takes
 from heedful.cli.judging import JUDGING, RESULTS, ResultOptions
 from heedful.cli.running import DATA, RUN, ConsoleOptions, add_to_rows
 from heedful.core.errors import UsageError
@@ -117,33 +117,6 @@ def respond(
     if not names:
         raise UsageError("no model is given", hint="name one with --model")
     return add_to_rows(partial(obtain, models=names), input, output, options, names)
-
-
-@takes(DATA, MODEL, RUN)
-def choose(
-    input: list[Path],
-    /,
-    *,
-    output: Output = None,
-    **options: Any,
-) -> int:
-    """Have a model choose the better of two responses, in both orders.
-
-    For pairs of which it is known which is better: rows with preferred_to, or the
-    records of LLMBar. heedful judge-accuracy measures the choices: accuracy, and
-    how often both orders give the same one.
-
-    heedful choose pairs.jsonl --model gpt-4.1-mini -o choices.jsonl
-    heedful judge-accuracy choices.jsonl
-
-    Args:
-        input: The file with the pairs, or several: rows with preferred_to, or LLMBar's.
-        output: Where the choices go, for heedful judge-accuracy. Only a dry run needs none.
-    """
-    from heedful.jobs.choose import choose as have_chosen
-
-    name = the_model(options)
-    return add_to_rows(partial(have_chosen, model=name), input, output, options, [name])
 
 
 def judge_columns(

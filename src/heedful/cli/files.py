@@ -84,7 +84,6 @@ KINDS = {
     ".json": "a .json file for the numbers",
     ".md": "a .md file for the tables",
     ".html": "an .html file for the tables",
-    ".tex": "a .tex file for the tables",
 }
 
 
@@ -110,7 +109,6 @@ def write_document(
 ) -> None:
     """Write numbers as JSON, or their tables as a document; nothing without a path."""
     from heedful.core.outputs import atomically
-    from heedful.reporting.document import Document
 
     if path is None:
         return
@@ -118,7 +116,6 @@ def write_document(
     if kind == ".json":
         text = json.dumps(numbers, ensure_ascii=False, indent=2) + "\n"
     else:
-        writers = {".md": Document.markdown, ".html": Document.html, ".tex": Document.latex}
-        text = writers[kind](document())
+        text = document().markdown() if kind == ".md" else document().html()
     with atomically(path) as file:
         file.write(text)

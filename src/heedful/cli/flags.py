@@ -35,6 +35,7 @@ from cyclopts import Parameter
 from docstring_parser import parse
 
 from heedful.core.errors import UsageError
+from heedful.engine.options import taken
 from heedful.models.options import CallOptions
 
 if TYPE_CHECKING:
@@ -148,11 +149,6 @@ def takes(*panels: FlagGroup, **texts: str) -> Callable[[C], C]:
         return run  # type: ignore[return-value]
 
     return decorate
-
-
-def taken(options: dict[str, Any], kind: type) -> dict[str, Any]:
-    """Take the options of a type out of all that were given."""
-    return {name: options.pop(name) for name in kind.__annotations__ if name in options}
 
 
 def _flags(panel: FlagGroup, texts: Mapping[str, str]) -> Iterator[tuple[str, Any]]:

@@ -22,12 +22,12 @@ from heedful.cli.flags import (
     RequiredOutput,
     Scoring,
     connected,
-    taken,
     takes,
 )
 from heedful.cli.running import ALONE, PROBLEMS_SHOWN, Outcome, carry_out, print_outcome
 from heedful.core.errors import UsageError
 from heedful.core.text import amount
+from heedful.engine.options import taken
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

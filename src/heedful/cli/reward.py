@@ -15,13 +15,13 @@ from heedful.cli.flags import (
     Reasoning,
     RequiredOutput,
     Switch,
-    taken,
     takes,
 )
 from heedful.cli.judging import JUDGING
 from heedful.cli.running import Outcome, print_outcome
 from heedful.cli.terminal import LogOptions, logged
 from heedful.core.errors import UsageError
+from heedful.engine.options import taken
 from heedful.judges.options import JudgeOptions
 from heedful.models.options import CONCURRENCY
 from heedful.rewards.policy_pairs import best as best_responses

@@ -12,11 +12,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 from heedful.cli import terminal
-from heedful.cli.flags import FlagGroup, taken
+from heedful.cli.flags import FlagGroup
 from heedful.cli.terminal import LogOptions, logged
 from heedful.core.errors import UsageError
 from heedful.core.text import amount
-from heedful.engine.options import ReadingOptions, RunOptions
+from heedful.engine.options import ReadingOptions, RunOptions, taken
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -74,35 +74,15 @@ def _words(line: RunLine) -> str:
 
 
 def _sorted(lines: list[RunLine], name: str) -> list[RunLine]:
-    """Sort by a rate, the highest first, or by cost, the lowest first; the rest comes last.
-
-    Of a rate that is a range, its lower end counts.
-    """
-    values = {line.directory: _value(line, name) for line in lines}
+    """Sort by a rate, the coverage or the cost; refuse one that no run has."""
     known = sorted({rate for line in lines for rate in line.rates} | {"coverage", "cost"})
-    if lines and all(value is None for value in values.values()):
+    if lines and all(line.rank(name)[0] for line in lines):
         from difflib import get_close_matches
 
         near = get_close_matches(name, known, 1)
         hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(map(repr, known))}"
         raise UsageError(f"no run has {name!r}", hint=hint)
-    down = 1 if name == "cost" else -1
-    return sorted(
-        lines,
-        key=lambda line: (
-            values[line.directory] is None,
-            down * (values[line.directory] or 0.0),
-        ),
-    )
-
-
-def _value(line: RunLine, name: str) -> float | None:
-    if name == "coverage":
-        return line.coverage
-    if name == "cost":
-        return line.paid
-    rate = line.rates.get(name)
-    return None if rate is None else rate.least
+    return sorted(lines, key=lambda line: line.rank(name))
 
 
 def _table(lines: list[RunLine], root: Path, sort: str | None) -> Any:
@@ -199,38 +179,37 @@ def _say(text: str) -> None:
 
 
 def report(
-    *runs: Annotated[Path, Parameter(name="RUN")],
+    run: Path,
+    /,
+    *,
     output: RequiredOutput = Path("report.html"),
     examples: int = 10,
     charts: bool = True,
 ) -> int:
-    """Write a report on finished runs: a self-contained HTML page.
+    """Write a report on a finished run: a self-contained HTML page.
 
     Rates with intervals and coverage, breakdowns, charts, the hardest constraints,
     what judges disagreed on or did not decide, cost, and how it all came about.
     Nothing is judged, and no model is called.
 
     heedful report runs/mine -o report.html
-    heedful report runs/gpt runs/haiku -o both.html
 
     Args:
-        runs: Directories of finished runs; several stand side by side and are compared where they
-            hold the same samples.
+        run: The directory of a finished run.
         output: The .html file.
-        examples: How many samples with an unmet constraint are shown of each run; 0 for none.
+        examples: How many samples with an unmet constraint are shown; 0 for none.
         charts: Draw charts; without them the file is about a megabyte smaller.
     """
     from heedful.pages.report.report import report as write
 
-    written = write(*runs, output=output, examples=examples, charts=charts)
+    written = write(run, output=output, examples=examples, charts=charts)
     size = output.stat().st_size / 1000
-    samples = amount(written.samples, "sample")
-    sys.stdout.write(f"{amount(len(runs), 'run')}, {samples} → {output} ({size:,.0f} kB)\n")
+    sys.stdout.write(f"{amount(written.samples, 'sample')} → {output} ({size:,.0f} kB)\n")
     if written.unread:
         rows = amount(written.unread, "row")
         sys.stderr.write(f"{rows} could not be read or judged; the report lists them\n")
     elif not written.samples:
-        sys.stderr.write("no sample is in the report: the runs hold no row that could be read\n")
+        sys.stderr.write("no sample is in the report: the run holds no row that could be read\n")
     return INCOMPLETE if written.unread or not written.samples else 0
 
 
@@ -289,28 +268,28 @@ def export(
 ) -> int:
     """Write finished runs for other tools.
 
-    A .csv, .jsonl or .parquet file has the judgments, a row each; a .xml file is a
-    JUnit report; a .md or .tex file has the summary, as for a pull request or a paper.
+    A .csv or .jsonl file has the judgments, a row each; a .xml file is a JUnit
+    report; a .md file has the summary, as for a pull request.
 
     heedful export runs/gpt runs/haiku -o judgments.csv
 
     Args:
         runs: Directories of finished runs.
-        output: A .csv, .jsonl or .parquet file for the judgments, a row each; a .xml file for a
-            JUnit report; a .md or .tex file for the summary.
+        output: A .csv or .jsonl file for the judgments, a row each; a .xml file for a JUnit
+            report; a .md file for the summary.
         salvage: Leave out rows that are damaged, instead of refusing their run.
     """
     from heedful.analysis.export import WRITERS
     from heedful.analysis.export import export as write
 
-    if output.suffix.lower() in {".md", ".tex"}:
+    if output.suffix.lower() == ".md":
         return _summaries(runs, output)
     if output.suffix.lower() not in WRITERS:
         raise UsageError(
             "the output is of an unknown kind",
             where=str(output),
-            hint="name a .csv, .jsonl or .parquet file for the judgments, a .xml file for a JUnit "
-            "report, or a .md or .tex file for the summary",
+            hint="name a .csv or .jsonl file for the judgments, a .xml file for a JUnit report, or "
+            "a .md file for the summary",
         )
     return _said(write(*runs, output=output, salvage=salvage), str(output))
 
@@ -335,9 +314,7 @@ def _summaries(runs: tuple[Path, ...], output: Path) -> int:
         raise UsageError("no run is named", hint="name the directory of a run, or several")
     opened = [SavedRun.open(run) for run in runs]
     named = [(run.directory.resolve().name, run.summary) for run in opened]
-    documents = [document(name, summary) for name, summary in named]
-    latex = output.suffix.lower() == ".tex"
-    pages = [each.latex() if latex else each.markdown() for each in documents]
+    pages = [document(name, summary).markdown() for name, summary in named]
     with atomically(output) as file:
         file.write("\n".join(pages))
     sys.stdout.write(f"{amount(len(pages), 'summary', 'summaries')} → {output}\n")

@@ -112,6 +112,11 @@ def split_options(options: DataOptions) -> tuple[ReadingOptions, RunOptions]:
     return cast("ReadingOptions", reading), cast("RunOptions", running)
 
 
+def taken(options: dict[str, Any], kind: type) -> dict[str, Any]:
+    """Take the options of a type out of all that were given."""
+    return {name: options.pop(name) for name in kind.__annotations__ if name in options}
+
+
 def format_of(reading: ReadingOptions) -> str | None:
     """Return the name of the format that data is to be read in; a mapping is one, too."""
     columns = reading.get("map")

@@ -80,6 +80,9 @@ LONGEST = {"id": 24, "constraint": 80, "why": 100}
 REPLY_SHOWN = 300
 """Characters of a reply that are shown."""
 
+DRAWN = 30
+"""Lines that a chart has at most."""
+
 GROUPS_SHOWN = 12
 """Of a breakdown in a terminal: those that went worst; all are in summary.json."""
 
@@ -149,6 +152,18 @@ class Breakdown:
         rows = [(name, *cells(measure)) for name, measure in measures[:shown]]
         said = " ".join(filter(None, [note, more, bare]))
         return Table(heading(self.title), (self.column, *MEASURED), rows, said).filled()
+
+    @property
+    def is_drawn(self) -> bool:
+        """Whether a chart says what they come to: the worst, or all if they are few."""
+        return self.worst_first or len(self.measures) <= DRAWN
+
+    def chart(self) -> Chart:
+        """Draw them with their intervals and counts."""
+        from heedful.reporting.plots import estimates_chart
+
+        drawn = estimates(self.measures[:DRAWN])
+        return Chart("rates", heading(self.title), estimates_chart(drawn, self.axis))
 
 
 def _worst_first(measures: Iterable[tuple[str, Measure]]) -> list[tuple[str, Measure]]:

@@ -122,24 +122,6 @@ class VerdictTables:
                     writer.writerow(row)
                 writer.writerow(map(spreadsheet_cell, row.values()))
 
-    def to_dataset(self, by: By = "judgment") -> Any:
-        """Return :meth:`table` as a ``datasets.Dataset``; tags of several types become text.
-
-        Raises:
-            UsageError: datasets isn't installed.
-        """
-        try:
-            from datasets import Dataset
-        except ModuleNotFoundError as error:
-            hint = "pip install 'heedful[hub]'"
-            raise UsageError("to_dataset needs datasets", hint=hint) from error
-        rows = list(self.table(by))
-        for column in rows[0] if rows else ():
-            if len({type(row[column]) for row in rows} - {type(None)}) > 1:
-                for row in rows:
-                    row[column] = None if row[column] is None else str(row[column])
-        return Dataset.from_list(rows)
-
     def rates(self) -> dict[str, dict[str, Any]]:
         """Return the rates by the names that are printed, as in ``summary.json``.
 

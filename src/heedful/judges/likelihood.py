@@ -60,8 +60,8 @@ class Likelihood:
     and where the model would answer with another word. A model that reasons first can't be asked
     this way.
 
-    The probabilities of an untrained model are rarely calibrated. ``scale`` and ``offset``, fitted
-    on labels by :func:`heedful.metrics.calibration.platt`, turn its log-odds into calibrated ones.
+    Those of an untrained model are rarely calibrated. ``scale`` and ``offset``, the coefficient
+    and the intercept of a logistic regression of labels on its log-odds, calibrate them.
     """
 
     def __init__(

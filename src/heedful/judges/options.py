@@ -43,7 +43,7 @@ class JudgeOptions(CallOptions, total=False):
         reasks: How often a verdict that the reply left out is requested again. Default: 1.
         reject_contradictions: Leave undecided what code, or the verdict's own explanation,
             contradicts. Default: such an explanation is only marked.
-        protocol: A file that heedful align or judge-accuracy --sweep wrote: the judge, its options
+        protocol: A file that heedful align wrote: the judge, its options
             and the words of criteria. Flags that are given count before it.
         proposals: Have the model propose a check for each text that doesn't compile but names
             something countable: two requests for each distinct text. Default: off.

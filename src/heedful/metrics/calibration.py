@@ -6,12 +6,11 @@ import math
 from collections import Counter
 from typing import TYPE_CHECKING, TypedDict
 
-from heedful.core.errors import UsageError
 from heedful.metrics.agreement import IntervalEstimate, ratio_estimate
 from heedful.metrics.contrasts import SAMPLES, generator
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
     import numpy as np
     from numpy.typing import NDArray
@@ -23,9 +22,6 @@ if TYPE_CHECKING:
     Verdict = tuple[float, bool]
     """The confidence of a verdict, and whether it is right."""
 
-
-STEPS, RIDGE = 50, 1e-9
-"""Of Newton's method."""
 
 BINS = 10
 """Of confidence, equally wide, as in Guo et al. (2017, arXiv 1706.04599)."""
@@ -106,52 +102,6 @@ def calibration(clusters: Iterable[Mapping[Verdict, int]], *, seed: int = 0) -> 
             for place in np.flatnonzero(n).tolist()
         ],
     )
-
-
-def platt(pairs: Sequence[tuple[float, bool]]) -> tuple[float, float]:
-    """Fit the scale and the offset that turn log-odds into calibrated ones.
-
-    Maximum likelihood on smoothed targets (Platt, 1999; the smoothing keeps separable labels
-    finite), by Newton's method.
-    """
-    import numpy as np
-
-    odds = np.array([odd for odd, _ in pairs], dtype=float)
-    if not np.isfinite(odds).all():
-        raise UsageError(
-            "log-odds must be finite", hint="a confidence of 1 has none: leave it out, or cap it"
-        )
-    met = np.array([label for _, label in pairs], dtype=float)
-    positive, negative = float(met.sum()), float(len(met) - met.sum())
-    if not positive or not negative:
-        raise UsageError("calibration needs labels of both kinds, met and unmet")
-    if odds.min() == odds.max():
-        raise UsageError("the log-odds are all the same: there is nothing to calibrate")
-    targets = np.where(met > 0, (positive + 1) / (positive + 2), 1 / (negative + 2))
-    design = np.stack([odds, np.ones_like(odds)])
-    weights = np.array([0.0, math.log((positive + 1) / (negative + 1))])
-    loss = _log_loss(weights @ design, targets)
-    for _ in range(STEPS):
-        fitted = 1 / (1 + np.exp(-np.clip(weights @ design, -30, 30)))
-        curvature = (design * (fitted * (1 - fitted))) @ design.T + RIDGE * np.eye(2)
-        step = np.linalg.solve(curvature, design @ (targets - fitted))
-        # Far from the optimum a whole step may go past it, and farther with each.
-        while (tried := _log_loss((weights + step) @ design, targets)) > loss:
-            step = step / 2
-            if np.abs(step).max() < RIDGE:
-                break
-        weights, loss = weights + step, tried
-    scale, offset = map(float, weights)
-    if scale <= 0:
-        raise UsageError("the odds run against the labels: there is nothing to calibrate")
-    return scale, offset
-
-
-def _log_loss(odds: Floats, targets: Floats) -> float:
-    """Compute the cross-entropy of log-odds with shares."""
-    import numpy as np
-
-    return float((np.logaddexp(0, odds) - targets * odds).sum())
 
 
 def _by_bin(counts: Mapping[Verdict, int]) -> list[list[float]]:

@@ -91,7 +91,6 @@ class Family:
         enabled: whether a run with these rows has its rates; by default any run.
         units: makes the accumulator of its rows.
         means: of its rates.
-        steps: how its rate over leading steps goes together.
         by_turn: whether its units go by the tags ``turn`` and ``language``.
         unread: a row's part that could not be read, if all rows are this family's.
         attempts: whether responses to one instruction are attempts of one model.
@@ -118,7 +117,6 @@ class Family:
     enabled: Callable[[Iterable[RowOutcome]], bool] | None = None
     units: Callable[[Scoring], Units] | None = None
     means: tuple[Mean, ...] = ()
-    steps: tuple[str, Steps] | None = None
     by_turn: bool = False
     unread: Callable[[Scoring], Mapping[str, Share]] | None = None
     attempts: bool = False

@@ -103,7 +103,7 @@ class SessionStability(Units):
         all_ok = row.said(self._family)
         state = _worst(states)
         tags = sample.tags
-        system, turn = tags.get(self._of.group), turn_number(tags.get(self._of.step))
+        system, turn = tags.get(self._of.group), _turn_number(tags.get(self._of.step))
         if all_ok is not None and all_ok != (state == MET):
             self._contradictions += 1
             if self._contradictions <= LISTED_TURNS:
@@ -112,9 +112,13 @@ class SessionStability(Units):
         if system is None or turn is None:
             self._unplaced += 1
             return
-        state = turn_state(states, all_ok, faithful=self._faithful)
+        if self._faithful:
+            passed = state == MET if all_ok is None else all_ok
+            state = MET if passed else UNMET
         key = (str(tags.get("model", "")), str(system))
-        self._turns[key] = with_turn(self._turns.get(key, NO_TURNS), turn, state)
+        turns = self._turns.get(key, NO_TURNS)
+        worse = max(turns[turn - 1], state, key=WORSE.index)
+        self._turns[key] = turns[: turn - 1] + bytes([worse]) + turns[turn:]
 
     def metrics(self, *, readable: float) -> dict[str, RateEstimate]:
         """Measure; the units of one group, each of a model, are one cluster."""
@@ -141,8 +145,8 @@ class SessionStability(Units):
         return {"count": self._contradictions, "turns": self._contradicting}
 
     def _share(self, turns: bytes) -> Share:
-        certain = leading(turns, {MET})
-        possible = certain if self._faithful else leading(turns, {MET, UNDECIDED, MISSING})
+        certain = _leading(turns, {MET})
+        possible = certain if self._faithful else _leading(turns, {MET, UNDECIDED, MISSING})
         return Share(certain / TURNS, possible / TURNS, 1)
 
 
@@ -219,7 +223,7 @@ class Labels:
             )
 
 
-def turn_number(tag: object) -> int | None:
+def _turn_number(tag: object) -> int | None:
     """Read the number of a step, 1 to 5."""
     try:
         turn = int(str(tag))
@@ -228,22 +232,7 @@ def turn_number(tag: object) -> int | None:
     return turn if 1 <= turn <= TURNS else None
 
 
-def turn_state(states: Sequence[int], all_ok: bool | None, *, faithful: bool) -> int:  # noqa: FBT001
-    """Boil the verdicts on a step down to one state."""
-    state = _worst(states)
-    if not faithful:
-        return state
-    passed = state == MET if all_ok is None else all_ok
-    return MET if passed else UNMET
-
-
-def with_turn(turns: bytes, turn: int, state: int) -> bytes:
-    """Put a turn into the states of a conversation's turns; a turn twice there is as its worse."""
-    state = max(turns[turn - 1], state, key=WORSE.index)
-    return turns[: turn - 1] + bytes([state]) + turns[turn:]
-
-
-def leading(turns: bytes, states: set[int]) -> int:
+def _leading(turns: bytes, states: set[int]) -> int:
     """Count the leading turns that are in one of the states."""
     for position, state in enumerate(turns):
         if state not in states:

@@ -17,11 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-CERTAINTY = 2.326
-"""Quantile of the margin that a plan leaves for the chance in the pilot's variance, and in that of
-the labels to come: 99 % each, so that both together hold in 95 % of cases."""
-
-
 class Stratum(NamedTuple):
     """Units of one kind: labels of some, drawn at random, and verdicts on these and on others."""
 
@@ -110,48 +105,6 @@ def _squared_error(normal: Sequence[float]) -> float:
     return float(((normal[1] - normal[0]) / 2 / NORMAL_QUANTILE) ** 2)
 
 
-def labels_needed(pilot: Stratum, half_width: float, units: int) -> int | None:
-    """Plan how many labels an interval needs.
-
-    The plan is for variances that are larger than the pilot's by what chance can make of them, so
-    that the interval comes out no wider in 95 % of cases.
-    """
-    low, high = 2, units - 2
-    if high < low or _planned(pilot, high, units) > half_width:
-        return None
-    while low < high:
-        middle = (low + high) // 2
-        if _planned(pilot, middle, units) <= half_width:
-            high = middle
-        else:
-            low = middle + 1
-    return low
-
-
-def expected_narrowing(strata: Sequence[Stratum], labels: Sequence[int]) -> float:
-    """Return the half-width with so many labels of each stratum, as a share of the present one."""
-    now = math.fsum(s.size**2 * _expected(s, len(s.labels), s.size, 0.0) for s in strata)
-    sized = zip(strata, labels, strict=True)
-    then = math.fsum(s.size**2 * _expected(s, n, s.size, 0.0) for s, n in sized)
-    return math.sqrt(then / now) if now else 1.0
-
-
-def _planned(pilot: Stratum, labels: int, units: int) -> float:
-    """Return the half-width that so many labels are expected to give, with the margin."""
-    return NORMAL_QUANTILE * math.sqrt(_expected(pilot, labels, units, CERTAINTY))
-
-
-def _expected(pilot: Stratum, labels: int, units: int, certainty: float) -> float:
-    rest = units - labels
-    weight = _weight(pilot, labels, rest)
-    everywhere = [*pilot.verdicts, *pilot.unlabelled]
-    residuals = [y - weight * f for y, f in zip(pilot.labels, pilot.verdicts, strict=True)]
-    spread = math.sqrt(max(1.0, _kurtosis(residuals) - 1))
-    margin = 1 + certainty * spread * (1 / math.sqrt(len(residuals)) + 1 / math.sqrt(labels))
-    rectifier = margin * _variance(residuals)
-    return weight**2 * _variance(everywhere) / rest + rectifier / labels
-
-
 def _powered(stratum: Stratum) -> _MeanEstimate:
     weight = _weight(stratum, len(stratum.labels), len(stratum.unlabelled))
     rectifier = [y - weight * f for y, f in zip(stratum.labels, stratum.verdicts, strict=True)]
@@ -199,9 +152,3 @@ def _variance(values: Sequence[float]) -> float:
     """Compute the variance, divided by n, as ppi-python does."""
     mean = fmean(values)
     return math.fsum((value - mean) ** 2 for value in values) / len(values)
-
-
-def _kurtosis(values: Sequence[float]) -> float:
-    """Compute the kurtosis: 3 for a normal distribution, and for values that are all the same."""
-    mean, variance = fmean(values), _variance(values)
-    return fmean([(value - mean) ** 4 for value in values]) / variance**2 if variance else 3.0

@@ -63,6 +63,17 @@ class RunLine:
     judged: bool = False  # whether it judged responses
     judge: str = ""  # its judge in words, or the command
 
+    def rank(self, name: str) -> tuple[bool, float]:
+        """Return a key that puts the best run first: the highest rate, or the lowest cost.
+
+        Of a rate that is a range, its lower end counts; runs without the rate come last.
+        """
+        if name == "cost":
+            return self.paid is None, self.paid or 0.0
+        rate = self.rates.get(name)
+        value = self.coverage if name == "coverage" else rate and rate.least
+        return value is None, -(value or 0.0)
+
 
 def run_lines(root: Path) -> list[RunLine]:
     """List the runs below a folder: those under way first, then the newest."""

@@ -65,12 +65,6 @@ class Document:
         lines += [f"- {markdown_text(note)}" for note in self.notes]
         return "\n".join(lines).rstrip() + "\n"
 
-    def latex(self) -> str:
-        """Write its tables as LaTeX, each with the document's title in its caption."""
-        tables = [part for part in self.parts if isinstance(part, Table)]
-        titled = [replace(each, title=f"{self.title}: {each.title}") for each in tables]
-        return "\n".join(each.latex() for each in titled)
-
     def html(self) -> str:
         """Write it as a page of HTML that makes no request; all text in it is escaped."""
         from heedful.reporting.html.environment import environment, self_contained

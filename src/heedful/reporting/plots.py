@@ -297,9 +297,8 @@ def estimates_chart(
     title: str = "%",
     *,
     order: Sequence[str] = (),
-    bounds: tuple[float, float] = (0, 100),
 ) -> Spec:
-    """Draw shares, or differences of shares, as points with their intervals."""
+    """Draw shares as points with their intervals."""
     names = shorten(estimate.name for estimate in estimates)
     rows = [
         {
@@ -313,11 +312,8 @@ def estimates_chart(
         for estimate in estimates
     ]
     several = len(order) > 1
-    scale = {"domain": list(bounds), "nice": False}
+    scale = {"domain": [0, 100], "nice": False}
     axis: Spec = {"title": title, "tickCount": 5, "domain": False}
-    if bounds[0] < 0:
-        zero = {"test": "datum.value === 0", "value": "var(--quiet)"}
-        axis["gridColor"] = {"condition": zero, "value": "var(--line)"}
     encoding: Spec = {
         "y": {"field": "name", "type": "nominal", "sort": list(names.values()), "axis": NAMES_AXIS},
         "tooltip": _estimate_tooltip(several=several),

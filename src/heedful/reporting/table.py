@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from heedful.core.text import markdown_cell, printable
+from heedful.core.text import markdown_cell
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -80,26 +80,6 @@ class Table:
             f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in self.rows
         )
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-
-    def latex(self) -> str:
-        """Write it as a LaTeX table with the rules of booktabs; its title is the caption."""
-        columns = "".join("l" if place < self.words else "r" for place in range(len(self.columns)))
-        lines = [" & ".join(map(_latex, row)) + r" \\" for row in (self.columns, *self.rows)]
-        return "\n".join(
-            [
-                r"\begin{table}",
-                rf"\caption{{{_latex(self.title)}}}",
-                rf"\begin{{tabular}}{{{columns}}}",
-                r"\toprule",
-                lines[0],
-                r"\midrule",
-                *lines[1:],
-                r"\bottomrule",
-                r"\end{tabular}",
-                r"\end{table}",
-                "",
-            ]
-        )
 
     def terminal(self) -> RenderableType:
         """Lay it out for a terminal; a narrow one gets each row as a paragraph."""
@@ -194,14 +174,3 @@ def markdown_text(text: str) -> str:
         return line
     place = block.end() if block[0].isdigit() else 0
     return f"{line[:place]}\\{line[place:]}"
-
-
-_LATEX = str.maketrans(
-    {sign: f"\\{sign}" for sign in "&%$#_{}"}
-    | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
-    | {"\N{EN SPACE}": r"\enspace{}", "\N{MINUS SIGN}": "$-$"}
-)
-
-
-def _latex(text: str) -> str:
-    return " ".join(printable(text).split("\n")).translate(_LATEX)

@@ -11,7 +11,6 @@ from collections import Counter, defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, cast
 
-from heedful.analysis.align.job import taken
 from heedful.analysis.align.options import Trying
 from heedful.analysis.align.proposals import LONGEST, ask, read, text_of
 from heedful.analysis.meta.bench import Bench
@@ -19,6 +18,7 @@ from heedful.analysis.meta.labels import preferred
 from heedful.core.errors import InputError, RowError, UsageError
 from heedful.core.nouns import Constraint, Sample, Status
 from heedful.engine.dry_run import end_dry_run, is_dry_run
+from heedful.engine.options import taken
 from heedful.engine.runner import finish
 from heedful.jobs.checklists.compiled import write_samples
 from heedful.judges.making import make_judge

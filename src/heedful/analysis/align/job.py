@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Any, Unpack, cast
 from heedful.analysis.align import proposals
 from heedful.analysis.align.document import document
 from heedful.analysis.align.options import Trying
-from heedful.analysis.align.trials import BALANCED, Paired, Trials, cells, cost_of, halve
+from heedful.analysis.align.trials import BALANCED, Paired, Trials, cells, halve, tokens_of
 from heedful.analysis.calibration import read_labels, text_print
 from heedful.analysis.meta.bench import Bench
 from heedful.analysis.meta.labels import MET, UNMET
 from heedful.core.errors import InputError, UsageError
 from heedful.core.version import __version__
 from heedful.engine.dry_run import end_dry_run, is_dry_run
+from heedful.engine.options import taken
 from heedful.jobs.results import scored_entry
 from heedful.jobs.saved_run import SavedRun
 from heedful.judges.making import as_protocol, make_judge
@@ -113,7 +114,7 @@ class _Alignment:
     def cost(self, change: Change) -> float:
         """Return the tokens of a change for a criterion, added up over the parts."""
         entries = self.tried.get(change.name, ())
-        return sum(cost_of(entry, "tokens") or 0.0 for entry in entries)
+        return sum(tokens_of(entry) or 0.0 for entry in entries)
 
 
 def align(
@@ -249,11 +250,6 @@ def _summary(
         "proof": None,
         "problems": labelled.problems,
     }
-
-
-def taken(options: dict[str, Any], kind: type) -> dict[str, Any]:
-    """Take the options of a type out of all."""
-    return {name: options.pop(name) for name in kind.__annotations__ if name in options}
 
 
 def labelled_rows(data: Data, labels: Name | None, options: dict[str, Any]) -> Any:

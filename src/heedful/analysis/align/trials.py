@@ -192,27 +192,9 @@ def halve(
     return [(candidates[at], seen[at], gain(seen[at])) for at in (*left, *order)]
 
 
-PER = 1_000
-"""Costs are given for as many constraints."""
-
-UNITS = ("dollars", "tokens", "calls")
-"""Units of cost, in order of preference."""
-
-
-def cost_of(entry: JudgeEntry, unit: str) -> float | None:
-    """Return what a constraint cost; ``None`` where that isn't known."""
-    paid = entry.cost
-    if paid is None:
+def tokens_of(entry: JudgeEntry) -> float | None:
+    """Return the tokens that a constraint took; ``None`` where they aren't known."""
+    if entry.cost is None:
         return 0.0
-    tokens = (paid["prompt_tokens"], paid["completion_tokens"])
-    total = paid.get(unit) if unit != "tokens" else None if None in tokens else sum(tokens)
-    return None if total is None else total / max(1, entry.constraints)
-
-
-def unit_of(entries: Sequence[JudgeEntry]) -> str:
-    """Choose the unit of cost that is known of all."""
-    for unit in UNITS:
-        costs = [cost_of(entry, unit) for entry in entries]
-        if None not in costs and any(costs):
-            return unit
-    return UNITS[-1]
+    tokens = (entry.cost["prompt_tokens"], entry.cost["completion_tokens"])
+    return None if None in tokens else sum(tokens) / max(1, entry.constraints)

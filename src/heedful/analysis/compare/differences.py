@@ -1,4 +1,4 @@
-"""Paired differences of rates, summed by cluster, and of rates over leading steps."""
+"""Paired differences of rates, summed by cluster."""
 
 from __future__ import annotations
 
@@ -7,28 +7,17 @@ from functools import lru_cache
 from operator import add
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from heedful.core.text import amount
 from heedful.metrics.contrasts import Contrast, adjust_p, contrast
 from heedful.metrics.family import all_families
-from heedful.metrics.gathering import (
-    GROUPS,
-    MISSING,
-    NO_TURNS,
-    TURNS,
-    leading,
-    turn_number,
-    turn_state,
-    with_turn,
-)
-from heedful.metrics.outcomes import MET, UNDECIDED, pooled, unpack
+from heedful.metrics.gathering import GROUPS
+from heedful.metrics.outcomes import pooled, unpack
 from heedful.metrics.summary import contributions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from heedful.core.nouns import Sample, Scoring
+    from heedful.core.nouns import Scoring
     from heedful.metrics.contrasts import Sums
-    from heedful.metrics.family import Steps
     from heedful.metrics.outcomes import RowOutcome
     from heedful.metrics.rates import Share
 
@@ -41,12 +30,6 @@ if TYPE_CHECKING:
     Extremes = tuple[float, ...]
     """Of either side the units that count if all that isn't decided is unmet, those that count if
     it is met, and all units."""
-
-    States = tuple[Sequence[int], Sequence[int]]
-    """Of the verdicts of both sides."""
-
-    Flags = tuple[bool | None, bool | None]
-    """SysBench's shipped flags of both sides."""
 
     Key = tuple[str, str, str, str]
     """A dimension and a group, empty for all, then a family and the name of a rate."""
@@ -326,96 +309,3 @@ def adjust_rates(shown: Iterable[Mapping[str, Mapping[str, Any]]]) -> None:
                 together.setdefault((family, name), []).append(measured)
     for measures in together.values():
         adjust_p(measures)
-
-
-class Systems:
-    """Compares a rate over leading steps, such as SysBench's SSR, over what is complete.
-
-    A system (an example) counts if all five of its steps are in both runs and decided: taking in
-    those that failed before their first gap, too, would leave out only the better ones. Keeps some
-    hundred bytes a system.
-    """
-
-    def __init__(self, scorings: tuple[Scoring, Scoring], steps: Steps) -> None:
-        self._of = steps
-        self._faithful = tuple(scoring == "faithful" for scoring in scorings)
-        self._turns: dict[str, dict[str, tuple[bytes, bytes]]] = {}
-        self._unplaced = 0
-
-    def __bool__(self) -> bool:
-        """Check whether any system is complete on both sides."""
-        return any(map(_complete, self._units()))
-
-    def add(self, sample: Sample, states: States, flags: Flags) -> None:
-        """Add a pair of turns: the first one's sample, the verdicts and flags of both."""
-        system = sample.tags.get(self._of.group)
-        turn = turn_number(sample.tags.get(self._of.step))
-        if system is None or turn is None:
-            self._unplaced += 1
-            return
-        models = self._turns.setdefault(str(system), {})
-        model = str(sample.tags.get("model", ""))
-        first, second = (
-            with_turn(turns, turn, turn_state(verdicts, flag, faithful=faithful))
-            for turns, verdicts, flag, faithful in zip(
-                models.get(model, (NO_TURNS, NO_TURNS)), states, flags, self._faithful, strict=True
-            )
-        )
-        models[model] = first, second
-
-    def result(self, *, seed: int) -> Difference:
-        """Compute the difference of SSR; a system prompt's models go together."""
-        clusters: Counter[Sums] = Counter()
-        complete = 0
-        for models in self._turns.values():
-            whole = [pair for pair in models.values() if _complete(pair)]
-            complete += len(whole)
-            if whole:
-                first, second = (
-                    sum(leading(pair[side], {MET}) for pair in whole) / TURNS for side in (0, 1)
-                )
-                clusters[first, len(whole), second, len(whole)] += 1
-        contrasted = contrast({"": clusters} if clusters else {}, seed=seed)
-        return Difference(
-            **contrasted,
-            compared=complete,
-            coverage=complete / max(1, len(self._units())),
-            bounds=self._bounds(),
-        )
-
-    def _bounds(self) -> list[float]:
-        """Compute the difference with open steps against either side, over all systems."""
-        pairs = self._units()
-        certain, possible = (
-            [sum(leading(pair[side], open_) for pair in pairs) for side in (0, 1)]
-            for open_ in ({MET}, {MET, UNDECIDED, MISSING})
-        )
-        units = TURNS * max(1, len(pairs))
-        return [(certain[0] - possible[1]) / units, (possible[0] - certain[1]) / units]
-
-    def notes(self) -> list[str]:
-        """Say how many systems are left out, and why."""
-        pairs = self._units()
-        missing = sum(MISSING in pair[0] for pair in pairs)
-        undecided = sum(MISSING not in pair[0] and not _complete(pair) for pair in pairs)
-        name, group, step, unit, steps = self._of
-        reasons = [
-            f"{missing:,} without all {TURNS} {steps}s in both runs" if missing else "",
-            f"{undecided:,} with a {steps} that is undecided on a side" if undecided else "",
-        ]
-        noted = []
-        if any(reasons):
-            said = ", ".join(filter(None, reasons))
-            left = missing + undecided
-            noted.append(f"{name} leaves out {left:,} of {amount(len(pairs), unit)}: {said}")
-        if self._unplaced:
-            rows = amount(self._unplaced, steps)
-            noted.append(f"{name} leaves out {rows} without a {group} or {step} from 1 to 5")
-        return noted
-
-    def _units(self) -> list[tuple[bytes, bytes]]:
-        return [pair for models in self._turns.values() for pair in models.values()]
-
-
-def _complete(pair: tuple[bytes, bytes]) -> bool:
-    return not any({MISSING, UNDECIDED} & set(turns) for turns in pair)

@@ -9,7 +9,6 @@ from heedful.analysis.compare.differences import (
     Clusters,
     Differences,
     PairRows,
-    Systems,
     adjust_rates,
     joint,
     parts,
@@ -64,7 +63,6 @@ class RunComparison:
         self._by = by
         self._clusters = Clusters()
         self._differences = Differences(self._clusters)
-        self._stepwise: dict[Rate, Systems] = {}
         self._means: dict[Rate, tuple[Rate, str]] = {}
         self._pairs = VerdictPairs(self._clusters)
         self._loose = [False, False]
@@ -107,14 +105,6 @@ class RunComparison:
         family = family_of(rows.alone[0].benchmark) if rows.alone[0].benchmark else None
         if family is not None:
             self._add_means(family, sample, contributed)
-            if family.steps is not None and verdicts[0][0].states:
-                name, steps = family.steps
-                systems = self._stepwise.setdefault(
-                    (family.name, name), Systems(self._scorings, steps)
-                )
-                flags = rows.alone[0].said(family.name), rows.alone[1].said(family.name)
-                first, second = map(_masked, *verdicts)
-                systems.add(sample, (first, second), flags)
         for rate, part in contributed.items():
             self._differences.add(rate, part)
         self._group(sample.tags, verdicts, contributed)
@@ -153,12 +143,11 @@ class RunComparison:
         compared = [
             rate for rate in self._differences.rates() if rate[0] != CHECKED or all(self._loose)
         ]
-        compared += [
+        return compared + [
             name
             for name, (_, dimension) in self._means.items()
             if self._differences.groups(dimension)
         ]
-        return [*compared, *(rate for rate, systems in self._stepwise.items() if systems)]
 
     def result(self, rates: Iterable[Rate], seed: int) -> dict[str, Any]:
         """Sum up."""
@@ -181,8 +170,6 @@ class RunComparison:
 
     def _difference(self, rate: Rate, seed: int) -> Difference:
         """Compute the difference of a rate over all pairs."""
-        if rate in self._stepwise:
-            return self._stepwise[rate].result(seed=seed)
         if rate in self._means:
             return self._differences.macro(*self._means[rate], seed=seed)
         return self._differences.result(rate, seed=seed)
@@ -193,8 +180,6 @@ class RunComparison:
             for dimension in sorted(self._differences.dropped)
             if not dimension.startswith(MEAN_OVER)
         ]
-        for systems in self._stepwise.values():
-            notes += systems.notes()
         families = all_families(*(rate[0] for rate in self._differences.rates()))
         for name in dict.fromkeys(rate[0] for rate in self._differences.rates()):
             score = families[name].score if name in families else None
@@ -259,15 +244,6 @@ def _both(first: Judgment, second: Judgment) -> tuple[Judgment, Judgment]:
     if (first.loose is None) != (second.loose is None):
         return _BARE[first.status], _BARE[second.status]
     return first, second
-
-
-def _masked(alone: Verdicts, shared: Verdicts) -> list[int]:
-    """Mark what not both sides decided as undecided; leave out what doesn't apply."""
-    return [
-        UNDECIDED if both == NOT_APPLICABLE else state
-        for state, both in zip(alone.states, shared.states, strict=True)
-        if state != NOT_APPLICABLE
-    ]
 
 
 def _labelled(

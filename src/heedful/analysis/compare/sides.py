@@ -122,33 +122,12 @@ def differing(first: Side, second: Side) -> list[dict[str, Any]]:
         }
         for side in (first, second)
     )
-    if len(ours.get("judges") or [1]) != len(theirs.get("judges") or [1]):
-        _match_judges(ours, theirs)
     ours, theirs = dict(flat(ours)), dict(flat(theirs))
     return [
         {"what": what, "first": ours.get(what), "second": theirs.get(what)}
         for what in dict.fromkeys([*ours, *theirs])
         if ours.get(what) != theirs.get(what)
     ]
-
-
-_OF_THE_JOB = ("heedful", "task", "format", "scoring", "seed")
-
-
-def _match_judges(*settings: dict[str, Any]) -> None:
-    """Align the judges by name where one run has more; of one that only it has, keep the name."""
-    named: list[dict[str, Any]] = []
-    for side in settings:
-        own = {key: side[key] for key in side if key not in _OF_THE_JOB}
-        judges = side["judges"] if isinstance(side.get("judges"), list) else [own]
-        named.append({str(each.get("judge")): each for each in judges})
-        for key in own.keys() - {"judge"} if "judges" not in own else ("judges",):
-            del side[key]
-    first, second = named
-    for side, mine, theirs in zip(settings, named, (second, first), strict=True):
-        side["judges"] = [
-            mine.get(name) if name in theirs else name for name in dict.fromkeys([*first, *second])
-        ]
 
 
 def _side(named: str) -> Side:

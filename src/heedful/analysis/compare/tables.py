@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from heedful.core import taxonomy
 from heedful.core.text import amount
 from heedful.metrics.contrasts import LEVEL
-from heedful.metrics.family import family_of
 from heedful.metrics.general import FULLY_MET, GENERAL, POOLED
 from heedful.reporting.document import Document
 from heedful.reporting.metric_names import heading, label, ranked
@@ -315,20 +314,10 @@ def _settings(pair: Mapping[str, Any]) -> Table:
     )
 
 
-def _units(pair: Mapping[str, Any]) -> str:
-    """Name what rates over leading steps count instead of samples."""
-    steps = [
-        family.steps
-        for name, rates in pair["metrics"].items()
-        if (family := family_of(name)) and family.steps and family.steps[0] in rates
-    ]
-    return "".join(f", of {rate.upper()} {of.unit}s" for rate, of in steps)
-
-
 def _metrics(pair: Pair, *, several: bool, terminal: bool) -> Iterator[Table]:
     rows = [(label(family, name, pair), each) for family, name, each in _ranked(pair["metrics"])]
     if rows:
-        note = READ if terminal else f"{READ} n: samples compared{_units(pair)}. {BOUNDS}"
+        note = READ if terminal else f"{READ} n: samples compared. {BOUNDS}"
         bare = without_interval(each["difference"] for _, each in rows)
         note = f"{note} {bare}".strip()
         yield from _differences(

@@ -1,6 +1,6 @@
 """Meta-evaluation: judge labelled rows, and say how far each judge is to be trusted.
 
-``labelled file → judges (runs) → entries → measures, pairs, probes → summary``
+``labelled file → judges (runs) → entries → measures, pairs → summary``
 """
 
 from __future__ import annotations
@@ -28,7 +28,6 @@ from heedful.analysis.meta.measures import (
     tournament,
 )
 from heedful.analysis.meta.options import BY, MetaOptions
-from heedful.analysis.meta.probes import Probed
 from heedful.core.errors import InputError, UsageError
 from heedful.core.text import amount
 from heedful.core.version import __version__
@@ -84,7 +83,7 @@ def judge_accuracy(
             read.
         scoring: ``strict`` leaves out what was not decided; ``faithful`` takes it as met, as
             IF-RewardBench's code does.
-        seed: of the randomization tests, and of the order that a probe shows.
+        seed: of the randomization tests.
         options: see :class:`~heedful.analysis.meta.options.MetaOptions`.
 
     Returns:
@@ -109,11 +108,10 @@ async def judge_accuracy_async(
 ) -> dict[str, Any]:
     """Do what :func:`judge_accuracy` does, inside a running event loop."""
     bench = Bench(data, options, scoring=scoring, seed=seed)
-    probes, by = bench.options["probes"], bench.options["by"]
+    by = bench.options["by"]
     judges = _judges(judge, scoring, seed, default="" if runs else "recorded")
     if bench.options["truth"] is None:
         judges = [without_labels(each) for each in judges]
-    _check_probes(judges, probes)
     labelled = await known_verdicts(bench, [each.name for each in judges])
     choices = recorded_choices(bench.samples(), scoring)
     ranked = tournament(labelled, scoring)
@@ -128,8 +126,7 @@ async def judge_accuracy_async(
     saved = [from_run(Path(run), labelled) for run in runs]
     earlier = _earlier(bench.options["since"], judges, labelled)
     if is_dry_run():
-        probed = (Probed(who, probe, seed) for probe in probes for who in judges)
-        end_dry_run([bench.planned(who) for who in (*judges, *probed)])
+        end_dry_run([bench.planned(who) for who in judges])
     judged = [await asked(who, labelled, bench) for who in judges]
     _tell_apart(judged + saved)
     summary = _summary(judged + saved, labelled, bench, by)
@@ -140,13 +137,6 @@ async def judge_accuracy_async(
     if earlier is not None:
         since = compared(judged[0][0], earlier, labelled, seed)
         summary["since"] = {"run": str(bench.options["since"]), **since}
-    if probes:
-        pairs = [(who, group[0]) for who, group in zip(judges, judged, strict=True)]
-        summary["probes"] = [
-            await _probed(who, before, probe, labelled, bench)
-            for probe in probes
-            for who, before in pairs
-        ]
     return summary
 
 
@@ -178,16 +168,6 @@ def _earlier(run: Name | None, judges: Sequence[Judge], labelled: Labelled) -> J
     return from_run(Path(run), labelled)[0]
 
 
-async def _probed(
-    judge: Judge, before: JudgeEntry, probe: str, labelled: Labelled, bench: Bench
-) -> dict[str, Any]:
-    (after, *_) = await asked(Probed(judge, probe, bench.seed), labelled, bench)
-    # A longer response may truly fail what code can measure.
-    seen = labelled.without_measured() if probe == "length" else labelled
-    named = {"judge": before.name, "probe": probe, "second": probe}
-    return {**compared(before, after, seen, bench.seed), **named}
-
-
 def _judges(
     given: AnyJudge | Sequence[AnyJudge] | None, scoring: Scoring, seed: int, default: str
 ) -> list[Judge]:
@@ -204,20 +184,6 @@ def _check_tag(by: str, labelled: Labelled) -> None:
     targets = labelled.targets.values()
     if by != BY and targets and all(target.group is None for target in targets):
         raise UsageError(f"no row has the tag {by!r}", hint="average by a tag of the rows")
-
-
-def _check_probes(judges: Sequence[Judge], probes: Sequence[str]) -> None:
-    """Refuse what cannot be done before anything is paid for."""
-    for probe in probes:
-        if not judges:
-            raise UsageError("a saved run cannot be probed", hint="give the judge itself")
-        for who in judges:
-            Probed(who, probe)
-            if _reads(who):
-                raise UsageError(
-                    "a recorded judge cannot be probed: it makes no calls",
-                    hint="probe a judge that asks a model",
-                )
 
 
 async def known_verdicts(bench: Bench, judges: Sequence[str]) -> Labelled:
@@ -333,9 +299,9 @@ def _notes(groups: Sequence[Sequence[JudgeEntry]], labelled: Labelled) -> list[s
     return notes
 
 
-def from_run(directory: Path, labelled: Labelled, *, finished: bool = False) -> list[JudgeEntry]:
-    """Collect the verdicts of a saved run, which may have to be finished."""
-    with SavedRun.open(directory, finished=finished) as run:
+def from_run(directory: Path, labelled: Labelled) -> list[JudgeEntry]:
+    """Collect the verdicts of a saved run, finished or not."""
+    with SavedRun.open(directory, finished=False) as run:
         config = run.judge
         if labelled.recorded and _reads_labels(config):
             raise InputError(

@@ -52,7 +52,6 @@ class Target:
     labels: str  # a letter for each constraint
     group: str | None  # its value of the tag that averages per type go by
     types: tuple[str | None, ...]
-    measured: tuple[bool, ...]  # whether code can measure a constraint
     annotations: Mapping[str, str]  # letters by annotator
     print: bytes
     preferred_to: tuple[str, ...] | None = None  # rows known to be worse; None: not ranked
@@ -256,10 +255,6 @@ class Labelled:
             labels=labels,
             group=None if group is None else str(group),
             types=tuple(map(_kind, sample.checklist)),
-            measured=tuple(
-                constraint.check is not None or constraint.type == "numerical"
-                for constraint in sample.checklist
-            ),
             annotations=annotations,
             print=fingerprint(sample),
             preferred_to=worse,
@@ -276,15 +271,6 @@ class Labelled:
         ranked = unlabelled and worse is not None
         self.origins["preferences" if ranked else origin] += 1
         self.targets[sample.id] = target
-
-    def without_measured(self) -> Labelled:
-        """Leave out the labels of constraints that code can measure."""
-        targets = {}
-        for target in self.targets.values():
-            pairs = zip(target.labels, target.measured, strict=True)
-            labels = "".join(UNKNOWN if measured else label for label, measured in pairs)
-            targets[target.id] = replace(target, labels=labels)
-        return replace(self, targets=targets)
 
     @property
     def recorded(self) -> bool:

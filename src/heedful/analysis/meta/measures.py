@@ -278,7 +278,7 @@ def paired(entries: Sequence[JudgeEntry], labelled: Labelled, seed: int) -> list
 def compared(
     first: JudgeEntry, second: JudgeEntry, labelled: Labelled, seed: int
 ) -> dict[str, Any]:
-    """Compare the verdicts of a judge with those that it gave at another time, or probed."""
+    """Compare the verdicts of a judge with those that it gave at another time."""
     pair = _paired(first, second, labelled, seed)
     tests = [pair["mean_f1"], pair["accuracy"]]
     adjust_p(tests)

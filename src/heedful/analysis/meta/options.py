@@ -8,7 +8,7 @@ from heedful.engine.options import CONCURRENCY, ignore
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
     from heedful.core.reasoning import ReasoningMode
     from heedful.engine.runner import Progress
@@ -31,7 +31,6 @@ class MetaOptions(TypedDict, total=False):
         truth: Take the verdicts of code as the labels: rules, compiled, or both with a comma.
         since: An earlier run of the same judge on the labelled rows: judge them again, and say
             whether the judge has changed.
-        probes: judge again under these: ``repeat``, ``order``, ``length``.
         folder: Where the judges' runs are kept; the same command again goes on there. Default:
             heedful-runs for a command; a temporary one for a call.
         concurrency: how many rows may be judged at a time; 64 by default.
@@ -49,7 +48,6 @@ class MetaOptions(TypedDict, total=False):
     by: str
     truth: str | None
     since: Name | None
-    probes: Sequence[str]
     folder: str | os.PathLike[str] | None
     concurrency: int
     retry_failed: bool
@@ -63,7 +61,6 @@ class MetaOptions(TypedDict, total=False):
 DEFAULTS: dict[str, Any] = {
     **dict.fromkeys(MetaOptions.__annotations__),
     "by": BY,
-    "probes": (),
     "concurrency": CONCURRENCY,
     "retry_failed": False,
     "executor": "local",

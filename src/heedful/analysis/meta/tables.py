@@ -76,27 +76,28 @@ def headline(summary: Mapping[str, Any]) -> str:
 
 def tables(summary: Mapping[str, Any]) -> Iterator[Table]:
     """Choose the tables that a meta-evaluation fills."""
-    judges = summary["judges"]
-    labels = summary["labels"]
-    if labels["met"] + labels["unmet"]:
+    judges, by = summary["judges"], summary["by"]
+    if summary["labels"]["met"] + summary["labels"]["unmet"]:
         yield _leaderboard(judges, faithful=summary["scoring"] == "faithful")
         yield _errors(judges)
-        yield _averages(judges, summary["by"])
-    yield from _levels(judges)
-    elo = summary.get("elo")
-    yield from _rankings([*judges, *([] if elo is None else [elo])], summary["by"])
-    yield from _best_of(judges)
-    yield from _choices(summary.get("choices"))
-    yield from _constraint_types(judges)
-    yield from _annotators(summary)
-    yield from _alphas(summary)
-    for judge in judges:
-        yield from _calibration(judge)
-    yield from _pairs(summary["pairs"])
-    since = [summary["since"]] if "since" in summary else []
-    yield from _pairs(since, "Now − in the earlier run")
-    yield from _pairs(summary.get("probes", ()), "The judge − the same under a probe")
-    yield from _costs(judges)
+        yield _averages(judges, by)
+    ranked = [*judges, *([summary["elo"]] if "elo" in summary else [])]
+    pairs = {
+        "Paired differences": summary["pairs"],
+        "Now − in the earlier run": [summary["since"]] if "since" in summary else [],
+    }
+    laid_out = [
+        _levels(judges),
+        *_rankings(ranked, by),
+        _choices(summary.get("choices")),
+        *map(_constraint_types, judges),
+        _annotators(summary),
+        _alphas(summary),
+        *map(_calibration, judges),
+        *(_pairs(each, title) for title, each in pairs.items()),
+        _costs(judges),
+    ]
+    yield from (table.filled() for table in laid_out if table.rows)
 
 
 def card(judge: Measure, name: str = "") -> Iterator[Table | Chart]:
@@ -114,7 +115,8 @@ def card(judge: Measure, name: str = "") -> Iterator[Table | Chart]:
     if estimates:
         title = f"F1 by type of constraint: {of}"
         yield Chart("f1", title, estimates_chart(estimates, "mean F1, %"))
-    yield from _constraint_types([judge])
+    laid_out = [_constraint_types(judge), _calibration(judge)]
+    yield from (table for table in laid_out[:1] if table.rows)
     bins = judge["calibration"]["bins"] if judge.get("calibration") else ()
     points = [Point(group["confidence"], group["accuracy"]) for group in bins if group["verdicts"]]
     if points:
@@ -122,7 +124,7 @@ def card(judge: Measure, name: str = "") -> Iterator[Table | Chart]:
         lines = [Line(of, points), Line("as often right as it says", ends)]
         x, y = Axis("confidence", percent=True), Axis("right", percent=True, bounds=(0.0, 1.0))
         yield Chart("reliability", f"Reliability: {of}", line_chart(lines, x, y))
-    yield from _calibration(judge)
+    yield from (table for table in laid_out[1:] if table.rows)
     if judge.get("disagreements"):
         found = judge["disagreements"]
         rows = [
@@ -154,14 +156,25 @@ def _estimated(
     return _rate(measure, of, write, digits), interval(measure["interval"], write, digits)
 
 
+def _agreed(measure: Measure) -> tuple[str, str]:
+    """Write a κ or α, and its interval."""
+    return decimal(measure["value"]), interval(measure["interval"], decimal, 3)
+
+
+def _f1s(measured: Measure, of: Measure) -> tuple[str, ...]:
+    """Write mean F1 with its interval, and what it is the mean of."""
+    parts = (_rate(measured[name], of) for name in ("f1_met", "f1_unmet"))
+    return *_estimated(measured["mean_f1"], of), *parts
+
+
 def _covered(of: Measure) -> str:
     """Write a coverage, unless all is decided."""
     return percent(of["coverage"], 1) if of["coverage"] < 1 else ""
 
 
-def _brackets(measured: Iterable[Measure], said: str = BRACKETS) -> str:
+def _brackets(measured: Iterable[Measure]) -> str:
     """Say what stands in brackets, if anything does."""
-    return f" {said}" if any(each["coverage"] < 1 for each in measured) else ""
+    return f" {BRACKETS}" if any(each["coverage"] < 1 for each in measured) else ""
 
 
 def _leaderboard(judges: Sequence[Measure], *, faithful: bool) -> Table:
@@ -173,9 +186,7 @@ def _leaderboard(judges: Sequence[Measure], *, faithful: bool) -> Table:
         (
             judge["name"],
             percent(judge["coverage"], 1),
-            *_estimated(judge["pooled"]["mean_f1"], judge),
-            _rate(judge["pooled"]["f1_met"], judge),
-            _rate(judge["pooled"]["f1_unmet"], judge),
+            *_f1s(judge["pooled"], judge),
             _rate(judge["pooled"]["balanced_accuracy"], judge),
             _rate(judge["pooled"]["kappa"], judge, decimal, 3),
         )
@@ -223,86 +234,66 @@ def _averages(judges: Sequence[Measure], by: str) -> Table:
     return Table("Averages", ("judge: averaged", *heads, COVERAGE), rows, note).filled()
 
 
-def _levels(judges: Sequence[Measure]) -> Iterator[Table]:
-    """Lay out how judges agree with labels that name levels; nothing where none does."""
-    kappas = ("weighted_kappa", "not_applicable_kappa")
+def _levels(judges: Sequence[Measure]) -> Table:
+    """Lay out how judges agree with labels that name levels."""
     rows = [
         (
             judge["name"],
             *cells(found["exact"]),
-            *(
-                cell
-                for name in kappas
-                for cell in (
-                    decimal(found[name]["value"]),
-                    interval(found[name]["interval"], decimal, 3),
-                )
-            ),
+            *_agreed(found["weighted_kappa"]),
+            *_agreed(found["not_applicable_kappa"]),
         )
         for judge in judges
         if (found := judge.get("levels")) is not None
     ]
-    if rows:
-        yield Table(
-            "Levels",
-            ("judge", *MEASURED, "weighted κ", INTERVAL, "κ of n/a", INTERVAL),
-            rows,
-            "The same answer as the label, of rows whose labels name levels. Weighted κ: quadratic "
-            "in the levels' values. κ of n/a: whether a criterion applies.",
-        ).filled()
+    return Table(
+        "Levels",
+        ("judge", *MEASURED, "weighted κ", INTERVAL, "κ of n/a", INTERVAL),
+        rows,
+        "The same answer as the label, of rows whose labels name levels. Weighted κ: quadratic "
+        "in the levels' values. κ of n/a: whether a criterion applies.",
+    )
 
 
 def _rankings(judges: Sequence[Measure], by: str) -> Iterator[Table]:
-    """Lay out how judges rank; nothing where none ranks."""
-    rows = []
-    for judge in judges:
-        ranking = judge.get("ranking")
-        if ranking is None:
-            continue
-        averaged = [("per instruction", ranking)]
-        if ranking["mean_of_types"]:
-            averaged.append((f"per {by}", ranking["mean_of_types"]))
-        rows += [
-            (
-                f"{judge['name']}: {name}",
-                percent(ranking["coverage"], 1),
-                *_estimated(measures["pair_accuracy"], ranking),
-                _rate(measures["tau_b"], ranking, decimal, 3),
-                interval(measures["tau_b"]["interval"], decimal, 2),
-                "/".join(f"{count:,}" for count in ranking["pairs"].values()),
-            )
-            for name, measures in averaged
-        ]
-    if rows:
-        yield Table(
-            "Ranking",
-            ("judge: averaged", COVERAGE, "pair acc.", INTERVAL, "τ-b", INTERVAL, "+/−/tie/?"),
-            rows,
-            "Of pairs of responses of which one is known to be better: how often its score is "
-            "higher; ties are wrong. +/−/tie/?: concordant, discordant, tied, undecided. In "
-            "brackets: the bounds, where pairs are undecided.",
-        )
-
-
-def _best_of(judges: Sequence[Measure]) -> Iterator[Table]:
+    """Lay out how judges rank pairs, and the best response."""
     rows = [
         (
-            judge["name"],
-            percent(best["coverage"], 1),
-            *_estimated(best, best),
-            f"{best['instructions']:,}",
+            f"{judge['name']}: {averaged}",
+            percent(ranking["coverage"], 1),
+            *_estimated(measures["pair_accuracy"], ranking),
+            _rate(measures["tau_b"], ranking, decimal, 3),
+            interval(measures["tau_b"]["interval"], decimal, 2),
+            "/".join(f"{count:,}" for count in ranking["pairs"].values()),
         )
         for judge in judges
-        if (best := judge.get("best_of")) is not None
-    ]
-    if rows:
-        yield Table(
-            "Best response first",
-            ("judge", COVERAGE, "%", INTERVAL, "instructions"),
-            rows,
-            "Of instructions with one response that is known to be the best: how often it scores "
-            "highest; 1/k where it shares the highest score with k − 1 others (RewardBench 2).",
+        if (ranking := judge.get("ranking")) is not None
+        for averaged, measures in (
+            ("per instruction", ranking),
+            (f"per {by}", ranking["mean_of_types"]),
         )
+        if measures
+    ]
+    yield Table(
+        "Ranking",
+        ("judge: averaged", COVERAGE, "pair acc.", INTERVAL, "τ-b", INTERVAL, "+/−/tie/?"),
+        rows,
+        "Of pairs of responses of which one is known to be better: how often its score is "
+        "higher; ties are wrong. +/−/tie/?: concordant, discordant, tied, undecided. In "
+        "brackets: the bounds, where pairs are undecided.",
+    )
+    best = [
+        (judge["name"], percent(of["coverage"], 1), *_estimated(of, of), f"{of['instructions']:,}")
+        for judge in judges
+        if (of := judge.get("best_of")) is not None
+    ]
+    yield Table(
+        "Best response first",
+        ("judge", COVERAGE, "%", INTERVAL, "instructions"),
+        best,
+        "Of instructions with one response that is known to be the best: how often it scores "
+        "highest; 1/k where it shares the highest score with k − 1 others (RewardBench 2).",
+    )
 
 
 CHOICES = {
@@ -315,53 +306,47 @@ CHOICES = {
 }
 
 
-def _choices(measured: Measure | None) -> Iterator[Table]:
-    """Lay out a pairwise judge's choices; nothing where there are none."""
-    if measured is not None:
-        rows = [(words, *cells(measured[name])) for name, words in CHOICES.items()]
-        kappas = measured["kappa"]
-        note = (
-            f"{measured['pairs']:,} pairs. Answers that tie, which are wrong: "
-            f"{measured['ties']:,}. Cohen's κ with the labels: {decimal(kappas['unswapped'])} as "
-            f"in the file, {decimal(kappas['swapped'])} swapped."
-        )
-        yield Table("Recorded choices", ("rate", *MEASURED), rows, note).filled()
+def _choices(measured: Measure | None) -> Table:
+    """Lay out a pairwise judge's choices."""
+    columns = ("rate", *MEASURED)
+    if measured is None:
+        return Table("Recorded choices", columns, [])
+    rows = [(words, *cells(measured[name])) for name, words in CHOICES.items()]
+    kappas = measured["kappa"]
+    note = (
+        f"{measured['pairs']:,} pairs. Answers that tie, which are wrong: "
+        f"{measured['ties']:,}. Cohen's κ with the labels: {decimal(kappas['unswapped'])} as "
+        f"in the file, {decimal(kappas['swapped'])} swapped."
+    )
+    return Table("Recorded choices", columns, rows, note)
 
 
-def _constraint_types(judges: Sequence[Measure]) -> Iterator[Table]:
-    """Break the judges down by constraint type, the types that each finds hardest on top."""
+def _constraint_types(judge: Measure) -> Table:
+    """Break a judge down by constraint type, the types that it finds hardest on top."""
 
     def hardness(item: tuple[str, Measure]) -> tuple[bool, float, str]:
         kind, rates = item
         value = rates["mean_f1"]["value"]
         return value is None, value or 0.0, kind
 
-    for judge in judges:
-        rows = [
-            (
-                taxonomy.name(kind, "en"),
-                f"{rates['verdicts']:,}",
-                percent(rates["coverage"], 1),
-                *_estimated(rates["mean_f1"], rates),
-                _rate(rates["f1_met"], rates),
-                _rate(rates["f1_unmet"], rates),
-                _rate(rates["kappa"], rates, decimal, 3),
-            )
-            for kind, rates in sorted(judge["by_constraint_type"].items(), key=hardness)
-        ]
-        if rows:
-            yield Table(
-                f"By constraint type: {judge['name']}",
-                ("type", "verdicts", COVERAGE, "mean F1", INTERVAL, "F1 met", "F1 unmet", "κ"),
-                rows,
-                _brackets(judge["by_constraint_type"].values()).lstrip(),
-            )
+    by_type = judge["by_constraint_type"]
+    rows = [
+        (
+            taxonomy.name(kind, "en"),
+            f"{rates['verdicts']:,}",
+            percent(rates["coverage"], 1),
+            *_f1s(rates, rates),
+            _rate(rates["kappa"], rates, decimal, 3),
+        )
+        for kind, rates in sorted(by_type.items(), key=hardness)
+    ]
+    columns = ("type", "verdicts", COVERAGE, "mean F1", INTERVAL, "F1 met", "F1 unmet", "κ")
+    note = _brackets(by_type.values()).lstrip()
+    return Table(f"By constraint type: {judge['name']}", columns, rows, note)
 
 
-def _annotators(summary: Mapping[str, Any]) -> Iterator[Table]:
-    against = summary.get("against_annotators")
-    if against is None:
-        return
+def _annotators(summary: Mapping[str, Any]) -> Table:
+    against = summary.get("against_annotators", {"judges": {}})
     rows = [
         (
             name,
@@ -372,9 +357,12 @@ def _annotators(summary: Mapping[str, Any]) -> Iterator[Table]:
             percent(each["f1_unmet"]["value"], 1),
             interval(each["mean_f1"]["bounds"]),
         )
-        for name, each in [*against["judges"].items(), ("the annotators", against["annotators"])]
+        for name, each in {
+            **against["judges"],
+            **({"the annotators": against["annotators"]} if "annotators" in against else {}),
+        }.items()
     ]
-    yield Table(
+    return Table(
         "Against each annotator",
         ("of", "pairs", "mean F1", INTERVAL, "F1 met", "F1 unmet", "bounds"),
         rows,
@@ -383,50 +371,43 @@ def _annotators(summary: Mapping[str, Any]) -> Iterator[Table]:
     )
 
 
-def _alphas(summary: Mapping[str, Any]) -> Iterator[Table]:
+def _alphas(summary: Mapping[str, Any]) -> Table:
     names = {"judges": "the judges", "annotators": "the annotators of the file"}
-    alphas = {names[key]: value for key, value in summary.get("alpha", {}).items()}
-    for judge in summary["judges"]:
-        if "alpha_of_samples" in judge:
-            alphas[judge["name"]] = judge["alpha_of_samples"]
-    if alphas:
-        rows = [
-            (
-                name,
-                decimal(value["value"]),
-                interval(value["interval"], decimal, 3),
-                f"{value['constraints']:,}",
-            )
-            for name, value in alphas.items()
-        ]
-        yield Table(
-            "Agreement among several (Krippendorff's α)",
-            ("of", "α", INTERVAL, "constraints"),
-            rows,
-            "Among themselves, whatever the labels say. 1 is full agreement, 0 is chance.",
-        )
+    alphas = {names[key]: value for key, value in summary.get("alpha", {}).items()} | {
+        judge["name"]: judge["alpha_of_samples"]
+        for judge in summary["judges"]
+        if "alpha_of_samples" in judge
+    }
+    rows = [(name, *_agreed(of), f"{of['constraints']:,}") for name, of in alphas.items()]
+    return Table(
+        "Agreement among several (Krippendorff's α)",
+        ("of", "α", INTERVAL, "constraints"),
+        rows,
+        "Among themselves, whatever the labels say. 1 is full agreement, 0 is chance.",
+    )
 
 
-def _calibration(judge: Measure) -> Iterator[Table]:
+def _calibration(judge: Measure) -> Table:
+    title = f"Calibration: {judge['name']}"
+    columns = ("share of the votes", "verdicts", "confidence", "right")
     calibrated = judge.get("calibration")
-    if calibrated:
-        rows = [
-            (
-                f"{group['low']:.1f} – {group['high']:.1f}",
-                f"{group['verdicts']:,}",
-                percent(group["confidence"], 1),
-                percent(group["accuracy"], 1),
-            )
-            for group in calibrated["bins"]
-        ]
-        yield Table(
-            f"Calibration: {judge['name']}",
-            ("share of the votes", "verdicts", "confidence", "right"),
-            rows,
-            f"Expected calibration error: {_by_chance(calibrated['ece'])}. "
-            f"Brier score: {_by_chance(calibrated['brier'])}. "
-            "By chance: the mean of a judge that is right exactly as often as it says.",
+    if not calibrated:
+        return Table(title, columns, [])
+    rows = [
+        (
+            f"{group['low']:.1f} – {group['high']:.1f}",
+            f"{group['verdicts']:,}",
+            percent(group["confidence"], 1),
+            percent(group["accuracy"], 1),
         )
+        for group in calibrated["bins"]
+    ]
+    note = (
+        f"Expected calibration error: {_by_chance(calibrated['ece'])}. "
+        f"Brier score: {_by_chance(calibrated['brier'])}. "
+        "By chance: the mean of a judge that is right exactly as often as it says."
+    )
+    return Table(title, columns, rows, note)
 
 
 def _by_chance(score: Measure) -> str:
@@ -435,9 +416,7 @@ def _by_chance(score: Measure) -> str:
     return f"{shown} %, by chance {percent(score['by_chance'], 1)} %"
 
 
-def _pairs(pairs: Sequence[Measure], title: str = "Paired differences") -> Iterator[Table]:
-    if not pairs:
-        return
+def _pairs(pairs: Sequence[Measure], title: str) -> Table:
     rows = [
         (
             f"{pair['first']} − {pair['second']}",
@@ -459,41 +438,35 @@ def _pairs(pairs: Sequence[Measure], title: str = "Paired differences") -> Itera
     more = len(pairs) - len(rows)
     adjusted = "p (Holm)" if len(pairs) > 1 else "p"
     heads = ("judges", "both", COVERAGE, "✓✗", "✗✓", "Δ mean F1", INTERVAL, adjusted)
-    yield Table(
-        title,
-        (*heads, "Δ right", INTERVAL, adjusted),
-        rows,
+    note = (
         "On the verdicts that both decided, first minus second; right: verdicts equal to the "
         "label; ✓✗: only the first is right. p: the paired randomization test, which swaps the "
         "judges on whole instructions; below 0.05 it shows a difference."
         + (f" {more} more pairs in the JSON file." if more else "")
-        + _brackets(pairs),
-    ).filled()
+        + _brackets(pairs)
+    )
+    return Table(title, (*heads, "Δ right", INTERVAL, adjusted), rows, note)
 
 
-def _costs(judges: Sequence[Measure]) -> Iterator[Table]:
-    rows = []
-    for judge in judges:
-        if "cost" in judge:
-            cost, each = judge["cost"], judge["cost"]["per_constraint"]
-            tokens = (each["prompt_tokens"], each["completion_tokens"])
-            rows.append(
-                (
-                    judge["name"],
-                    f"{cost['judged']:,}",
-                    f"{cost['calls']:,}",
-                    " + ".join("–" if number is None else f"{number:,.0f}" for number in tokens),
-                    _dollars(cost["dollars"], 4),
-                    _dollars(each["dollars"], 6),
-                )
-            )
-    if rows:
-        yield Table(
-            "Cost",
-            ("judge", "decided", "calls", "tokens each", "in all", "each"),
-            rows,
-            "Each: for each constraint that was decided.",
+def _costs(judges: Sequence[Measure]) -> Table:
+    rows = [
+        (
+            judge["name"],
+            f"{cost['judged']:,}",
+            f"{cost['calls']:,}",
+            " + ".join(
+                "–" if each[name] is None else f"{each[name]:,.0f}"
+                for name in ("prompt_tokens", "completion_tokens")
+            ),
+            _dollars(cost["dollars"], 4),
+            _dollars(each["dollars"], 6),
         )
+        for judge in judges
+        if (cost := judge.get("cost"))
+        for each in [cost["per_constraint"]]
+    ]
+    columns = ("judge", "decided", "calls", "tokens each", "in all", "each")
+    return Table("Cost", columns, rows, "Each: for each constraint that was decided.")
 
 
 def _dollars(value: float | None, digits: int) -> str:

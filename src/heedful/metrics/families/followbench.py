@@ -33,5 +33,4 @@ FAMILY = Family(
     labels={"hsr": "HSR", "ssr": "SSR", "csl": "CSL, share of five levels"},
     over_rows=frozenset({"hsr"}),
     units=lambda scoring: SessionStability(scoring, "csl", CSL),
-    steps=("csl", CSL),
 )

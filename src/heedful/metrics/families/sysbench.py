@@ -63,5 +63,4 @@ FAMILY = Family(
     over_rows=frozenset({"isr"}),
     declared=declared,
     units=lambda scoring: SystemStability(scoring, "ssr", SSR, NAME),
-    steps=("ssr", SSR),
 )

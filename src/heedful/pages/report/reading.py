@@ -98,23 +98,12 @@ PLACES_LISTED = 5
 """Constraints that are named for each reason why a verdict was not reached."""
 
 
-class TagSplit(NamedTuple):
-    """A verdict on which the members of a panel were not of one mind."""
-
-    id: str  # the sample's
-    constraint: int  # its number, from 1
-    text: str  # what it asks for
-    votes: tuple[dict[str, str], ...]  # each member's judge and status
-    verdict: str  # what the panel came to
-
-
 class Latency(NamedTuple):
-    """Seconds that calls to models took, of the answers that the run holds."""
+    """Calls of which the run holds the answers, and in which time half and 95 % of them came."""
 
     calls: int
     median: float
     slow: float
-    """95 % were at most as slow."""
 
 
 @dataclass(slots=True)
@@ -128,7 +117,8 @@ class RunReading:
     texts: list[Hard] = field(default_factory=list)
     # for each reason why verdicts were not reached, the first of these
     places: dict[str, list[str]] = field(default_factory=dict)
-    splits: list[TagSplit] = field(default_factory=list)  # the first that weren't unanimous
+    # verdicts that weren't unanimous, the first: place, text, votes, verdict
+    splits: list[tuple[str, str, str, str]] = field(default_factory=list)
     unmet: int = 0  # samples with a constraint that was not met
     examples: list[Scored] = field(default_factory=list)  # some of them, chosen at random
     latency: Latency | None = None  # what the calls took; None if no model was called
@@ -142,15 +132,14 @@ class RunReading:
             failed |= judgment.status is Status.UNMET and not constraint.is_penalty
             if constraint.check is None:
                 texts.add(constraint, judgment.status)
+            where = f"{sample.id}, {place}"
             if not judgment.status.settled:
-                self._undecided(judgment.explanation, f"{sample.id}, {place}")
+                self._undecided(judgment.explanation, where)
             if judgment.votes and len(self.splits) < SPLITS_LISTED:
-                said = {vote["status"] for vote in judgment.votes}
-                if {"met", "unmet"} <= said:
-                    status = judgment.status.value
-                    self.splits.append(
-                        TagSplit(sample.id, place, constraint.text, judgment.votes, status)
-                    )
+                votes = [(vote["judge"], vote["status"]) for vote in judgment.votes]
+                if {"met", "unmet"} <= {status for _, status in votes}:
+                    said = "; ".join(f"{judge}: {status}" for judge, status in votes)
+                    self.splits.append((where, constraint.text[:TEXT_CUT], said, judgment.status))
         self.unmet += failed
         return failed
 

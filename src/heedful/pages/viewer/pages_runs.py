@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from starlette.responses import Response
 
 from heedful.core.errors import RunError
-from heedful.core.text import amount, dollars
-from heedful.jobs.evaluate_tables import notes, tables
+from heedful.core.text import amount
+from heedful.jobs.evaluate_tables import breakdowns_of, notes, tables
 from heedful.pages.hardest import WORDS, hardest, hardest_kinds, of_words
 from heedful.pages.overview import line_of
 from heedful.pages.passages import excerpt, passages
-from heedful.pages.report.sections import breakdown_parts
 from heedful.pages.viewer.building import EXAMPLES, constraint_number
 from heedful.pages.viewer.index import Filter
 from heedful.pages.viewer.pages_samples import judged_of
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
 
     from heedful.pages.hardest import Hard
     from heedful.pages.overview import RunLine
-    from heedful.pages.viewer.runs import LiveProgress, Run
+    from heedful.pages.viewer.runs import Run
     from heedful.pages.viewer.state import ViewedItem, Viewer
     from heedful.reporting.document import Document
 
@@ -157,7 +156,7 @@ def _listed(viewer: Viewer, request: Request) -> list[Listed]:
     ]
     listed.sort(key=lambda each: (each.line.state != "running", -each.line.changed))
     if sort != NEWEST:
-        listed.sort(key=lambda each: _order(each.line, sort))
+        listed.sort(key=lambda each: each.line.rank(sort))
     return listed
 
 
@@ -174,14 +173,6 @@ def _sorts(listed: list[Listed], sort: str) -> list[str]:
     names = dict.fromkeys(name for each in listed for name in each.line.rates)
     known = ["coverage", "cost", *names]
     return known if sort in (NEWEST, *known) else [*known, sort]
-
-
-def _order(line: RunLine, sort: str) -> tuple[bool, float]:
-    """Put the best run first: the highest rate or coverage, or the lowest cost."""
-    if sort == "cost":
-        return line.paid is None, line.paid or 0.0
-    value = line.coverage if sort == "coverage" else getattr(line.rates.get(sort), "least", None)
-    return value is None, -(value or 0.0)
 
 
 def _rates(summary: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
@@ -222,11 +213,10 @@ def run(request: Request) -> Response:
             summary=summary,
             hardest=hard,
             failures=list(_failures(opened, [each for _, rows in hard for each in rows])),
-            breakdowns=[] if summary is None else breakdown_parts(summary),
+            breakdowns=[] if summary is None else breakdowns_of(summary),
             tables=[] if summary is None else list(tables(summary)),
             notes=_notes(opened, summary),
-            progress=None if state == "finished" else viewer.watch.look(opened),
-            live_line=_live_line,
+            progress=None if state == "finished" else list(_progress(opened)),
             sessions=opened.saved.sessions,
             audits=_audits(viewer, item),
             configuration=json.dumps(
@@ -238,6 +228,19 @@ def run(request: Request) -> Response:
             cost_line=cost_line,
             rates=[] if summary is None else _first(summary, FIGURES),
         )
+
+
+def _progress(opened: Run) -> Iterator[tuple[str, str]]:
+    """Say how far a run is, in figures with their names."""
+    ((done, failed),) = opened.saved.query("SELECT count(*), count(problem) FROM outputs")
+    ((unread,),) = opened.saved.query("SELECT count(problem) FROM inputs")
+    assert isinstance(done, int)  # noqa: S101 - counts are
+    assert isinstance(failed, int)  # noqa: S101
+    assert isinstance(unread, int)  # noqa: S101
+    if expected := opened.saved.expected_rows:
+        yield "of the input read", f"{min(1.0, opened.total / expected):.0%}"
+    yield "rows done", f"{done + unread:,} of {opened.total:,} read"
+    yield "failed", f"{failed + unread:,}"
 
 
 def _hardest(opened: Run, summary: Mapping[str, Any]) -> list[tuple[str, list[Hardest]]]:
@@ -332,33 +335,6 @@ def accuracy(request: Request) -> Response:
     viewer: Viewer = request.app.state.viewer
     item = viewer.item(request.path_params["key"], "accuracy")
     return viewer.page("report.html", item=item, document=accuracy_of(item.path))
-
-
-def _live_line(progress: LiveProgress) -> list[tuple[str, str]]:
-    """Say how far a run is, in figures with their names."""
-    figures = [
-        ("rows done", f"{progress.done:,} of {progress.read:,} read"),
-        ("failed", f"{progress.failed:,}"),
-    ]
-    if progress.share is not None:
-        figures.insert(0, ("of the input read", f"{progress.share:.0%}"))
-    if progress.rate is not None:
-        figures.append(("rate", f"{progress.rate:,.1f} rows/s"))
-    if progress.left_s is not None:
-        figures.append(("left, about", _clock(progress.left_s)))
-    if progress.decided is not None:
-        figures.append(("verdicts decided so far", f"{percent(progress.decided, 1)} %"))
-    if progress.dollars is not None:
-        figures.append(("cost so far", dollars(progress.dollars)))
-    return figures
-
-
-def _clock(seconds: float) -> str:
-    if seconds < MINUTE:
-        return f"{seconds:.0f} s"
-    if seconds < HOUR:
-        return f"{seconds / MINUTE:.0f} min"
-    return f"{seconds / HOUR:.1f} h"
 
 
 def _ago(when: float) -> str:

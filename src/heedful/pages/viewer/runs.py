@@ -6,15 +6,15 @@ import sqlite3
 import time
 from array import array
 from bisect import bisect_left
-from collections import OrderedDict, deque
+from collections import OrderedDict
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from heedful.core.closing import Closing
 from heedful.core.errors import RunError
 from heedful.jobs.saved_run import SavedRun
-from heedful.pages.overview import State, changed, state
+from heedful.pages.overview import State, state
 from heedful.pages.viewer.building import BATCH, Facts, facts, identity, row
 from heedful.pages.viewer.index import Covered, Index
 
@@ -245,74 +245,3 @@ def _digest(directory: Path) -> str:
     from hashlib import blake2b
 
     return blake2b(str(directory.resolve()).encode(errors="replace"), digest_size=6).hexdigest()
-
-
-WINDOW_SECONDS = 60.0
-"""The rate is that of the last minute, as far as somebody has looked."""
-
-
-class LiveProgress(NamedTuple):
-    """How far a run is."""
-
-    read: int  # rows read
-    done: int  # rows done, failed ones among them
-    failed: int  # rows that came to nothing
-    # share of verdicts that are decided, of those in the index; None without any
-    decided: float | None
-    rate: float | None  # rows a second of late; None until two looks
-    share: float | None  # how much of the input is read; None where that is not known
-    left_s: float | None  # seconds left, about; None where that is not known
-    dollars: float | None  # what it has cost; None where it cost nothing, or nobody knows the price
-    silent_s: float  # seconds since something was written
-
-
-class Watch:
-    """Looks at runs from time to time, and remembers what it saw."""
-
-    def __init__(self) -> None:
-        self._seen: dict[Path, deque[tuple[float, int]]] = {}
-
-    def look(self, run: Run) -> LiveProgress:
-        """Say how far a run is now."""
-        ((done, failed),) = run.saved.query("SELECT count(*), count(problem) FROM outputs")
-        ((unread,),) = run.saved.query("SELECT count(problem) FROM inputs")
-        assert isinstance(done, int)  # noqa: S101 - counts are
-        assert isinstance(failed, int)  # noqa: S101
-        assert isinstance(unread, int)  # noqa: S101
-        done, failed = done + unread, failed + unread
-        rate = self._rate(run.directory, done)
-        total = run.saved.expected_rows
-        left = None
-        if rate and total:
-            left = max(0, total - done) / rate
-        cost = run.saved.cost()
-        return LiveProgress(
-            read=run.total,
-            done=done,
-            failed=failed,
-            decided=_decided(run),
-            rate=rate,
-            share=min(1.0, run.total / total) if total else None,
-            left_s=left,
-            dollars=cost["dollars"] if cost else None,
-            silent_s=max(0.0, time.time() - changed(run.directory)),
-        )
-
-    def _rate(self, directory: Path, done: int) -> float | None:
-        seen = self._seen.setdefault(directory, deque())
-        now = time.monotonic()
-        if seen and done < seen[-1][1]:
-            seen.clear()  # rows were forgotten, to be judged again
-        seen.append((now, done))
-        while len(seen) > 2 and now - seen[0][0] > WINDOW_SECONDS:  # noqa: PLR2004 - a span
-            seen.popleft()
-        (begun, first), (ended, last) = seen[0], seen[-1]
-        return (last - first) / (ended - begun) if ended - begun > 1 else None
-
-
-def _decided(run: Run) -> float | None:
-    if not run.saved.judged or not run.covered.columns:
-        return None
-    met, unmet, undecided, _ = run.index.totals()
-    whole = met + unmet + undecided
-    return (met + unmet) / whole if whole else None

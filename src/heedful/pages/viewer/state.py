@@ -21,7 +21,7 @@ from heedful.core.errors import HeedfulError
 from heedful.critic.data.audit import KINDS
 from heedful.pages.overview import folders
 from heedful.pages.viewer.building import about, build
-from heedful.pages.viewer.runs import CACHED_SELECTIONS, Recent, RowSelection, Run, Watch
+from heedful.pages.viewer.runs import CACHED_SELECTIONS, Recent, RowSelection, Run
 from heedful.reporting.html.environment import CHART_SCRIPTS, environment
 
 if TYPE_CHECKING:
@@ -271,7 +271,6 @@ class Viewer:
         self.root = root  # the folder whose runs are shown
         self.annotator = annotator  # who labels
         self.builds = Builds()  # keeps indexes up to date
-        self.watch = Watch()  # looks at runs under way
         self.comparisons = Comparisons()  # compares runs
         self._indexes = indexes or index_folder()
         self._memory: Recent[RowSelection] = Recent(CACHED_SELECTIONS)
