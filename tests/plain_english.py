@@ -96,7 +96,6 @@ TEXTS: list[tuple[str, str, str]] = [
     ("The JSON must have the keys name and age.", JSON, '{"name": 1}'),
     ("Include a table with three columns.", TABLE, TABLE_2),
     ("Use a table with the columns Name, Price and Stock.", TABLE, TABLE_2),
-    ("Plain text only.", "It falls.", "# Rain\n\nIt **falls**."),
     ("The title should be in bold.", "**Rain**\n\nIt falls.", "Rain\n\nIt falls."),
     ("Wrap your entire answer in double quotes.", '"It falls."', "It falls."),
     (

@@ -101,26 +101,6 @@ def test_swapping_the_sides_swaps_the_signs_and_nothing_else(
     assert total == sum(map(len, rows))
 
 
-@of_a_hundred(15)
-@given(rows=verdicts)
-def test_a_run_does_not_differ_from_itself(
-    rows: list[str], tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    folder = tmp_path_factory.mktemp("runs")
-    only = run(folder / "a", {f"x{n}": row for n, row in enumerate(rows)})
-    pair = only_pair(only, only)
-    assert pair["compared"] == "nothing"
-    assert pair["differs"] == []
-    assert pair["flips"] == {"count": 0, "by_type": {}, "listed": []}
-    assert pair["outcomes"]["wins"] == pair["outcomes"]["losses"] == 0
-    for rates in pair["metrics"].values():
-        for measured in rates.values():
-            assert measured["difference"]["value"] in (0, None)
-            low, high = measured["difference"]["interval"] or (0, 0)
-            assert low == pytest.approx(-high)
-            assert measured["p"] in (1, None)
-
-
 def test_intervals_resample_conversations_whole(tmp_path: Path) -> None:
     def rows(letters: str, response: str, tag: str) -> list[Sample]:
         return [
@@ -315,14 +295,3 @@ def test_three_models_on_ifeval(data: Path, tmp_path: Path) -> None:
     interval = pair["metrics"]["ifeval"]["prompt_strict"]["difference"]["interval"]
     assert interval == pytest.approx([mean - margin, mean + margin], abs=0.008)
     assert len(pair["by"]["verifier"]) == 25
-
-
-def test_rows_that_fail_for_certain_are_compared_although_something_in_them_is_undecided(
-    tmp_path: Path,
-) -> None:
-    first = run(tmp_path / "a", {f"x{at}": "mm" for at in range(30)}, "first")
-    second = run(tmp_path / "b", {f"x{at}": "u?" if at < 25 else "mm" for at in range(30)}, "b")
-    measured = only_pair(first, second)["metrics"]["cfbench"]["isr"]
-    assert measured["difference"]["value"] == pytest.approx(25 / 30)
-    assert measured["coverage"] == 1
-    assert measured["p"] < 0.001

@@ -24,7 +24,6 @@ from heedful import (
     respond,
     verifier,
 )
-from heedful.cli.commands import COMMANDS, PANELS
 from heedful.jobs.evaluate_tables import document
 from heedful.reporting.metric_names import WORDS, label
 from heedful.verify import base, known
@@ -275,21 +274,6 @@ def test_plain_names_for_own_rows_and_published_names_for_a_benchmarks() -> None
 def test_flags_of_other_tools(flag: str, meant: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert commands.run("evaluate", "a.jsonl", flag) == 2
     assert f"Did you mean {meant}" in capsys.readouterr().err
-
-
-def test_the_overview_and_the_short_help(capsys: pytest.CaptureFixture[str]) -> None:
-    commands.run("--help")
-    said = capsys.readouterr().out
-    places = [said.index(f" {name} ─") for name in ("Judge", "Data", "Train", "Other")]
-    assert places == sorted(places)
-    assert "judge-accuracy" in said
-    assert {name for names in PANELS.values() for name in names} <= {*COMMANDS}
-    commands.run("evaluate", "--help")
-    said = capsys.readouterr().out
-    assert "--map" in said
-    assert "--fail-under" in said
-    assert "--votes" not in said
-    assert "--images" not in said
 
 
 def test_nothing_is_assumed_of_runs_that_only_code_judged() -> None:

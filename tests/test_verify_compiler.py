@@ -43,34 +43,20 @@ COMPILES = [
 ]  # fmt: skip
 
 REFUSED = [
-    "At most 200 words, if possible.",
-    "Include the word count.",
     'Not every sentence should begin with "I".',
     "At most 3 sentences or 50 words.",
     "3 paragraphs of 50 words.",
-    "Use a few bullet points.",
     "3 bullet points, at most 10 words.",
     'Use the words "rain" or snow.',
-    "The response should be at least 100 words and friendly in tone.",
     "Each with at least 20 words.",
     "Each item in the numbered list is one sentence.",
     "The final answer should be at most 50 words.",
-    "All words should be capitalized.",
     "Write in English and in French.",
-    'Avoid words such as "very".',
-    "Do not use more than one table and any of the above.",
-    "故事不超过500字，让人爱读",
     "以“【姓名】您好”开头",
-    "以一句名言开头",
     "写三段，均不超过100字",
-    "最后的内容不超过50字",
-    "不要过多使用感叹号",
-    "可以使用表情符号",
     "每条建议两句话",
-    "三分之二的句子是疑问句",
     "除了“你好”外不要出现其他英文",
     "每段不超过5行",
-    "地名使用英文",
 ]
 
 
@@ -119,11 +105,6 @@ def test_what_is_not_covered_is_refused_with_a_reason(text: str) -> None:
     compiled = compile_constraint(text)
     assert compiled.check is None, describe(compiled.check) if compiled.check else ""
     assert compiled.reason
-
-
-def test_the_reason_names_the_words_that_are_not_covered() -> None:
-    reason = compile_constraint("At most 200 words, if possible.").reason
-    assert reason == "not covered: 'if possible'"
 
 
 def test_a_number_of_what_is_contained_may_be_a_minimum() -> None:
@@ -184,12 +165,6 @@ NUMBERS = {
 def test_numbers_are_read_as_they_are_written(number: int) -> None:
     for written in (str(number), f"{number:,}", *NUMBERS[number]):
         assert number_at(f"{written} x", 0) == (number, len(written))
-
-
-@pytest.mark.parametrize("text", ["一一", "十百", "二零二四", "1.5", "12,34", "3,", "a"])
-def test_what_is_no_whole_number_is_not_read_as_one(text: str) -> None:
-    number = number_at(text, 0)
-    assert number is None or number[1] < len(text)
 
 
 UNITS = {"words": "words", "sentences": "sentences", "paragraphs": "paragraphs"}

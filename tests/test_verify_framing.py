@@ -4,7 +4,6 @@ import re
 from pathlib import Path
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -75,22 +74,6 @@ def test_what_is_around_a_text_counts_or_not(above: str, below: str, part: str, 
     if not framed and size > 1:
         assert outcome(text, "count", **bounds) is True
         assert outcome(text, "contains", phrases=["morning"], part=part, which=-1) is False
-
-
-@given(st.sampled_from(["", *ABOVE]), st.sampled_from(["", *BELOW]), st.integers(1, 3))
-def test_the_count_of_what_is_framed_is_one_of_two(above: str, below: str, size: int) -> None:
-    text = "\n\n".join(filter(None, [above, *BLOCKS[:size], below]))
-    sizes = {len(each) for each in Layout(text).paragraph_readings}
-    assert size in sizes
-    assert min(sizes) >= size
-    assert outcome(text, "count", unit="paragraphs", at_least=max(sizes) + 1) is False
-
-
-@pytest.mark.parametrize("below", [each for each in BELOW if each[0] in "(（LI"])
-def test_a_closing_remark_is_no_sentence_for_certain(below: str) -> None:
-    text = f"It rained. We stayed in.\n\n{below}"
-    assert outcome(text, "count", unit="sentences", at_least=2, at_most=2) is not False
-    assert outcome(text, "contains", phrases=["stayed"], part="sentence", which=-1) is not False
 
 
 def test_counts_of_the_docs_are_those_of_the_code() -> None:

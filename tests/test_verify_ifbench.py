@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from heedful.core.errors import VerifierError
 from heedful.core.nouns import Check
-from heedful.verify import Readings, Response, check, describe
+from heedful.verify import Readings, Response, check
 from heedful.verify.ifbench.words import imported
 from heedful.verify.ifeval.extra import split_by_rules
 
@@ -230,17 +230,6 @@ def test_all_58_ids_and_the_29_of_ifevalg_are_there() -> None:
     assert len(IDS) == 58 + 29
 
 
-@pytest.mark.parametrize("id_", IDS)
-def test_each_id_is_described_in_a_sentence_with_its_arguments(id_: str) -> None:
-    words = describe(Check(id=id_, args=USUAL[id_]))
-    assert words[0].isupper()
-    assert "{" not in words
-    said = USUAL[id_]
-    if id_ == "keywords:word_count_different_numbers":  # the constraint's text hides its relation
-        said = said | {"relation": "exactly"}
-    assert all(str(value) in words for value in said.values())
-
-
 @pytest.mark.parametrize(("id_", "args", "good", "bad"), MET)
 def test_what_is_met_and_what_is_not(id_: str, args: dict[str, Any], good: str, bad: str) -> None:
     installed(id_)
@@ -325,17 +314,6 @@ def test_faithful_scoring_draws_a_place_instead_of_0() -> None:
 # --- properties ---------------------------------------------------------------------------------
 
 
-@given(st.integers(1, 12), st.text(st.sampled_from("ab ."), max_size=5))
-def test_brackets_are_as_deep_as_they_are_closed(depth: int, inside: str) -> None:
-    pairs = [("(", ")"), ("[", "]"), ("{", "}")]
-    nested = inside
-    for level in range(depth):
-        opening, closing = pairs[level % 3]
-        nested = f"{opening}{nested} a{closing}"
-    assert met("format:parentheses", {}, nested) is (depth >= 5)
-    assert not met("format:parentheses", {}, nested[:-1]) or depth > 5
-
-
 @given(st.text(st.sampled_from(" \na"), max_size=40))
 def test_stairs_lose_blank_lines_as_in_the_published_code(text: str) -> None:
     lines = text.split("\n")
@@ -345,18 +323,6 @@ def test_stairs_lose_blank_lines_as_in_the_published_code(text: str) -> None:
     indents = [len(line) - len(line.lstrip(" ")) for line in lines]
     expected = all(before < line for before, line in pairwise(indents)) and bool(text.strip())
     assert met("format:line_indent", {}, text, faithful=True) is expected
-
-
-@given(st.integers(1, 3), st.integers(1, 6))
-def test_paragraphs_sentences_and_words_are_composed(sentences: int, words: int) -> None:
-    paragraph = " ".join(["Go" + " now" * (words - 1) + "!"] * sentences)
-    args = {"n_sent": sentences, "n_words": words}
-    text = "\n* * *\n".join([paragraph] * 3)
-    assert met("count:counting_composition", args, text)
-    assert not met("count:counting_composition", args, f"{text} Go.")
-    joined = "-".join([paragraph.replace(" Go", "-Go")] * 2)
-    assert met("detectable_format:sentence_hyphens", {}, joined)
-    assert not met("detectable_format:sentence_hyphens", {}, f"{joined} Go!")
 
 
 @given(st.lists(st.sampled_from(

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heedful.core.errors import VerifierError
 from heedful.verify import Response
 from heedful.verify.text.language import language_of, likeliest_language
 from heedful.verify.text.sentences import (
@@ -126,33 +125,6 @@ def test_punkt_data_is_used_where_it_is_installed(tmp_path: Path) -> None:
     assert rules(tmp_path / "data", tmp_path) == f"punkt_tab at {folder} 1"
 
 
-def test_damaged_punkt_data_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = tmp_path / "tokenizers" / "punkt_tab" / "english"
-    install(folder)
-    (folder / "ortho_context.tab").write_text("the\tmany\n")
-    monkeypatch.setenv("NLTK_DATA", str(tmp_path))
-    with pytest.raises(VerifierError) as caught:
-        punkt()
-    assert caught.value.where == str(folder)
-    assert "nltk.download" in caught.value.hint
-
-
-@pytest.mark.parametrize(
-    ("text", "number"),
-    [
-        ("NASA and ESA", 2),
-        ("WELL-KNOWN, DON'T IT'S.", 5),
-        ('I\'m IN (U.S.) "OK"', 4),
-        ("A,B:C 1,000 X1", 4),
-        ("CANNOT cannot GIMME", 4),
-        ("ÉTÉ Été 日本", 1),
-        ("", 0),
-    ],
-)
-def test_capital_words_are_counted_as_the_penn_treebank_parts_them(text: str, number: int) -> None:
-    assert Response(text).capital_words == number
-
-
 @pytest.mark.parametrize(
     ("text", "tokens"),
     [
@@ -168,10 +140,6 @@ def test_capital_words_are_counted_as_the_penn_treebank_parts_them(text: str, nu
 )
 def test_words_are_parted_as_in_the_penn_treebank(text: str, tokens: str) -> None:
     assert treebank_words([text]) == tokens.split()
-
-
-def test_sentences_are_parted_into_words_one_by_one() -> None:
-    assert Response("Go. Do it.").tokens == ["Go", ".", "Do", "it", "."]
 
 
 LANGUAGES = [
@@ -209,11 +177,6 @@ def langdetect_says() -> dict[str, str | None]:
 @pytest.mark.parametrize("text", LANGUAGES)
 def test_the_language_is_langdetects(text: str, langdetect_says: dict[str, str | None]) -> None:
     assert language_of(text) == langdetect_says[text]
-
-
-def test_a_long_text_is_read_no_further_than_langdetect_reads() -> None:
-    english = "the weather is fine and we go to the park " * 300
-    assert language_of(english + "Das Wetter ist schön. " * 10_000) == "en"
 
 
 def test_installed_punkt_data_gives_the_same_verdicts(

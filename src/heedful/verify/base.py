@@ -173,9 +173,6 @@ def worded(wording: str, arguments: dict[str, Any]) -> str:
     """Fill a wording in; what is in brackets stands only where its argument is given.
 
     ``{bounds}`` are those of ``at_least`` and ``at_most``, beyond the usual "at least one".
-
-    >>> worded("Use {phrases}[ {bounds} times].", {"phrases": ["a"], "at_least": 2})
-    "Use 'a' at least 2 times."
     """
     numbers = arguments.get("at_least"), arguments.get("at_most")
     given = {name: value for name, value in arguments.items() if value}

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from heedful.verify.compiler.compile import CompiledConstraint
     from heedful.verify.text.prepared import Response
 
-__all__ = ["facts", "measure"]
-
 _EDGE = 30
 """Characters of the beginning or the end that a fact quotes."""
 _MOST_PARTS = 20

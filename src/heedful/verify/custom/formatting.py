@@ -237,15 +237,15 @@ def items(response: Response, *, alphabetical: bool = False, distinct: bool = Fa
         for items in response.layout.lists
         if len(items) > 1
     ]
-    again = {item for items in lists for item in items if items.count(item) > 1}
-    if distinct and again:
-        return Finding(met=False, found=f"twice: {quoted(sorted(again)[:3])}")
+    again = any(len(set(items)) < len(items) for items in lists)
     # By some, articles count, or marks before the first letter, or what is said of an item.
     kinds = [[[cut.sub("", item) for item in items] for items in lists] for cut in _CUTS]
     ordered = {all(items == sorted(items) for items in kind) for kind in kinds}
     latin = all(re.match(r"\W*[a-z]", item) for items in lists for item in items)
-    open_ = not lists or (alphabetical and (len(ordered) > 1 or not latin))
-    outcome = None if open_ else not alphabetical or ordered == {True}
+    several = len(lists) > 1 and ordered != {True}  # of which one may be meant
+    open_ = not lists or (alphabetical and (len(ordered) > 1 or not latin or several))
+    right = not alphabetical or ordered == {True}
+    outcome = False if distinct and again else None if open_ else right
     return decide(outcome, f"{amount(len(lists), 'list')}, {'an' if again else 'no'} item twice")
 
 

@@ -154,17 +154,18 @@ def _numbered(layout: Layout) -> Decision:
 
 def _code(layout: Layout) -> Decision:
     """One block of code is all; without its fences, code isn't told from text."""
+    kinds = {line.kind for line in layout.lines} - {"blank"}
     alone = layout.document != layout.text.strip()
-    fenced = bool(layout.blocks_of("code"))
-    return (True if alone else False if fenced else None), "code alone" if alone else "other text"
+    outcome = True if alone else False if "code" in kinds and len(kinds) > 1 else None
+    return outcome, "code alone" if alone else "other text"
 
 
 def _csv(layout: Layout) -> Decision:
-    """Rows have as many commas each; by some, other signs part fields too."""
+    """Rows have as many commas each, more than prose; other signs may part fields too."""
     text = layout.document
     rows = list(csv.reader(text.splitlines(), skipinitialspace=True))
     widths = {len(row) for row in rows}
-    if len(rows) > 1 and len(widths) == 1 and widths != {1}:
+    if len(rows) > 1 and len(widths) == 1 and max(widths) > 1 + (", " in text):
         return True, f"{len(rows)} rows of {len(rows[0])} fields"
     return (None if re.search("[,;\t]", text) else False), f"rows of {sorted(widths)[:5]} fields"
 
@@ -225,8 +226,8 @@ _FORMS: dict[str, tuple[str, Callable[[Layout], Decision]]] = {
         _matched(
             "YAML",
             # At least one key, and nothing but keys, items of lists and comments.
-            r"\A(?=(?s:.*?)(?m:^)[^\S\n]*+(?:- ++)?[\w\"'][\w\"' -]*+:(?:\s|\Z))(?:[^\S\n]*+"
-            r"(?:- +[^\n]+|[\w\"'][\w\"' -]*+:(?: [^\n]*)?|#[^\n]*|-{3})?(?:\n|\Z))++\Z",
+            r"\A(?=.*\n)(?=(?s:.*?)(?m:^)[^\S\n]*+(?:- ++)?[\w\"'][\w\"' -]*+:(?:\s|\Z))"
+            r"(?:[^\S\n]*+(?:- +.+|[\w\"'][\w\"' -]*+:(?: .*)?|#.*|-{3})?(?:\n|\Z))++\Z",
             r"^\s*(?:- |[\w-]+:(?:\s|$))|\A[{\[]",
         ),
     ),

@@ -79,12 +79,14 @@ def _found(
 def _counted(signs: str, doubt: str, maybe: str) -> Count:
     """Make the count of a sign: where a pattern finds a doubt, it may not count."""
     doubtful, possible = re.compile(doubt), re.compile(maybe)
+    beyond_ascii = not any(map(str.isascii, maybe.strip("[]")))
 
     def count(layout: Layout) -> list[int]:
         text = layout.text
         number = sum(map(text.count, signs))
         sure = number - len(doubtful.findall(text)) if number else 0
-        return [sure, number + len(possible.findall(text))]
+        more = 0 if beyond_ascii and text.isascii() else len(possible.findall(text))
+        return [sure, number + more]
 
     return count
 

@@ -143,6 +143,8 @@ class Layout:
 
     def blocks_of(self, kind: Literal["code", "table"]) -> list[_Block]:
         """The blocks of code, or the tables."""
+        if not any(sign in self.text for sign in (FENCES if kind == "code" else "|")):
+            return []
         runs = groupby((each for each in self.lines if each.kind == kind), lambda line: line.depth)
         return [list(run) for _, run in runs]
 
@@ -466,7 +468,7 @@ def _under_labels(blocks: list[_Block]) -> list[_Block]:
     joined: list[_Block] = []
     label: _Block = []
     for block in blocks:
-        label = label + block
+        label += block
         if len(block) > 1 or not _is_label(block[0].text):
             joined.append(label)
             label = []
