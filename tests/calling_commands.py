@@ -116,11 +116,6 @@ COMMANDS = {
     "checklist": Command(
         f"checklist prompts.jsonl {TOY} -o out.jsonl --run r", decomposing, "out.jsonl"
     ),
-    "critic select": Command(
-        f"critic select in.jsonl {TOY} -o out.jsonl --count 100 --run r",
-        lambda _: completion("CATEGORY: writing\nCOMPLEXITY: 3"),
-        "out.jsonl",
-    ),
     "critic sample": Command(
         "critic sample in.jsonl -m expert --seed 0 -o critiques.jsonl --run s",
         planted,

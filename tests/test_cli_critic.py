@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from commands import run
-from fault_server import Answer, completion, refusal, serving
+from fault_server import Answer, completion, serving
 from heedful.critic.training.rows import Rows
 from jsonl import read_rows
 from planted import Population
@@ -96,28 +96,6 @@ def test_a_served_critic_is_sampled_as_it_was_trained() -> None:
         assert run(*sampling(server.url, "--samples", "1", "--measure")) == 0
         assert "Counted by code: " in server.bodies[0]["messages"][-1]["content"]
     assert read_rows("critiques.jsonl")[0]["recording"]["measure"] is True
-
-
-def test_a_verifier_that_never_answers_is_named(capsys: pytest.CaptureFixture[str]) -> None:
-    population = Population()
-    write(population, 3)
-
-    def answer(number: int, body: dict[str, Any]) -> Answer:
-        if body["model"] == "b":
-            return refusal(400, "not today")
-        return answering(population)(number, body)  # type: ignore[no-any-return]
-
-    with serving(script=answer) as server:
-        assert run(*sampling(server.url, "-q")) == 0
-        assert run(*filtering(server.url)) == 1
-    said = capsys.readouterr()
-    assert "3 failed" in said.out
-    assert re.search("line 1: 0: cross: .*model b", said.err)
-    assert "not today" in said.err
-    assert "--retry-failed" in said.err
-    with serving(script=answering(population)) as server:
-        words = filtering(server.url, "-q", "--run", "other")
-        assert run(*words) == 0
 
 
 def test_a_dry_run_says_what_would_be_asked_and_asks_nobody(

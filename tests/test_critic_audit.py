@@ -10,7 +10,6 @@ import pytest
 from critiques import critique, item, write
 from heedful.core.errors import InputError, UsageError
 from heedful.critic.data.audit import Audit, draw
-from heedful.metrics.proportions import wilson
 from jsonl import read_rows
 
 Row = dict[str, str]
@@ -58,47 +57,6 @@ def test_a_draw_follows_the_seed(source: Path, tmp_path: Path) -> None:
     assert first["verdict"] in ("met", "unmet")
     assert first["judgment_correct"] == first["explanation_correct"] == ""
     assert (tmp_path / "a.csv").read_bytes().startswith(b"\xef\xbb\xbf")
-
-
-def test_a_filled_audit_gives_accuracies_with_intervals(source: Path, tmp_path: Path) -> None:
-    audit = tmp_path / "audit.csv"
-    draw(source, audit, samples=6)
-    fill(
-        audit,
-        lambda row: {
-            "judgment_correct": "否" if row["verdict"] == "unmet" else "是",
-            "explanation_correct": "TRUE",
-        },
-    )
-    questions, by_verdict = Audit(audit).measures()
-    judgments = questions["judgment_correct"]
-    assert (judgments["right"], judgments["of"]) == (16, 18)
-    assert judgments["interval"] == pytest.approx(wilson(16, 18))
-    assert questions["explanation_correct"]["accuracy"] == 1.0
-    assert by_verdict["unmet"]["right"] == 0
-    assert by_verdict["met"]["accuracy"] == 1.0
-
-
-def test_checklists_are_audited_by_constraint_and_as_a_whole(source: Path, tmp_path: Path) -> None:
-    audit = tmp_path / "audit.jsonl"
-    draw(source, audit, subject="checklists", samples=4)
-    rows = read_rows(audit)
-    assert len(rows) == 12
-    for row in rows:
-        row["constraint_correct"] = True
-        if row["number"] == 1:
-            row["checklist_complete"] = row["id"] == rows[0]["id"]
-    write(audit, rows)
-    questions, _ = Audit(audit).measures()
-    assert questions["constraint_correct"]["right"] == 12
-    assert questions["checklist_complete"]["of"] == 4
-    assert questions["checklist_complete"]["right"] == 1
-
-
-def test_a_response_is_no_formula(tmp_path: Path) -> None:
-    sample = item(critique("+++")).model_copy(update={"response": '=HYPERLINK("http://x")'})
-    draw(write(tmp_path / "in.jsonl", [sample]), tmp_path / "audit.csv")
-    assert cells(tmp_path / "audit.csv")[0]["response"] == '\'=HYPERLINK("http://x")'
 
 
 def test_what_cannot_be_audited_is_counted(source: Path, tmp_path: Path) -> None:

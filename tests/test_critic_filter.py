@@ -1,7 +1,6 @@
 """Filtering critiques: what each stage drops, what it leaves, and what the funnel says of it."""
 
 import asyncio
-from collections import Counter
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -17,7 +16,7 @@ from heedful.core.nouns import Judgment
 from heedful.critic.data import Filtering, FilterSettings, filter_critiques, sample_critiques
 from heedful.critic.data.replies import prompt
 from heedful.critic.data.stages import Drop, FilterItem, MajorityStage
-from heedful.critic.data.verification import parse, reveals_counting
+from heedful.critic.data.verification import parse
 from heedful.data.formats import open_source
 from heedful.judges import prompts
 from heedful.judges.prompts import plain, unfence
@@ -161,27 +160,6 @@ def test_confidence_is_a_share_of_all_samples_unless_survivors_are_asked_for(
     asyncio.run(MajorityStage(FilterSettings(**options)).apply(item))
     assert item.confidence[1] == pytest.approx(confidence)
     assert [each.status.name for each in item.left(1)] == ([UNMET] * unmet if kept else [])
-
-
-@pytest.mark.slow
-@given(
-    st.lists(st.tuples(st.sampled_from([MET, UNMET]), st.booleans()), min_size=1, max_size=10),
-    st.sampled_from([0.5, 0.6, 0.75, 0.8, 1.0]),
-)
-def test_dropped_votes_never_make_a_majority_more_confident(
-    votes: list[tuple[str, bool]], threshold: float
-) -> None:
-    item = FilterItem.read(row(*(critique(MET, vote) for vote, _ in votes)))
-    for candidate, (_, faulted) in zip(item.candidates[1], votes, strict=True):
-        candidate.drop = Drop("cross", "explanation is wrong") if faulted else None
-    asyncio.run(MajorityStage(FilterSettings(threshold=threshold)).apply(item))
-    left = item.left(1)
-    counts = Counter(vote for vote, faulted in votes if not faulted)
-    confidence = item.confidence[1]
-    assert (confidence is None) == (not counts)
-    assert confidence is None or confidence == max(counts.values()) / len(votes)
-    assert len({each.status for each in left}) <= 1
-    assert not left or len(left) / len(votes) >= threshold
 
 
 def test_the_final_critique_has_the_final_verdicts_and_the_chosen_explanations() -> None:
@@ -359,54 +337,7 @@ def test_a_check_of_its_own_decides_a_constraint_and_a_part_of_a_text_is_counted
     assert reasons(result, "rules") == {"against the count": 1}
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("My earlier judgment was wrong.", True),
-        ("It quotes the previous judgment of the court, as was asked.", False),
-        ("根据提供的字数统计，全文共120字。", True),
-        ("之前的判断有误，实际为120字。", True),
-    ],
-)
-def test_explanations_that_speak_of_being_told_are_known(text: str, expected: bool) -> None:  # noqa: FBT001
-    assert reveals_counting(text) is expected
-
-
 # --- the run ------------------------------------------------------------------------------------
-
-
-@pytest.mark.slow
-def test_other_settings_ask_only_what_is_new(tmp_path: Path) -> None:
-    population = Population()
-    given = [
-        item.sample
-        for item in sample_critiques(population.samples(15), expert=population.expert())
-        if item.sample
-    ]
-    expert, verifier = population.expert(), population.verifier("a")
-
-    def filtered(**options: Any) -> Filtering:
-        settings = FilterSettings(**options)
-        return filter_critiques(
-            given, expert=expert, verifiers=[verifier], run=tmp_path / "run", settings=settings
-        )
-
-    first = filtered()
-    bought = len(expert.calls) + len(verifier.calls)
-    funnel = first.summary["funnel"]
-    changes: list[dict[str, Any]] = [
-        {"threshold": 1.0},
-        {"similarity": "quick_ratio"},
-        {"skip": ("judgment", "explanation")},
-        {"skip": ("rules",)},
-        {"partial": True},
-    ]
-    for change in changes:
-        filtered(**change)
-        assert len(expert.calls) + len(verifier.calls) == bought, change
-    assert filtered().summary["funnel"] == funnel
-    filtered(skip=("cross",))  # what had been faulted must be revised now
-    assert len(expert.calls) + len(verifier.calls) > bought
 
 
 @pytest.mark.parametrize(

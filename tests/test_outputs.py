@@ -76,6 +76,7 @@ FOLDERS = {
     "induce",
     "critic build",
     "critic export",
+    "critic split",
     "critic train sft",
     "critic train dpo",
     "bench criticbench run",

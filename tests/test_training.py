@@ -85,9 +85,6 @@ def test_from_an_export_to_a_judge_that_picks_its_prompt(model: Path, tmp_path: 
     said = [judgment for row in rows for judgment in json.loads(row)["judgments"]]
     assert [judgment["status"] for judgment in said] == ["met", "unmet"] * 3
     assert {judgment["judge"] for judgment in said} == {"critic/if_critic"}
-    known = json.loads((critic / "heedful.json").read_text())
-    assert known["confidence_temperature"] == result["held_out"]["confidence_temperature"] > 0
-    assert all(0.5 < judgment["confidence"] < 1 for judgment in said)
     assert run("judge-accuracy", held_out, *flags, "-o", tmp_path / "meta.json") == 0
     (judge,) = json.loads((tmp_path / "meta.json").read_text())["judges"]
     assert judge["pooled"]["mean_f1"] == result["held_out"]["pooled"]["mean_f1"]

@@ -387,23 +387,6 @@ def test_a_reply_of_the_critic_that_was_cut_off_decides_nothing() -> None:
             assert [judgment.status.decided for judgment in result.judgments] == [decided] * 2
 
 
-def test_the_report_counts_rows_seen_and_not_rows_given(model: Path, tmp_path: Path) -> None:
-    rows = [{**ROW, "completion": ANSWER, "id": str(number)} for number in range(9)]
-    data = write(tmp_path / "data.jsonl", rows)
-    seen = {}
-    for steps in (2, 7):
-        output = tmp_path / f"out{steps}"
-        words = ["critic", "train", "sft", data, "-m", model, "-o", output, *QUICK]
-        assert run(*words, "--max-steps", steps) == 0
-        seen[steps] = report(output)["rows"]
-    assert (seen[2]["usable"], seen[2]["trained_on"]) == (
-        9,
-        4,
-    )  # two rows a step, and one in the last of a pass
-    assert seen[2]["passes"] == pytest.approx(2 / 5)
-    assert (seen[7]["trained_on"], seen[7]["passes"]) == (9, pytest.approx(7 / 5))
-
-
 def test_the_prompt_s_own_text_comes_with_the_export(model: Path, tmp_path: Path) -> None:
     data = exported(tmp_path, samples())
     words = ["critic", "train", "sft", data, "-m", model, *QUICK, "--max-steps", 1]
@@ -412,24 +395,6 @@ def test_the_prompt_s_own_text_comes_with_the_export(model: Path, tmp_path: Path
     assert kept.read_text(encoding="utf-8") == PROMPT
     (data / "heedful.prompt.txt").unlink()
     assert run(*words, "-o", tmp_path / "other") == 2
-
-
-def test_rows_of_a_length_go_into_a_batch(model: Path, tmp_path: Path) -> None:
-    """All are trained on, as by default; only their order differs."""
-    texts = [
-        f"<c1>\n{'So. ' * (1 + 20 * (number % 2))}\nVERDICT: MET\n</c1>" for number in range(8)
-    ]
-    rows = [{**ROW, "completion": [{**ANSWER[0], "content": text}]} for text in texts]
-    data = write(tmp_path / "data.jsonl", rows)
-    curves = []
-    for flags in ((), ("--group-by-length",)):
-        output = tmp_path / f"out{len(flags)}"
-        words = ["critic", "train", "sft", data, "-m", model, "-o", output, *QUICK]
-        assert run(*words, "--epochs", 1, *flags) == 0
-        assert report(output)["rows"]["trained_on"] == 8
-        curves.append([step["loss"] for step in report(output)["curve"]])
-    assert len(curves[0]) == len(curves[1]) == 4
-    assert curves[0] != curves[1]
 
 
 def test_adapters_learn_faster_by_default() -> None:
