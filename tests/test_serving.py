@@ -118,7 +118,7 @@ def test_at_the_deadline_what_is_judged_is_answered_and_the_rest_asked_again_is_
         (["--capacity=10"], "would never fit"),
         (["--max-bodies=31"], "would never fit"),
         (["--deadline=0"], "the limit deadline is 0"),
-        (["--model=critic"], "--model"),
+        (["--judge=rules", "--model=critic"], "--model"),
         (["--judge=checklist"], "--model"),
         (["--guards"], "judge"),
     ],

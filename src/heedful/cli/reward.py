@@ -240,7 +240,7 @@ LIMITS = {"max_batch": "batch", "max_body": "body", "max_bodies": "bodies"}
 @takes(FlagGroup("The server", (ServerOptions,)), REWARD, JUDGING, FlagGroup("Log", (LogOptions,)))
 def serve(
     *,
-    judge: Annotated[str, Parameter(name=["--judge", "-j"])] = f"{CODE},compiled",
+    judge: Annotated[str | None, Parameter(name=["--judge", "-j"])] = None,
     guards: Switch = False,
     reasoning: Reasoning = "strip",
     prices: Path | None = None,
@@ -252,11 +252,12 @@ def serve(
     OpenAPI at /openapi.json, Prometheus at /metrics, OpenRLHF at /openrlhf. What
     has a check is decided by code, whatever the judge.
 
-    heedful serve --judge rules,compiled,checklist --model critic --base-url http://127.0.0.1:8000/v1
+    heedful serve --model critic --base-url http://127.0.0.1:8000/v1
 
     Args:
         judge: rules (code; goes first in any case), compiled (code, from the constraints' words),
-            checklist (a model); with commas, in turn.
+            checklist (a model); with commas, in turn. Default: rules,compiled, and with --model
+            checklist.
         guards: The judge also decides the criteria against gaming, in the same call.
         reasoning: strip: the answer after a response's reasoning is judged. keep: all of it.
         prices: A JSON file with your own prices, for the metrics.
@@ -310,10 +311,11 @@ def _limits(options: dict[str, Any]) -> Limits:
     return Limits(**limits)
 
 
-def _judge(names: str, options: dict[str, Any]) -> Judge | str:
+def _judge(names: str | None, options: dict[str, Any]) -> Judge | str:
     """Make what judges after code; its own name where code is all."""
     from heedful.judges import check_names, make_judge
 
+    names = names or f"{CODE},compiled" + (",checklist" if "model" in options else "")
     check_names(names, SERVED)
     rest = [name for name in map(str.strip, names.split(",")) if name != CODE]
     if not rest and "model" not in options:

@@ -133,7 +133,7 @@ _TOPIC = re.compile(
 )
 """A topic, one word without quotes: "melatonin", 断桥."""
 _ZH_TERM = re.compile(
-    r"(?![^、]*(?:等|之类|etc|并|且|必须|需|要|应|不|其|各|都|每|出现|加粗|次|个|以及|和|与|或"
+    r"(?![^、]{0,60}(?:等|之类|etc|并|且|必须|需|要|应|不|其|各|都|每|出现|加粗|次|个|以及|和|与|或"
     r"|除|如果|若|最好|更好|为宜|左右|情况|的话))[^\s、，,。.；;：:！!？?（）()\"“”'‘’「」/<>\[\]【】…]{1,12}"
 )
 _TERM = re.compile(
@@ -147,9 +147,11 @@ _LETTER = re.compile(r"[\"'“‘]([A-Za-z])[\"'”’](?!\w)|([A-Za-z])(?!\w)")
 _KEY = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _AND_GAP = re.compile(r",\s*(?:and\s+)?|(?<!\s)\s+and\s+")
 _OR_GAP = re.compile(r",\s*(?:or\s+)?|(?<!\s)\s+or\s+")
-_ZH_GAP = re.compile(r"\s*、\s*")
-_KEY_GAP = re.compile(r"\s*(?:(?:、|,|，)\s*(?:and\s)?|和|与|以及|\sand\s)\s*")
-_LETTER_GAP = re.compile(r"\s*(?:,|、|/|，)\s*(?:and\s+|or\s+)?|\s+(?:and|or)\s+|\s*[和或与]\s*")
+_ZH_GAP = re.compile(r"(?<!\s)\s*、\s*")
+_KEY_GAP = re.compile(r"(?<!\s)\s*(?:(?:、|,|，)\s*(?:and\s)?|和|与|以及|\sand\s)\s*")
+_LETTER_GAP = re.compile(
+    r"(?<!\s)\s*(?:(?:,|、|/|，)\s*(?:and\s+|or\s+)?|(?<=\s)(?:and|or)\s+|[和或与]\s*)"
+)
 
 
 def _listed(

@@ -221,7 +221,11 @@ def headed(response: Response, *, phrases: list[str], level: int | None = None) 
 
 # --- the order of lists -------------------------------------------------------------------------
 
-_CUTS = (re.compile(r"\W+"), re.compile(r"^\W*(?:(?:the|an?) )?"), re.compile(r"[\W_]*[:(,–-].*"))
+_CUTS = (
+    re.compile(r"\W+"),
+    re.compile(r"^\W*(?:(?:the|an?) )?"),
+    re.compile(r"(?<![\W_])[\W_]*[:(,–-].*"),
+)
 
 
 @verifier(
