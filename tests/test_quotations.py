@@ -26,6 +26,7 @@ from heedful.critic.data.stages import FilterItem
 from heedful.engine.purpose import Purpose
 from heedful.judges import Recorded, prompts
 from heedful.judges.model import Checklist
+from heedful.judges.prompts import ranking
 from heedful.judges.prompts.fence import Shown
 from heedful.models import Completion, ScriptedModel
 from heedful.models.base import Sampling
@@ -75,11 +76,6 @@ def verified(reply: str, shown: Shown, count: int) -> list[bool | None]:
     return [opinions[at].correct if at in opinions else None for at in range(count)]
 
 
-def published(reply: str, shown: Shown) -> bool | None:
-    opinions = verification.parse(reply, [0], shown)
-    return opinions[0].correct if opinions else None
-
-
 FORMS = {
     **{name: checklist(name) for name in prompts.NAMES},
     "plain, verdicts": checklist("plain", explain=False),
@@ -92,8 +88,9 @@ FORMS = {
         ),
         verified,
     ),
-    "published verification": line(
-        {True: "[[指定的评价是正确合理的]]", False: "[[指定的评价不是正确合理的]]"}, published
+    "ranking": line(
+        {True: "RANKING: 1 > 2", False: "RANKING: 2 > 1"},
+        lambda reply, shown: ranking.parse(reply, shown, 2),
     ),
     "review": line(
         {True: "The solution is Correct.", False: "The solution is Incorrect."},

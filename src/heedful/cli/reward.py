@@ -256,8 +256,7 @@ def serve(
 
     Args:
         judge: rules (code; goes first in any case), compiled (code, from the constraints' words),
-            checklist (a model); with commas, in turn. Default: rules,compiled, and with --model
-            checklist.
+            checklist (a model), in turn. Default: the first two, and with --model all three.
         guards: The judge also decides the criteria against gaming, in the same call.
         reasoning: strip: the answer after a response's reasoning is judged. keep: all of it.
         prices: A JSON file with your own prices, for the metrics.
