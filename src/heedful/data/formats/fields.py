@@ -286,6 +286,8 @@ def explain(error: ValidationError) -> str:
     name = located(first["loc"]).removeprefix(".")
     if first["type"] == "missing":
         return f"{name} is missing"
+    if first["type"] == "extra_forbidden":
+        return f"there is no {name!r}"
     try:
         if first["type"] == "string_type":
             _text(first["input"], name)
