@@ -317,9 +317,10 @@ def _judge(names: str | None, options: dict[str, Any]) -> Judge | str:
     names = names or f"{CODE},compiled" + (",checklist" if "model" in options else "")
     check_names(names, SERVED)
     rest = [name for name in map(str.strip, names.split(",")) if name != CODE]
-    if not rest and "model" not in options:
-        return CODE
-    return make_judge(",".join(rest) or CODE, **options)
+    judge = ",".join(rest) or CODE
+    if judge in {CODE, "compiled"} and "model" not in options:
+        return judge
+    return make_judge(judge, **options)
 
 
 def _started(url: str, reward: Reward, limits: Limits, *, secured: bool) -> str:

@@ -184,7 +184,7 @@ class Rewarded:
         """Return what trainers log of each response, under the same names for all.
 
         ``undecided`` and ``gated`` are 1 or 0, and so is ``gated_NAME`` for each gate; ``coverage``
-        is 1 where no verdict was needed, as of what a gate stopped; ``calls``, ``tokens`` and
+        is 1 of what a gate stopped, 0 where no verdict was requested; ``calls``, ``tokens`` and
         ``seconds`` are of its judging, without answers from the cache.
         """
         stopped = None if self.gate is None else self.gate.gate
@@ -193,7 +193,7 @@ class Rewarded:
             "undecided": float(not self.decided),
             "gated": float(stopped is not None),
             **{f"gated_{name}": float(name == stopped) for name in GATES},
-            "coverage": 1.0 if stopped or self.coverage is None else self.coverage,
+            "coverage": 1.0 if stopped else self.coverage or 0.0,
             "calls": float(sum(each.calls for each in expenses)),
             "tokens": float(sum(each.prompt_tokens + each.completion_tokens for each in expenses)),
             "seconds": self.seconds,
