@@ -148,7 +148,7 @@ COMMANDS: Mapping[str, Command | Group] = {
     **_commands("compare", compare="Compare the same samples under several models or judges."),
     **_commands(
         "runs",
-        report="Write a report on finished runs: a self-contained HTML page.",
+        report="Write a report on a finished run: a self-contained HTML page.",
         merge="Merge finished runs over parts of a data set, such as one for each file.",
         runs="List runs: the judge of each, its rates, coverage and cost.",
         view="View runs in a browser.",
