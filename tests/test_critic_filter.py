@@ -452,7 +452,9 @@ def test_what_is_asked_about_a_chinese_instruction_is_asked_in_chinese() -> None
     verifier = Named("v", lambda messages, _: zh(messages[-1].content))
     expert = Named("e", "<c1>\n全诗共六个字，超过了五个字。\n结论：不满足\n</c1>")
     (item,) = filter_critiques([given], expert=expert, verifiers=[verifier])
-    assert outcome(item)["constraints"][1]["counted"] == ("回复共有6至7字（依统计口径而异）")
+    assert outcome(item)["constraints"][1]["counted"] == (
+        "the response has 6 to 7 字, by how they are counted"
+    )
     assert outcome(item)["constraints"][1]["status"] == "unmet"
     assert expert.calls[0].messages[-1].content.startswith("你评判过一条回复")
 

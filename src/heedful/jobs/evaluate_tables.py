@@ -25,7 +25,7 @@ from heedful.reporting.notation import (
     NOTHING,
     cells,
     cost_line,
-    counts,
+    counted,
     interval,
     least,
     percent,
@@ -175,7 +175,7 @@ def estimates(measures: Iterable[tuple[str, Measure]]) -> list[Estimate]:
     from heedful.reporting.plots import Estimate
 
     return [
-        Estimate(name, measure["value"], measure["interval"], counts(measure))
+        Estimate(name, measure["value"], measure["interval"], counted(measure))
         for name, measure in measures
     ]
 
