@@ -133,7 +133,7 @@ def test_pointing_at_a_mark_tells_its_numbers_as_text(started: Browser, path: Pa
         page.locator("#breakdowns figure svg path[aria-roledescription='point']").first.hover()
         told = page.locator("#vg-tooltip-element")
         told.wait_for(state="visible")
-        assert re.search(r"counts\s*\d+ / \d+", told.inner_text())
+        assert re.search(r"counts\s*\d+ of \d+", told.inner_text())
         assert told.locator("img, script, svg, a").count() == 0
         assert told.evaluate("one => getComputedStyle(one).position") == "fixed"
         assert opened.requests == [path.as_uri()]

@@ -14,6 +14,8 @@ import pytest
 from commands import run
 from critiques import write
 from extras import needs
+from heedful.critic.data.export import export
+from heedful.critic.data.options import ExportSettings
 from heedful.critic.training import Step
 from heedful.judges import Measurement, make_judge
 from heedful.judges.model import Checklist
@@ -88,6 +90,30 @@ def test_from_an_export_to_a_judge_that_picks_its_prompt(model: Path, tmp_path: 
     assert run("judge-accuracy", held_out, *flags, "-o", tmp_path / "meta.json") == 0
     (judge,) = json.loads((tmp_path / "meta.json").read_text())["judges"]
     assert judge["pooled"]["mean_f1"] == result["held_out"]["pooled"]["mean_f1"]
+
+
+def test_a_trained_critic_says_how_sure_it_is_as_held_out_labels_say(
+    model: Path, tmp_path: Path
+) -> None:
+    """It says MET, UNMET of all by heart, and 5 of 6 labels agree, however sure it was."""
+    prompt = tmp_path / "prompt.txt"
+    prompt.write_text(PROMPT, encoding="utf-8")
+    source = write(tmp_path / "critiques.jsonl", samples(["+-"] * 4, prompt="short"))
+    data, critic = tmp_path / "sft", tmp_path / "critic"
+    export(source, data, settings=ExportSettings(prompt="short", prompt_file=prompt))
+    held_out = write(tmp_path / "held_out.jsonl", samples(["+-", "+-", "--"], prompt="short"))
+    steps = ["--max-steps", CRITIQUE_LEARNT, "--learning-rate", 1e-2, *FEW, "-q"]
+    words = ["critic", "train", "sft", data, "-m", model, "-o", critic, "--prompt-file", prompt]
+    assert run(*words, *steps, "--evaluation", held_out) == 0
+    assert json.loads((critic / "heedful.json").read_text())["confidence_temperature"] > 1
+    flags = ["--judge", "checklist", "--model", critic, "-o", tmp_path / "meta.json"]
+    assert run("judge-accuracy", held_out, *flags) == 0
+    (judge,) = json.loads((tmp_path / "meta.json").read_text())["judges"]
+    (group,) = (each for each in judge["calibration"]["bins"] if each["verdicts"])
+    assert (group["verdicts"], group["accuracy"]) == (6, pytest.approx(5 / 6))
+    assert group["confidence"] == pytest.approx(
+        (5 * 6 / 7 + 1 / 3) / 6, abs=0.02
+    )  # Platt's targets
 
 
 @pytest.mark.parametrize(

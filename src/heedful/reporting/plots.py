@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from heedful.reporting.chart import COLOURS, CONFIG, shorten
+from heedful.reporting.notation import INTERVAL, interval, percent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -305,6 +306,8 @@ def estimates_chart(
             "name": names[estimate.name],
             "series": estimate.series,
             "value": _per_cent(estimate.value),
+            "told": percent(estimate.value, 1),
+            "interval": interval(estimate.interval),
             "low": None if estimate.interval is None else _per_cent(estimate.interval[0]),
             "high": None if estimate.interval is None else _per_cent(estimate.interval[1]),
             "counts": estimate.counts,
@@ -399,11 +402,11 @@ def _per_cent(share: float | None) -> float | None:
 
 
 def _estimate_tooltip(*, several: bool) -> list[Spec]:
-    numbers = (("value", "%"), ("low", "from"), ("high", "to"))
     return [
         _told("name", "of"),
         *([_told("series", "in")] if several else []),
-        *(_told(*each, ".1f") for each in numbers),
+        _told("told", "%"),
+        _told("interval", INTERVAL),
         _told("counts", "counts"),
     ]
 

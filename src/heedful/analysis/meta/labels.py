@@ -568,7 +568,6 @@ def collect(
             members.setdefault(voter, JudgeEntry(voter, name)).verdicts[target.id] = samples
     if entry.votes < 2:  # noqa: PLR2004 - a single vote is a verdict like any other
         entry.votes = 0
-        entry.confidences.clear()
         return [entry]
     entry.name = f"{name}, majority of {entry.votes}"
     alone = len(members) == 1

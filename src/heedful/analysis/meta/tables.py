@@ -389,7 +389,7 @@ def _alphas(summary: Mapping[str, Any]) -> Table:
 
 def _calibration(judge: Measure) -> Table:
     title = f"Calibration: {judge['name']}"
-    columns = ("share of the votes", "verdicts", "confidence", "right")
+    columns = ("confidence of", "verdicts", "on average", "right")
     calibrated = judge.get("calibration")
     if not calibrated:
         return Table(title, columns, [])
