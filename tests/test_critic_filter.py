@@ -14,9 +14,9 @@ from heedful import Check, Constraint, Message, Sample, UsageError
 from heedful.core.errors import ModelError
 from heedful.core.nouns import Judgment
 from heedful.critic.data import Filtering, FilterSettings, filter_critiques, sample_critiques
+from heedful.critic.data.filtering import parse
 from heedful.critic.data.replies import prompt
 from heedful.critic.data.stages import Drop, FilterItem, MajorityStage
-from heedful.critic.data.verification import parse
 from heedful.data.formats import open_source
 from heedful.judges import prompts
 from heedful.judges.prompts import plain, unfence
