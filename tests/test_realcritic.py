@@ -3,7 +3,7 @@
 import json
 import re
 import xml.etree.ElementTree as ET
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -153,7 +153,9 @@ def test_a_failed_call_is_a_gap_that_can_be_filled(data_file: Path, tmp_path: Pa
 
 
 def test_a_reply_without_an_answer_is_undecided_not_wrong(data_file: Path, tmp_path: Path) -> None:
-    replies = iter([Completion(text="Step 1: 2", finish_reason="length"), *["No idea."] * 5])
+    replies: Iterator[str | Completion] = iter(
+        [Completion(text="Step 1: 2", finish_reason="length"), *["No idea."] * 5]
+    )
     model = ScriptedModel(lambda *_: next(replies), name="toy")
     results = run_realcritic(
         plan(data_file, model, modes=["cross"]), run=tmp_path / "r", concurrency=1
