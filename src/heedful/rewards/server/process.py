@@ -115,8 +115,7 @@ class Serving(NamedTuple):
         metrics = Metrics(reward, service.admission, self.prices)
         beside = nullcontext() if worker is None else worker.beside(metrics)
         async with reward.session() as session, beside:
-            secured = token is not None
-            app = application(reward, session, service, metrics, worker, secured=secured)
+            app = application(reward, session, service, metrics, worker)
             server = _server(AuthMiddleware(app, metrics, token), service)
             if not signals:
                 started()
