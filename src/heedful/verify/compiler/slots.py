@@ -323,7 +323,8 @@ columns rows blocks parts pages chapters times placeholders commas citations sou
 quotes quotations digits numbers marks minutes hours days steps syllables versions responses answers
 texts lists this is as does has"""
 _THINGS = re.compile(
-    rf"(?:(?!(?:and|or|with|of|in|to|for|per|each|every|that|which|the|an?|more|less|main)\b)[a-z][a-z'-]+ ){{0,2}}"
+    r"(?:(?!(?:and|or|with|of|in|to|for|per|each|every|that|which|the|an?|more|less|main)\b)"
+    r"[a-z][a-z'-]+ ){0,2}"
     rf"(?!(?:{'|'.join(_NOT_LISTED.split())})(?![\w'-]))[a-z'-]+s(?=\s*(?:$|[.,;]))",
     re.IGNORECASE,
 )
