@@ -50,8 +50,7 @@ class FaultyJudge:
 
     def __init__(self, slips: float) -> None:
         self.slips = slips
-        self.model = ScriptedModel(self.reply)
-        self.model.name = "faulty"
+        self.model = ScriptedModel(self.reply, name="faulty")
 
     def reply(self, messages: Any, sample: int) -> str:
         """Judge a prompt, or propose what the judge needs."""

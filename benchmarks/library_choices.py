@@ -135,7 +135,7 @@ async def served(path: str, chunks: Sequence[bytes]) -> tuple[int, bytes, int]:
     reward, service = Reward(make_judge("rules,compiled")), JudgingService(Limits())
     metrics = Metrics(reward, service.admission, None)
     async with reward.session() as session:
-        app = application(reward, session, service, metrics, secured=False)
+        app = application(reward, session, service, metrics)
         return await post(AuthMiddleware(app, metrics, None), path, chunks)
 
 

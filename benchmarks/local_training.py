@@ -18,9 +18,8 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from heedful.critic.training import SftSettings
-from heedful.critic.training.packing import IGNORED
 from heedful.critic.training.rows import Rows, data_file, open_chat, tokenised
-from heedful.critic.training.trainer import learnt_positions_only, quiet, sft_trainer
+from heedful.critic.training.trainer import IGNORED, learnt_positions_only, quiet, sft_trainer
 from heedful.models.folder import find_folder
 
 if TYPE_CHECKING:

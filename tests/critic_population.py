@@ -3,14 +3,12 @@
 import random
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 from heedful.core.nouns import Message
 from heedful.judges.prompts.fence import unfence
 from heedful.models import Completion, ScriptedModel, Usage
 
 __all__ = [
-    "Named",
     "answers",
     "critic",
     "generator",
@@ -27,17 +25,15 @@ _SUM = re.compile(r"What is (\d+) plus (\d+)\?")
 _BOX = re.compile(r"\\boxed\{(\d+)\}")
 
 
-class Named(ScriptedModel):
-    """A scripted model with a name of its own."""
+def scripted(name: str, reply: Reply) -> ScriptedModel:
+    """Make a model that counts its tokens."""
 
-    def __init__(self, name: str, reply: Reply, **options: Any) -> None:
-        def answer(messages: Sequence[Message], sample: int) -> Completion:
-            usage = Usage(prompt_tokens=100, completion_tokens=10)
-            text = reply(messages[-1].content, sample)
-            return Completion(text=text, usage=usage, model=name, finish_reason="stop")
+    def answer(messages: Sequence[Message], sample: int) -> Completion:
+        usage = Usage(prompt_tokens=100, completion_tokens=10)
+        text = reply(messages[-1].content, sample)
+        return Completion(text=text, usage=usage, model=name, finish_reason="stop")
 
-        super().__init__(answer, **options)
-        self.name = name
+    return ScriptedModel(answer, name=name)
 
 
 def question(number: int) -> dict[str, str]:
@@ -87,9 +83,11 @@ def judgments(name: str, accuracy: float) -> Reply:
     return reply
 
 
-def generator(name: str, accuracy: Mapping[int, float] | float, *, wrong: float = 0.75) -> Named:
-    return Named(name, answers(name, accuracy, wrong=wrong))
+def generator(
+    name: str, accuracy: Mapping[int, float] | float, *, wrong: float = 0.75
+) -> ScriptedModel:
+    return scripted(name, answers(name, accuracy, wrong=wrong))
 
 
-def critic(name: str, accuracy: float) -> Named:
-    return Named(name, judgments(name, accuracy))
+def critic(name: str, accuracy: float) -> ScriptedModel:
+    return scripted(name, judgments(name, accuracy))

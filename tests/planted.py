@@ -25,7 +25,7 @@ from heedful.core.errors import ModelError
 from heedful.critic.data import Filtering
 from heedful.jobs.rows import Generated
 from heedful.judges.prompts import unfence
-from heedful.models import Completion, Sampling, ScriptedModel
+from heedful.models import ScriptedModel
 
 CAUSES = ("bias", "miscount", "hallucination", "phrasing")
 
@@ -114,22 +114,22 @@ class Population:
 
     # --- the models ----------------------------------------------------------------------------
 
-    def expert(self, **options: Any) -> Named:
+    def expert(self, **options: Any) -> ScriptedModel:
         """Make the expert, who critiques and revises; options are those of a scripted model."""
         return self._model("expert", **options)
 
-    def verifier(self, name: str, **options: Any) -> Named:
+    def verifier(self, name: str, **options: Any) -> ScriptedModel:
         """Make a verifier, who extracts too."""
         return self._model(name, **options)
 
-    def _model(self, name: str, **options: Any) -> Named:
+    def _model(self, name: str, **options: Any) -> ScriptedModel:
         def reply(messages: Sequence[Message], draw: int) -> str:
             prompt = messages[-1].content
             if self._chance(name, prompt, draw, "fault") < self.faults:
                 raise ModelError("HTTP 503", where=name)
             return self.answer(name, prompt, draw)
 
-        return Named(name, reply, **options)
+        return ScriptedModel(reply, name=name, **options)
 
     def answer(self, name: str, prompt: str, draw: int = 0) -> str:
         """Answer a prompt, as the model of that name."""
@@ -194,26 +194,6 @@ class Population:
         drawn = self._chance(name, _key(prompt), text)
         good = drawn >= (self.finds if biased else self.alarms)
         return f"Looked again.\nEXPLANATION: {'CORRECT' if good else 'INCORRECT'}\nVERDICT: FOLLOWS"
-
-
-class Named(ScriptedModel):
-    """A scripted model with a name of its own.
-
-    Attributes:
-        answered: the calls that it answered: the last message, and the sample's number.
-    """
-
-    def __init__(self, name: str, reply: Any, **options: Any) -> None:
-        super().__init__(reply, **options)
-        self.name = name
-        self.answered: list[tuple[str, int]] = []
-
-    async def generate(
-        self, messages: Sequence[Message], sampling: Sampling, *, sample: int = 0
-    ) -> Completion:
-        completion = await super().generate(messages, sampling, sample=sample)
-        self.answered.append((messages[-1].content, sample))
-        return completion
 
 
 def _blocks(bodies: Iterator[str] | Any) -> str:

@@ -46,8 +46,7 @@ class Faulty:
     def __init__(self, *, misreads: bool = True, slips: float = 0.0) -> None:
         self.misreads = misreads
         self.slips = slips
-        self.model = ScriptedModel(self.reply)
-        self.model.name = "faulty"
+        self.model = ScriptedModel(self.reply, name="faulty")
 
     def reply(self, messages: Any, sample: int) -> str:
         content = messages[-1].content
@@ -179,7 +178,6 @@ def test_gepa_rewrites_the_rules(tmp_path: Path) -> None:
 
     faulty = Faulty()
     model = ScriptedModel(scripted)
-    model.name = "scripted"
     out = tmp_path / "out"
     summary = align(rows(40), model=model, judge="checklist", optimize=90, output=out)
     gains = {each["name"]: each["gain_on_choose"] for each in summary["candidates"]}
@@ -205,7 +203,6 @@ def test_what_a_proposer_says_is_hostile_until_read() -> None:
 
     faulty = Faulty(slips=0.3)
     model = ScriptedModel(scripted)
-    model.name = "scripted"
     summary = align(rows(12), model=model, judge="checklist", prompt="plain", seed=1)
     assert not replies
     assert all(group["causes"] == {} for group in summary["groups"])

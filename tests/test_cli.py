@@ -1,14 +1,24 @@
-"""The command line: what it prints, what it writes, how it exits; bad input above all."""
+"""The command line: what it prints and writes, how it exits; bad input above all."""
 
+import contextlib
 import csv
+import io
 import json
+import os
 import re
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from commands import run
+from heedful.cli import application, main
+from heedful.cli.commands import COMMANDS, Command, Group
 from jsonl import read_rows, write_rows
 
 pytestmark = pytest.mark.usefixtures("empty_folder")
@@ -117,15 +127,6 @@ def test_a_bad_row_is_named_with_its_line_and_costs_no_other(
     assert summary["coverage"] == pytest.approx(2 / 3)
 
 
-def test_byte_order_mark_windows_line_ends_and_bad_bytes() -> None:
-    bad = b'{"id": "bad", "prompt": "caf\xe9", "response": "r"}'
-    Path("rows.jsonl").write_bytes(b"\xef\xbb\xbf" + GOOD.encode() + b"\r\n" + bad + b"\r\n")
-    assert run("evaluate", "rows.jsonl", "-o", "out.jsonl") == 1
-    good, failed = read_rows("out.jsonl")
-    assert good["scores"]["isr"] == 1.0
-    assert "invalid UTF-8" in failed["problem"]
-
-
 @pytest.mark.slow
 def test_csv_with_a_ragged_row_and_a_cell_of_ten_megabytes() -> None:
     with Path("rows.csv").open("w", encoding="utf-8-sig", newline="") as file:
@@ -141,52 +142,6 @@ def test_csv_with_a_ragged_row_and_a_cell_of_ten_megabytes() -> None:
     assert result["small"]["scores"]["isr"] == 0.0
     (problem,) = (row["problem"] for row in result.values() if "problem" in row)
     assert re.findall(r"\d+", problem)[-2:] == ["2", "4"]
-
-
-def test_a_prompt_without_response_and_a_response_without_prompt_are_counted_and_named(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    def prompt(key: int) -> dict[str, Any]:
-        ids = ["punctuation:no_comma"]
-        return {"key": key, "prompt": f"p{key}", "instruction_id_list": ids, "kwargs": [{}]}
-
-    Path("p.jsonl").write_text("".join(json.dumps(prompt(k)) + "\n" for k in (1, 2, 3)))
-    answers = [{"prompt": f"p{k}", "response": "fine"} for k in (1, 3, 9)]
-    write_rows("r.jsonl", answers)
-    assert run("evaluate", "p.jsonl", "--responses", "r.jsonl", "--run", "run") == 1
-    said = capsys.readouterr().err
-    assert "2" in said
-    assert "r.jsonl" in said
-    summary = json.loads(Path("run/summary.json").read_text())
-    assert summary["rows"] == {"read": 2, "failed": 2}
-
-
-def advancedif(**fields: Any) -> dict[str, Any]:
-    reply = {"rubrics_check": {"question_1": "YES - it does"}, "SATISFIED_ALL_REQUIREMENTS": "YES"}
-    return {
-        "conversation_history": json.dumps([{"role": "user", "content": "Say hello."}]),
-        "response": json.dumps([{"role": "assistant", "content": "Hello!"}]),
-        "prompt_metadata": json.dumps({"rubrics": json.dumps(["Does it say hello?"])}),
-        "benchmark_name": "complex_if_single_turn_v5",
-        "judge_raw_output": json.dumps(reply),
-    } | fields
-
-
-def test_advancedif_is_written_back_in_its_own_format() -> None:
-    table = [advancedif(), advancedif(benchmark_name="if_carried_context_oss", response="42")]
-    write_rows("in.jsonl", table)
-    assert run("evaluate", "in.jsonl", "-o", "out.jsonl", "--run", "run") == 0
-    first, second = read_rows("out.jsonl")
-    assert first["judge_result"]["satisfied_all_requirements"] == "YES"
-    assert first["conversation_history"] == table[0]["conversation_history"]
-    assert second["judge_result"]["rubric_level_pass_rate"] == 1.0
-    summary = json.loads(Path("run/summary.json").read_text())
-    assert summary["metrics"]["advancedif"]["overall"]["value"] == 1.0
-    assert run("evaluate", "in.jsonl", "-o", "out.csv", "--task", "if_complex_if_oss") == 0
-    with Path("out.csv").open(encoding="utf-8", newline="") as file:
-        (row,) = csv.DictReader(file)
-    assert row["judge_success"] == "True"
-    assert row["judge_rubric_1_decision"].startswith("YES")
 
 
 @pytest.mark.parametrize(
@@ -210,3 +165,183 @@ def test_flags_without_effect_or_out_of_range_are_wrong_use(
     assert run("evaluate", EXAMPLE, *flags.split()) == 2
     assert flag in capsys.readouterr().err
     assert not Path("heedful-runs").exists()
+
+
+def evaluate(*words: str | Path) -> int:
+    with pytest.raises(SystemExit) as stopped:
+        main(["evaluate", *map(str, words)])
+    assert isinstance(stopped.value.code, int)
+    return stopped.value.code
+
+
+@pytest.mark.slow
+def test_a_narrow_terminal_loses_no_number(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shown = {}
+    for columns in (40, 60, 200):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        assert evaluate(EXAMPLE, "--run", f"run-{columns}") == 0
+        lines = capsys.readouterr().out.splitlines()
+        assert all(len(line.rstrip()) <= columns for line in lines if "→" not in line)
+        shown[columns] = Counter(re.findall(r"\d+\.\d+", "\n".join(lines).rpartition("Unmet")[0]))
+    assert shown[40] == shown[60] == shown[200]
+    assert len(shown[40]) > 5
+
+
+def test_texts_that_look_like_markup_are_texts(capsys: pytest.CaptureFixture[str]) -> None:
+    row = {
+        "id": "1",
+        "prompt": "p",
+        "checklist": [{"text": "No commas.", "type": "[/red] :smile:"}],
+        "response": "none",
+    }
+    write_rows("rows.jsonl", [row])
+    assert evaluate("rows.jsonl", "--judge", "compiled", "--run", "run[/x]") == 0
+    shown = capsys.readouterr().out
+    assert "[/red] :smile:" in shown
+    assert "→ run[/x]/results.jsonl" in shown
+
+
+@pytest.mark.slow
+def test_what_cannot_write_our_signs_gets_them_in_ascii() -> None:
+    command = [sys.executable, "-m", "heedful", "evaluate", str(EXAMPLE), "--run", "run"]
+    environment = os.environ | {"PYTHONIOENCODING": "ascii"}
+    done = subprocess.run(command, env=environment, capture_output=True, check=False)
+    assert done.returncode == 0
+    shown = done.stdout.decode("ascii")
+    assert re.search(r"\d\d\.\d to \d\d\.\d", shown)
+    assert "-> run/results.jsonl" in shown
+
+
+def commands(entries: Mapping[str, Command | Group]) -> Iterator[tuple[str, ...]]:
+    for name, entry in entries.items():
+        if isinstance(entry, Command):
+            yield (name,)
+        else:
+            yield from ((name, *rest) for rest in commands(entry.commands))
+
+
+ALL = sorted(commands(COMMANDS))
+
+
+def flags(command: tuple[str, ...]) -> list[str]:
+    """Return the long flags of a command."""
+    app = application()
+    for word in command:
+        app = app[word]
+    arguments = app.assemble_argument_collection()
+    return sorted(name for each in arguments for name in each.names if name.startswith("--"))
+
+
+def complaint(*words: object) -> str:
+    """Run a command that makes no sense; return the one line that it prints."""
+    with contextlib.redirect_stderr(io.StringIO()) as err:
+        assert run(*words) == 2
+    (line,) = err.getvalue().splitlines()
+    assert line.startswith("heedful: ")
+    return line
+
+
+NEED_NOTHING = {("serve",), ("view",), ("runs",), ("init",), ("completion",)}
+"""Commands that do their work without an argument."""
+
+
+@given(st.data())
+@pytest.mark.slow
+def test_a_mistyped_flag_of_any_command_is_named_and_a_flag_suggested(data: st.DataObject) -> None:
+    command = data.draw(st.sampled_from(ALL))
+    names = flags(command)
+    flag = data.draw(st.sampled_from([name for name in names if len(name) > len("--to")]))
+    cut = data.draw(st.integers(3, len(flag) - 1))
+    typo = flag[:cut] + flag[cut + 1 :]
+    if typo in names:
+        return
+    line = complaint(*command, typo, "x")
+    assert typo in line
+    assert any(f"{name}?" in line for name in names)
+
+
+@pytest.mark.parametrize("command", [words for words in ALL if words not in NEED_NOTHING])
+def test_a_command_without_its_arguments_names_what_is_missing_or_how_to_see_it(
+    command: tuple[str, ...],
+) -> None:
+    line = complaint(*command)
+    assert f"{' '.join(command)} --help" in line or "name" in line
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        (["evaluat"], '"evaluate"?'),
+        (["bench", "criticbench", "buidl"], '"build"?'),
+        (["evaluate", EXAMPLE, "more"], "more: no such file"),
+        (["evaluate", EXAMPLE, "--judge"], "--judge"),
+        (["evaluate", EXAMPLE, "--votes", "x"], "--votes"),
+        (["evaluate", EXAMPLE, "--scoring", "strcit"], '"strict"?'),
+        (["evaluate", EXAMPLE, "--scoring", "other"], "faithful"),
+        (["evaluate", EXAMPLE, "--dry-run=3"], "--dry-run"),
+        (["evaluate", EXAMPLE, "--seed", "1", "--seed", "2"], "--seed"),
+        (["reward", "pairs", "x"], "--output"),
+        (["respond"], "INPUT"),
+        (["evaluate", EXAMPLE, "--judge=checklist", "-mm", "--max-concurrency=0"], "--max-conc"),
+        (["evaluate", EXAMPLE, "--judge=checklist", "-mm", "--rpm=-1"], "--rpm"),
+        (["evaluate", EXAMPLE, "--judge=checklist", "-mm", "--timeout=nan"], "--timeout"),
+    ],
+)
+def test_the_offending_word_is_named(words: list[object], named: str) -> None:
+    assert named in complaint(*words)
+
+
+def test_a_log_is_never_appended_to_a_file_of_data(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    data = tmp_path / "rows.jsonl"
+    data.write_bytes(EXAMPLE.read_bytes())
+    assert "rows.jsonl" in complaint("evaluate", data, "--log-file", data)
+    assert data.read_bytes() == EXAMPLE.read_bytes()
+    for _ in range(2):  # a log, and an empty file, may be appended to
+        assert run("evaluate", data, "-q", "--log-file", tmp_path / "log.txt") == 0
+    (tmp_path / "empty.txt").touch()
+    assert run("evaluate", data, "-q", "--log-file", tmp_path / "empty.txt") == 0
+
+
+@pytest.mark.parametrize("module", ["heedful.cli", "cyclopts", "heedful.core.plugins"])
+def test_an_interrupt_while_the_command_line_is_imported_leaves_no_traceback(module: str) -> None:
+    code = f"""
+import sys
+class Interrupt:
+    def find_spec(self, name, *_):
+        if name == {module!r}:
+            raise KeyboardInterrupt
+sys.meta_path.insert(0, Interrupt())
+sys.argv = ["heedful", "evaluate", {str(EXAMPLE)!r}]
+from heedful.__main__ import main
+main()
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 130
+    assert "Traceback" not in done.stderr
+
+
+def test_without_a_key_for_openai_the_first_call_says_so_and_nothing_is_sent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    words = ["evaluate", EXAMPLE, "--judge", "checklist", "--model", "echo"]
+    line = complaint(*words)
+    assert "OPENAI_API_KEY" in line
+    assert "base" in line
+    assert run(*words, "--dry-run") == 0
+
+
+@pytest.mark.parametrize("command", ALL, ids=" ".join)
+def test_a_commands_line_in_the_overview_begins_its_own_help(command: tuple[str, ...]) -> None:
+    app, entry = application(), COMMANDS
+    for word in command[:-1]:
+        group = entry[word]
+        assert isinstance(group, Group)
+        app, entry = app[word], group.commands
+    function = app[command[-1]].default_command
+    assert (function.__doc__ or "").splitlines()[0] == entry[command[-1]].help

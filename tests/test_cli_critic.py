@@ -127,11 +127,9 @@ def test_a_dry_run_says_what_would_be_asked_and_asks_nobody(
     [
         (["sample", "in.jsonl", "-o", "out.jsonl"], "no model"),
         (["sample", "in.jsonl", "-m", "x"], "--output"),
-        (["sample", "in.jsonl", "-m", "x", "-o", "in.jsonl"], "the output is the input"),
         (["sample", "in.jsonl", "-m", "x", "-o", "o.jsonl", "--prompt", "cfbench"], "explanations"),
         (["filter", "in.jsonl", "-o", "out.jsonl"], "skip cross"),
         (["filter", "in.jsonl", "-o", "out.jsonl", "--skip", "cross,rule"], "'rule'"),
-        (["filter", "in.jsonl", "-o", "in.jsonl", "--skip", "cross,rules"], "output is the input"),
         (["filter", "gone.jsonl", "-o", "o.jsonl", "--skip", "cross,rules"], "no such file"),
         (["filter", "in.jsonl", "-m", "x", "-m", "y", "-o", "o.jsonl"], "2 experts"),
         (["checklists", "in.jsonl", "-o", "o.jsonl", "--prompt", "x"], "no such checklist prompt"),

@@ -291,16 +291,6 @@ def test_a_run_that_decided_nothing_or_was_stopped_says_why(folder: Path) -> Non
         assert saved.sessions[-1]["stopped"]
 
 
-def test_a_damaged_run_costs_no_other(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    evaluate([ROW], run=folder / "good")
-    (folder / "broken").mkdir()
-    (folder / "broken" / "run.sqlite").write_bytes(b"SQLite format 3\0" + b"x" * 200)
-    assert run("runs", ".") == 0
-    shown = capsys.readouterr().out
-    assert "good" in shown
-    assert "broken" in shown
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_a_script_completes_commands_and_flags(

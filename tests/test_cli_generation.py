@@ -106,7 +106,6 @@ def test_wrong_use_is_refused_before_any_call(
             (["in.jsonl", "-o", "out.jsonl"], "no model"),
             (["in.jsonl", "--model", "toy"], "--output"),
             (asking(server.url, output="no/such/out.jsonl"), "no such folder"),
-            (asking(server.url, output="in.jsonl"), "the output is the input"),
             (["gone.jsonl", *asking(server.url)[1:]], "no such file"),
             (asking(server.url, "--format", "telepathy"), "telepathy"),
             (asking(server.url, "--body", "[1]"), "--body"),

@@ -1,6 +1,8 @@
-"""Preference pairs: IF-Critic's own, and what holds for all."""
+"""Preference pairs: IF-Critic's own picks and pairs, and what holds for all."""
 
+import difflib
 import json
+import random
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ from commands import run
 from critiques import critique, cut, item, write
 from heedful.core.errors import UsageError
 from heedful.core.nouns import Sample
+from heedful.critic.data.mbr import SIMILARITIES, pick
 from heedful.critic.data.pairs import METHODS, Method, Pairs
 from heedful.judges.prompts import make
 from jsonl import read_rows
@@ -162,3 +165,56 @@ def test_wrong_options_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture
     source = write(tmp_path / "in.jsonl", [sample])
     assert run("critic", "pairs", source, "-o", source) == 2
     assert source.name in capsys.readouterr().err
+
+
+def reference(texts: list[str], similarity: str) -> int:
+    """IF-Critic's pick, as its paper's formula and its public code have it."""
+    scores = []
+    for text in texts:
+        score = 0.0
+        for other in texts:
+            score += getattr(difflib.SequenceMatcher(None, text, other), similarity)()
+        scores.append(score)
+    return scores.index(max(scores))
+
+
+@st.composite
+def versions(draw: st.DrawFn) -> list[str]:
+    """Several versions of a text, long enough for difflib's heuristic now and then."""
+    alphabet = draw(
+        st.sampled_from(["ab", "abcdefgh ", "的一是不了在人有我他这为", "aé\U0001f600\ud800"])
+    )
+    chance = random.Random(draw(st.integers(0, 2**32)))
+    length = draw(st.sampled_from([0, 1, 2, 3, 8, 40, 199, 200, 320]))
+    base = [chance.choice(alphabet) for _ in range(length)]
+    texts = []
+    for _ in range(draw(st.integers(1, 4))):
+        text = base.copy()
+        for _ in range(chance.randint(0, 1 + length // 8)):
+            at = chance.randint(0, len(text))
+            if chance.random() < 0.5:
+                del text[at : at + chance.randint(1, 9)]
+            else:
+                text[at:at] = chance.choices(alphabet, k=chance.randint(1, 9))
+        texts.append("".join(text))
+    return texts
+
+
+@pytest.mark.parametrize("similarity", ["ratio", "quick_ratio"])
+@given(texts=versions())
+def test_picks_are_those_of_difflib(texts: list[str], similarity: str) -> None:
+    assert pick(texts, similarity) == reference(texts, similarity)
+
+
+@pytest.mark.parametrize("similarity", SIMILARITIES)
+def test_of_equals_the_first_is_picked(similarity: str) -> None:
+    assert pick(["odd one", "the same", "the same"], similarity) == 1
+    assert pick(["alone"], similarity) == 0
+    assert pick(["", ""], similarity) == 0
+
+
+def test_nothing_to_choose_and_unknown_similarities_are_refused() -> None:
+    with pytest.raises(UsageError):
+        pick([])
+    with pytest.raises(UsageError, match="cosine"):
+        pick(["a"], "cosine")

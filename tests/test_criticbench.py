@@ -15,7 +15,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 import commands
-from critic_population import Named, answers, judgments, questions, the_sum
+from critic_population import answers, judgments, questions, the_sum
 from fault_server import Answer, completion, refusal, serving
 from heedful.bench.criticbench.build import BuildPlan, build, reasoning_steps
 from heedful.bench.criticbench.items import read_samples, read_triplets
@@ -23,6 +23,7 @@ from heedful.bench.grading.problems import posed
 from heedful.bench.grading.sandbox import Sandbox, open_sandbox
 from heedful.core.errors import UsageError
 from heedful.core.problems import Problem
+from heedful.models import ScriptedModel
 from jsonl import write_rows
 
 pytest.importorskip("math_verify", reason="the extra 'reasoning' is not installed")
@@ -387,7 +388,7 @@ def test_programs_are_tested_and_the_most_convincing_is_chosen(sandbox: Sandbox)
     del sandbox  # there is one
     texts = list(HALVES)
     path = write([PROGRAM], "code.jsonl")
-    model = Named("g", lambda _, sample: texts[sample])
+    model = ScriptedModel(lambda _, sample: texts[sample], name="g")
     made = build(BuildPlan([path], [model], samples=len(texts)), run="bench")
     (samples,) = read_samples(Path("bench"))
     assert [draw.correct for draw in samples.responses] == [True, False, False, False, False]
@@ -398,21 +399,12 @@ def test_programs_are_tested_and_the_most_convincing_is_chosen(sandbox: Sandbox)
     assert wrong.provenance.tests_passed == 2
 
 
-def test_without_a_sandbox_programs_are_refused_before_any_call(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("PATH", "")
-    write([PROGRAM], "code.jsonl")
-    with serving(script=population()) as server:
-        assert run("build", "code.jsonl", "-m", "small", "--base-url", server.url) == 2
-        assert not server.bodies
-    assert "install bubblewrap" in capsys.readouterr().err
-
-
 def test_answers_that_are_equal_are_one_answer() -> None:
     path = write([{"problem": "Half of one?", "solution": r"\boxed{\frac{1}{2}}"}], "math.jsonl")
     texts = ["1/2", "0.5", "1/3", r"\frac{1}{3}", "2", "", r"\frac{2}{4}"]
-    model = Named("g", lambda _, sample: texts[sample] and rf"\boxed{{{texts[sample]}}}")
+    model = ScriptedModel(
+        lambda _, sample: texts[sample] and rf"\boxed{{{texts[sample]}}}", name="g"
+    )
     made = build(BuildPlan([path], [model], samples=len(texts)), run="bench")
     (samples,) = read_samples(Path("bench"))
     assert samples.empty == 1

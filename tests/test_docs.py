@@ -1,6 +1,7 @@
 """What the documentation says can be typed works, and its references are those of the code."""
 
 import ast
+import doctest
 import importlib
 import importlib.util
 import os
@@ -305,3 +306,19 @@ def test_the_site_is_built_and_loads_nothing_from_elsewhere(tmp_path: Path) -> N
         )
         loaded += re.findall(r"<link\b[^>]*\bhref=\"(?:https?:)?//[^\"]*", text)
         assert not loaded, page
+
+
+SOURCE = Path(__file__).resolve().parents[1] / "src"
+
+
+@pytest.mark.slow
+def test_examples_in_docstrings_print_what_they_say() -> None:
+    attempted = 0
+    for path in sorted(SOURCE.rglob("*.py")):
+        if ">>>" in path.read_text(encoding="utf-8"):
+            name = ".".join(path.relative_to(SOURCE).with_suffix("").parts)
+            module = importlib.import_module(name.removesuffix(".__init__"))
+            result = doctest.testmod(module)
+            assert not result.failed, name
+            attempted += result.attempted
+    assert attempted

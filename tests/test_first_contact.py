@@ -38,17 +38,10 @@ if TYPE_CHECKING:
 
 ROW: dict[str, Any] = {"prompt": "Greet.", "checklist": ["No commas."], "response": "Hi, you!"}
 VAGUE: dict[str, Any] = {**ROW, "checklist": ["Be kind."]}
-OWN = {"Query": "Greet.", "gpt_out": "Hi, you!", "Rubrics": ["No commas."]}
-COLUMNS = {"Query": "prompt", "gpt_out": "response", "Rubrics": "checklist"}
 
 
 def statuses(evaluation: Any) -> list[str]:
     return [verdict.status for row in evaluation for verdict in row.verdicts]
-
-
-@pytest.mark.parametrize("columns", [COLUMNS, "Query=prompt,gpt_out=response,Rubrics=checklist"])
-def test_own_columns(columns: Any) -> None:
-    assert statuses(evaluate([OWN], map=columns)) == ["unmet"]
 
 
 def test_a_judge_that_is_a_function() -> None:
@@ -104,16 +97,6 @@ async def answer_later(messages: Sequence[dict[str, str]]) -> str:
 )
 def test_a_model_that_is_a_function_or_an_object(model: Any) -> None:
     assert statuses(evaluate([VAGUE] * 3, model=model)) == ["met"] * 3
-
-
-def test_a_function_that_fails_fails_its_rows_alone() -> None:
-    def sometimes(messages: Sequence[dict[str, str]]) -> str:
-        if "fail now" in messages[-1]["content"]:
-            raise ValueError("no")
-        return answer(messages)
-
-    rows = [VAGUE, {**VAGUE, "response": "fail now"}]
-    assert statuses(evaluate(rows, model=sometimes)) == ["met", "failed"]
 
 
 def test_another_function_of_the_name_does_not_resume_the_run(tmp_path: Path) -> None:

@@ -64,19 +64,13 @@ def reply(messages: Any, _: int) -> str:
     )
 
 
-def scripted() -> ScriptedModel:
-    model = ScriptedModel(reply)
-    model.name = "scripted"
-    return model
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("by", ["labels", "preferred_to", "score", "reward"])
 def test_only_the_planted_criterion_separates(by: str, tmp_path: Path) -> None:
     data = tmp_path / "rated.jsonl"
     rows = rated(60, by)
     data.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
-    model = scripted()
+    model = ScriptedModel(reply)
     summary = induce(data, model=model, output=tmp_path / "out")
     found = {each["text"]: each for each in summary["criteria"]}
     assert set(found) == {PLANTED, CHANCE, ALWAYS, UNDECIDABLE}  # spelled alike is one
@@ -124,7 +118,7 @@ def test_a_response_between_two_others_is_neither_good_nor_bad() -> None:
         for name, worse in (("a", [f"{n}b"]), ("b", [f"{n}c"]), ("c", []))
     ]
     broken = rows[0].model_copy(update={"id": "broken", "preferred_to": 7})
-    model = scripted()
+    model = ScriptedModel(reply)
     summary = induce([*rows, broken], model=model)
     (problem,) = summary["problems"]
     assert problem["id"] == "broken"
@@ -143,14 +137,14 @@ def test_labels_of_one_response_to_an_instruction_are_enough() -> None:
     ]
     data = Path("single.jsonl")
     data.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
-    summary = induce(data, model=scripted())
+    summary = induce(data, model=ScriptedModel(reply))
     (best,) = (each for each in summary["criteria"] if each["separates"])
     assert best["text"] == PLANTED
 
 
 def test_what_cannot_be_measured_is_refused() -> None:
     with pytest.raises(InputError, match="too few instructions"):
-        induce([Sample(id="1", conversation=(), response="x")], model=scripted())
+        induce([Sample(id="1", conversation=(), response="x")], model=ScriptedModel(reply))
     with pytest.raises(UsageError, match="no model"):
         induce([])
 

@@ -17,22 +17,23 @@ from jsonl import write_rows
 STATUSES = {"+": Status.MET, "-": Status.UNMET, "?": Status.UNPARSED}
 
 
-def measured(*instructions: str, scoring: Scoring = "strict", **tags: str) -> dict[str, Any]:
-    """Measure responses, a sign each, to several instructions."""
+def measured(
+    *instructions: str, scoring: Scoring = "strict", models: str = "m", **tags: str
+) -> dict[str, Any]:
+    """Measure responses of each model, a sign each, to several instructions."""
     summary = Summary(scoring)
-    for number, signs in enumerate(instructions):
+    asked = itertools.product(models, enumerate(instructions))
+    for model, (number, signs) in asked:
         for draw, sign in enumerate(signs):
-            fields = {
-                "id": f"{number}#{draw}",
-                "prompt": f"Do {number}.",
-                "instruction_id": str(number),
-                "response": "So.",
-                "checklist": [Constraint(text="a")],
-                "tags": tags or {"model": "m"},
-            }
-            fields["conversation"] = [{"role": "user", "content": fields.pop("prompt")}]
-            judgment = Judgment(status=STATUSES[sign])
-            summary.add(Sample.model_validate(fields), Critique(judgments=(judgment,)))
+            sample = Sample(
+                id=f"{number}@{model}#{draw}",
+                instruction_id=str(number),
+                prompt=f"Do {number}.",
+                response="So.",
+                checklist=[Constraint(text="a")],
+                tags=tags or {"model": model},
+            )
+            summary.add(sample, Critique(judgments=(Judgment(status=STATUSES[sign]),)))
     found: dict[str, Any] = summary.result()["metrics"].get("reliability", {})
     return found
 
@@ -53,23 +54,7 @@ def test_chances_are_those_of_all_subsets(instructions: Sequence[str]) -> None:
 
 def test_models_share_the_instructions_they_answered() -> None:
     instructions = ["++", "+-", "--", "++", "+-", "++", "--", "+-"]
-    alone = Summary()
-    for model in "abc":
-        for number, signs in enumerate(instructions):
-            for draw, sign in enumerate(signs):
-                sample = Sample.model_validate(
-                    {
-                        "id": f"{number}@{model}#{draw}",
-                        "instruction_id": str(number),
-                        "conversation": [{"role": "user", "content": f"Do {number}."}],
-                        "response": "So.",
-                        "checklist": [Constraint(text="a")],
-                        "tags": {"model": model},
-                    }
-                )
-                judgment = Judgment(status=STATUSES[sign])
-                alone.add(sample, Critique(judgments=(judgment,)))
-    three, one = alone.result()["metrics"]["reliability"], measured(*instructions)
+    three, one = measured(*instructions, models="abc"), measured(*instructions)
     for name in one:
         assert three[name]["value"] == pytest.approx(one[name]["value"])
         # Three models that come out alike say little more than one does.

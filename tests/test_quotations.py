@@ -19,7 +19,7 @@ import pytest
 from heedful.bench.criticbench.run import judgment
 from heedful.bench.realcritic.critic import read_check, read_review
 from heedful.core.nouns import Constraint, Judgment, Message, Recording, Sample, Status
-from heedful.critic.data import verification
+from heedful.critic.data import filtering
 from heedful.critic.data.experts import Expert
 from heedful.critic.data.replies import Calls, blocks
 from heedful.critic.data.stages import FilterItem
@@ -72,7 +72,7 @@ def line(words: dict[bool, str], read: Callable[[str, Shown], Any], head: str = 
 
 
 def verified(reply: str, shown: Shown, count: int) -> list[bool | None]:
-    opinions = verification.parse(reply, list(range(count)), shown)
+    opinions = filtering.parse(reply, list(range(count)), shown)
     return [opinions[at].correct if at in opinions else None for at in range(count)]
 
 

@@ -1,33 +1,36 @@
-"""RealCritic end to end with scripted critics: asked once, graded, resumed, extended, reported."""
+"""RealCritic end to end with scripted models: built, asked once, graded, extended, reported."""
 
 import json
 import re
 import xml.etree.ElementTree as ET
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from heedful import dry_run
+from heedful.bench.grading.problems import read_problems
+from heedful.bench.realcritic.build import (
+    CandidateSolution,
+    Pool,
+    build_realcritic,
+    choose,
+    ranking,
+)
+from heedful.bench.realcritic.critic import GradedAnswer, SolutionVerdict
 from heedful.bench.realcritic.metrics import numbers
 from heedful.bench.realcritic.run import RealCriticPlan, Results, run_realcritic
 from heedful.bench.realcritic.tables import write_report
-from heedful.core.errors import ModelError, RunError, UsageError
+from heedful.core.errors import InputError, ModelError, RunError, UsageError
 from heedful.core.nouns import Message
 from heedful.models import Completion, Sampling, ScriptedModel
 from jsonl import read_rows, write_rows
 
 pytest.importorskip("math_verify", reason="the extra 'reasoning' is not installed")
-
-
-class Named(ScriptedModel):
-    """A scripted model with a name of its own."""
-
-    def __init__(self, name: str, reply: Any, **options: Any) -> None:
-        super().__init__(reply, **options)
-        self.name = name
 
 
 def row(number: int, *, right: bool, **fields: Any) -> dict[str, Any]:
@@ -82,8 +85,8 @@ def plan(path: Path, model: ScriptedModel, **options: Any) -> RealCriticPlan:
 
 
 def test_a_critic_end_to_end(data_file: Path, tmp_path: Path) -> None:
-    model = Named("toy", script)
-    checker = Named("judge", script)
+    model = ScriptedModel(script, name="toy")
+    checker = ScriptedModel(script, name="judge")
     results = run_realcritic(
         plan(data_file, model, rounds=2, checker=checker), run=tmp_path / "run"
     )
@@ -116,13 +119,13 @@ def test_a_critic_end_to_end(data_file: Path, tmp_path: Path) -> None:
 
 def test_nothing_is_bought_twice_and_runs_can_be_extended(data_file: Path, tmp_path: Path) -> None:
     run = tmp_path / "run"
-    first = Named("toy", script)
+    first = ScriptedModel(script, name="toy")
     run_realcritic(plan(data_file, first, modes=["cross"]), run=run)
     assert len(first.calls) == 6
-    again = Named("toy", script)
+    again = ScriptedModel(script, name="toy")
     run_realcritic(plan(data_file, again, modes=["cross"]), run=run)
     assert not again.calls
-    more = Named("toy", script)
+    more = ScriptedModel(script, name="toy")
     wide = run_realcritic(plan(data_file, more, rounds=2), run=run)
     assert len(more.calls) == 6 + 6 + 12  # direct; self, round 1; round 2 of both
     assert len(numbers(wide)["critics"]["toy"]["cross"]) == 2
@@ -132,7 +135,9 @@ def test_nothing_is_bought_twice_and_runs_can_be_extended(data_file: Path, tmp_p
 
 def test_a_failed_call_is_a_gap_that_can_be_filled(data_file: Path, tmp_path: Path) -> None:
     run = tmp_path / "run"
-    broken = Named("toy", script, fail={0: ModelError("busy"), 4: ModelError("busy")}.get)
+    broken = ScriptedModel(
+        script, name="toy", fail={0: ModelError("busy"), 4: ModelError("busy")}.get
+    )
     results = run_realcritic(plan(data_file, broken), run=run, concurrency=1)
     assert results.summary()["rows"] == {"done": 4, "incomplete": 2, "failed": 0, "unread": 0}
     result = numbers(results)["critics"]["toy"]
@@ -141,15 +146,17 @@ def test_a_failed_call_is_a_gap_that_can_be_filled(data_file: Path, tmp_path: Pa
     assert result["cross"][0]["undecided"] == {"busy": 1}
     faithful = numbers(results, "faithful")["critics"]["toy"]
     assert faithful["self"][0]["accuracy"]["denominator"] == 6
-    mended = Named("toy", script)
+    mended = ScriptedModel(script, name="toy")
     whole = run_realcritic(plan(data_file, mended), run=run, retry_failed=True)
     assert len(mended.calls) == 3  # a direct answer with its critique; a critique
     assert whole.summary()["rows"]["done"] == 6
 
 
 def test_a_reply_without_an_answer_is_undecided_not_wrong(data_file: Path, tmp_path: Path) -> None:
-    replies = iter([Completion(text="Step 1: 2", finish_reason="length"), *["No idea."] * 5])
-    model = Named("toy", lambda *_: next(replies))
+    replies: Iterator[str | Completion] = iter(
+        [Completion(text="Step 1: 2", finish_reason="length"), *["No idea."] * 5]
+    )
+    model = ScriptedModel(lambda *_: next(replies), name="toy")
     results = run_realcritic(
         plan(data_file, model, modes=["cross"]), run=tmp_path / "r", concurrency=1
     )
@@ -166,7 +173,7 @@ def test_a_reply_without_an_answer_is_undecided_not_wrong(data_file: Path, tmp_p
 def test_given_solutions_are_graded_unless_scoring_is_faithful(tmp_path: Path) -> None:
     path = written(tmp_path / "s.jsonl", *ROWS[:3], row(8, right=True, previous_score=[False]))
     results = run_realcritic(
-        plan(path, Named("toy", script), modes=["cross"]), run=tmp_path / "run"
+        plan(path, ScriptedModel(script, name="toy"), modes=["cross"]), run=tmp_path / "run"
     )
     strict = numbers(results, "strict")["critics"]["toy"]
     faithful = numbers(results, "faithful")["critics"]["toy"]
@@ -183,7 +190,7 @@ def test_processbench_files_are_scored_by_their_steps(tmp_path: Path) -> None:
     broken = wrong | {"id": "p-2", "label": 7}
     written(path, right | shared, wrong | shared | {"final_answer_correct": False}, broken | shared)
     results = run_realcritic(
-        plan(path, Named("toy", script), modes=["cross"]), run=tmp_path / "run"
+        plan(path, ScriptedModel(script, name="toy"), modes=["cross"]), run=tmp_path / "run"
     )
     assert results.summary()["rows"]["unread"] == 1
     (result,) = numbers(results)["critics"]["toy"]["cross"]
@@ -194,8 +201,8 @@ def test_processbench_files_are_scored_by_their_steps(tmp_path: Path) -> None:
 
 def test_an_estimate_asks_nobody_and_knows_what_is_there(data_file: Path, tmp_path: Path) -> None:
     run = tmp_path / "run"
-    model = Named("toy", script)
-    wanted = plan(data_file, model, rounds=2, checker=Named("judge", script))
+    model = ScriptedModel(script, name="toy")
+    wanted = plan(data_file, model, rounds=2, checker=ScriptedModel(script, name="judge"))
     result = dry_run(run_realcritic, wanted, run=run)
     asked = {judge["judge"]: judge["calls"] for judge in result["judges"]}
     assert asked == {"toy": 6 + 12 + 12, "judge (post-check)": 24}
@@ -207,7 +214,7 @@ def test_an_estimate_asks_nobody_and_knows_what_is_there(data_file: Path, tmp_pa
 
 def test_the_report_is_made_without_a_call(data_file: Path, tmp_path: Path) -> None:
     run, out = tmp_path / "run", tmp_path / "out"
-    run_realcritic(plan(data_file, Named("a<b|c", script), rounds=2), run=run)
+    run_realcritic(plan(data_file, ScriptedModel(script, name="a<b|c"), rounds=2), run=run)
     found, files = write_report([run], out)
     drawn = {"rounds-self.svg", "rounds-cross.svg", "flows-1-self.svg", "flows-1-cross.svg"}
     drawn = drawn if find_spec("vl_convert") else set()  # the extra charts
@@ -246,7 +253,7 @@ def test_shipped_solutions_keep_their_correctness_where_the_critic_repeats_them(
         return critique(True, item["pred"])  # noqa: FBT003 - a critic who finds no fault
 
     results = run_realcritic(
-        plan(path, Named("yes", repeat), modes=["cross"]), run=tmp_path / "run"
+        plan(path, ScriptedModel(repeat, name="yes"), modes=["cross"]), run=tmp_path / "run"
     )
     result = numbers(results)["critics"]["yes"]
     assert result["baseline"]["accuracy"]["numerator"] == 136
@@ -254,3 +261,133 @@ def test_shipped_solutions_keep_their_correctness_where_the_critic_repeats_them(
     (cross,) = result["cross"]
     assert cross["delta"]["value"] == 0.0
     assert cross["verdict"]["accuracy"]["numerator"] == 136
+
+
+MODELS = ("strong", "middle", "weak")
+
+
+def candidate(model: str, *, correct: bool | None, cut: bool = False) -> CandidateSolution:
+    answer = GradedAnswer(text=f"by {model}", cut_off=cut, grade=SolutionVerdict(correct=correct))
+    return CandidateSolution(model, answer)
+
+
+def models_said(grades: str) -> list[CandidateSolution]:
+    """What the models answered: + correct, - wrong, ? unknown."""
+    known = {"+": True, "-": False, "?": None}
+    pairs = zip(MODELS, grades, strict=True)
+    return [candidate(model, correct=known[grade]) for model, grade in pairs]
+
+
+def test_wrong_ones_come_from_the_strong_and_correct_ones_from_the_weak() -> None:
+    questions = {
+        "easy": models_said("+++"),
+        "hard": models_said("---"),
+        "fair": models_said("++-"),
+        "odd": models_said("???"),
+    }
+    chosen, counts = choose(questions, MODELS, "0")
+    assert {key: one.model for key, one in chosen.items()} == {
+        "hard": "strong",
+        "fair": "middle",
+    }
+    assert counts["too_easy"] == counts["unusable"] == 1
+    assert counts["undecided"] == 3
+
+
+def test_over_long_solutions_are_dropped_and_do_not_make_a_question_easy() -> None:
+    looping = [candidate("strong", correct=True), candidate("weak", correct=True, cut=True)]
+    questions = {
+        "q": looping,
+        "w": [candidate("strong", correct=False), candidate("weak", correct=False)],
+    }
+    chosen, counts = choose(questions, ("strong", "weak"), "0")
+    assert chosen["q"].model == "strong"
+    assert counts["over_long"] == 1
+    assert counts["too_easy"] == 0
+
+
+def test_models_are_ranked_by_what_they_got_right() -> None:
+    result = ranking(
+        [candidate("a", correct=True), candidate("b", correct=False), candidate("b", correct=True)],
+        "bac",
+    )
+    assert result == {"a": 1.0, "b": 0.5, "c": None}
+    assert list(result) == ["a", "b", "c"]
+    assert ranking([candidate("a", correct=True, cut=True)], "a") == {"a": 0.0}
+
+
+GRADES = st.text("+-?", min_size=3, max_size=3)
+
+
+@given(st.lists(GRADES, max_size=40), st.integers())
+def test_sets_are_balanced_and_as_large_as_can_be(grades: list[str], seed: int) -> None:
+    questions = {str(number): models_said(own) for number, own in enumerate(grades)}
+    chosen, counts = choose(questions, MODELS, str(seed))
+    correct = [item.answer.grade.correct for item in chosen.values()]
+    assert correct.count(True) == correct.count(False) == counts["chosen_correct"]
+    both, right, wrong = (counts[name] for name in ("both", "only_correct", "only_wrong"))
+    # One pair more is impossible: it takes another of each kind, and two more questions.
+    more = counts["chosen_correct"] + 1
+    assert more > right + both or more > wrong + both or 2 * more > right + wrong + both
+    assert (chosen, counts) == choose(questions, MODELS, str(seed))
+
+
+def gsm8k(path: Path, count: int) -> Path:
+    rows = [{"question": f"What is {n} + 1?", "answer": f"#### {n + 1}"} for n in range(count)]
+    return write_rows(path, rows)
+
+
+def solver(limit: int) -> Any:
+    """Solve what is below a limit, and run on for ever at 7."""
+
+    def reply(messages: Sequence[Message], _: int) -> str | Completion:
+        number = int(re.findall(r"What is (\d+)", messages[0].content)[0])
+        if number == 7:
+            return Completion(text="and on " * 9, finish_reason="length")
+        return f"It is \\boxed{{{number + 1 if number < limit else 0}}}"
+
+    return reply
+
+
+def test_a_set_is_built_and_can_be_read_back(tmp_path: Path) -> None:
+    path = gsm8k(tmp_path / "sums.jsonl", 12)
+    models = [ScriptedModel(solver(4), name="small"), ScriptedModel(solver(9), name="large")]
+    pool = Pool([str(path)], models)
+    assert dry_run(build_realcritic, pool, tmp_path / "out", run=tmp_path / "run")["calls"] == 24
+    manifest = build_realcritic(pool, tmp_path / "out", run=tmp_path / "run")
+    # 0–3 are too easy, 7 is cut off for both, 4, 5, 6 and 8 go either way, 9–11 are too hard.
+    assert manifest["models"] == {"large": 8 / 12, "small": 4 / 12}
+    counts = manifest["sets"]["sums"]
+    assert (counts["too_easy"], counts["both"], counts["only_wrong"]) == (4, 4, 3)
+    assert (counts["unusable"], counts["over_long"]) == (1, 2)
+    attempts = list(read_problems(tmp_path / "out" / "sums.jsonl"))
+    labels = [attempt.solution.label for attempt in attempts if attempt.solution]
+    assert labels.count(True) == labels.count(False) == 3
+    assert {attempt.solution.model for attempt in attempts if attempt.solution} == {"large"}
+    assert [attempt.problem.answers[0] for attempt in attempts if attempt.problem] == [
+        str(int(attempt.id.removeprefix("row-"))) for attempt in attempts
+    ]
+    again = [ScriptedModel(solver(4), name="small"), ScriptedModel(solver(9), name="large")]
+    assert (
+        build_realcritic(Pool([str(path)], again), tmp_path / "out", run=tmp_path / "run")
+        == manifest
+    )
+    assert not any(model.calls for model in again)
+
+
+def test_what_cannot_be_built_is_refused(tmp_path: Path) -> None:
+    models = [ScriptedModel("x", name="a"), ScriptedModel("x", name="b")]
+    for sources, pool, cap, message in (
+        ([], models, 300, "no file"),
+        (["x.jsonl"], models[:1], 300, "1 model"),
+        (["x.jsonl"], models, 1, "--cap"),
+        (["x.jsonl"], [*models, models[0]], 300, "twice"),
+    ):
+        with pytest.raises(UsageError, match=message):
+            Pool(sources, pool, cap)
+    path = tmp_path / "code.jsonl"
+    program = {"task_id": "1", "prompt": "def f():", "test": "def check(c): pass"}
+    path.write_text(json.dumps(program | {"entry_point": "f"}) + "\n", encoding="utf-8")
+    with pytest.raises(InputError, match="a program"):
+        build_realcritic(Pool([str(path)], models), tmp_path / "out", run=tmp_path / "run")
+    assert not (tmp_path / "out").exists()

@@ -20,7 +20,6 @@ from heedful.bench.realcritic.metrics import (
 from heedful.bench.realcritic.run import RealCriticPlan, run_realcritic
 from heedful.core.nouns import Message, Scoring
 from heedful.models import ScriptedModel
-from jsonl import write_rows
 
 pytest.importorskip("math_verify", reason="the extra 'reasoning' is not installed")
 
@@ -141,32 +140,6 @@ def test_an_echo_of_any_data_gains_nothing(seed: int, tmp_path: Path) -> None:
     for critics in result.values():
         assert_nothing_gained(critics, "cross")
         assert_nothing_gained({"text": critics["text"]}, "self")
-
-
-def test_a_mended_answer_still_counts(tmp_path: Path) -> None:
-    rows = [
-        {
-            "idx": number,
-            "question": f"Question {number}: what is {number} + 1?",
-            "gt": str(number + 1),
-            "pred": str(number),
-            "reasoning": f"It is \\boxed{{{number}}}.",
-            "previous_score": [False],
-        }
-        for number in range(1, 4)
-    ]
-    path = tmp_path / "sums.jsonl"
-    write_rows(path, rows)
-
-    def hint(messages: Sequence[Message], _: int) -> str:
-        row = next(row for row in rows if str(row["question"]) in messages[0].content)
-        return critique(f"So \\boxed{{{row['gt']}}}.")
-
-    plan = RealCriticPlan(files=[path], critics=[ScriptedModel(hint)], modes=["cross"])
-    results = run_realcritic(plan, run=tmp_path / "run")
-    for scoring in SCORINGS:
-        (critic,) = numbers(results, scoring)["critics"].values()
-        assert critic["cross"][0]["delta"]["value"] == 1.0
 
 
 def test_adjudicated_labels_are_of_the_published_items(data: Path) -> None:

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heedful.bench.grading.answers import final_answer
-from heedful.bench.grading.choices import choice_letter, choice_of_words
+from heedful.bench.grading.graders import choice_letter, choice_of_words
 from heedful.bench.grading.passages import last_boxed
 
 CHOICES = {"A": "a cup", "B": "5 years", "C": "iron", "D": "none of these"}

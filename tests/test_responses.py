@@ -14,14 +14,6 @@ from heedful.models import Completion, Sampling, ScriptedModel
 from jsonl import read_rows
 
 
-class Named(ScriptedModel):
-    """A scripted model with a name of its own."""
-
-    def __init__(self, name: str, reply: Any) -> None:
-        super().__init__(reply)
-        self.name = name
-
-
 def sample(key: str, **fields: Any) -> Sample:
     conversation = (
         Message(role="system", content="Be brief."),
@@ -58,7 +50,7 @@ def test_what_has_a_response_keeps_it_unless_told_otherwise() -> None:
 
 
 def test_models_and_draws_make_a_row_each_with_ids_that_say_which() -> None:
-    models = [Named("a", echo), Named("b", echo)]
+    models = [ScriptedModel(echo, name="a"), ScriptedModel(echo, name="b")]
     generation = respond([sample("x"), sample("y", response="Old.")], models=models, samples=2)
     assert [row.id for row in generation] == ["x@a#1", "x@a#2", "x@b#1", "x@b#2", "y"]
     first, second, third, _, kept = generation.records()
@@ -73,7 +65,7 @@ def test_models_and_draws_make_a_row_each_with_ids_that_say_which() -> None:
 
 
 def test_models_are_drawn_for_each_sample_by_its_id_alone() -> None:
-    models = [Named(name, echo) for name in "abcde"]
+    models = [ScriptedModel(echo, name=name) for name in "abcde"]
     samples = [sample(str(n)) for n in range(200)]
     ids = [row.id for row in respond(samples, models=models, models_per_sample=2, seed=7)]
     assert len(ids) == 400
@@ -92,7 +84,7 @@ def test_samples_that_would_be_the_same_and_models_named_twice_are_refused() -> 
     with pytest.raises(UsageError, match="temperature 0"):
         respond([sample("1")], models=ScriptedModel("x"), samples=2, sampling=Sampling())
     with pytest.raises(UsageError, match="named twice"):
-        respond([sample("1")], models=[Named("a", "x"), Named("a", "y")])
+        respond([sample("1")], models=[ScriptedModel("x", name="a"), ScriptedModel("y", name="a")])
     with pytest.raises(UsageError, match="at least one"):
         respond([sample("1")], models=[])
 

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from commands import run
 from heedful import evaluate
-from heedful.rewards.groups import ScoredResponse
-from heedful.rewards.policy_pairs import pair_up
+from heedful.rewards.policy_pairs import ScoredResponse, pair_up
 from jsonl import read_rows, write_rows
 
 pytestmark = pytest.mark.usefixtures("empty_folder")

@@ -1,17 +1,14 @@
 """Promises that a single line keeps: the price of a batch, equal calls, an input that shrank."""
 
 import asyncio
-import json
-from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heedful import Constraint, Critique, Judgment, Message, Sample, Status, evaluate
-from heedful.core.errors import InputError, StopRunError
+from heedful import Constraint, Message
+from heedful.core.errors import StopRunError
 from heedful.engine.budget import Budget, Quote
 from heedful.engine.call_cache import cache_calls, complete
 from heedful.engine.purpose import Purpose
@@ -86,42 +83,6 @@ def test_calls_share_an_answer_only_if_their_messages_are_the_same(
         return len(model.calls)
 
     assert asyncio.run(asked()) == len({tuple(first), tuple(second), ("user".join(first),)})
-
-
-class Disturbing:
-    """A judge under which the input grows for a while."""
-
-    name = "disturbing"
-    config: dict[str, Any] = {}  # noqa: RUF012 - a constant
-
-    def __init__(self, path: Path, more: str) -> None:
-        self.path, self.more = path, more
-
-    async def judge(self, sample: Sample, requested: Sequence[int] | None = None) -> Critique:
-        del sample
-        if self.more:
-            with self.path.open("a", encoding="utf-8") as file:
-                file.write(self.more)
-            self.more = ""
-        met = Judgment(status=Status.MET)
-        return Critique(judgments=(met,) * len(requested or (0,)))
-
-
-def test_rows_that_the_input_had_only_for_a_while_are_not_in_the_results(tmp_path: Path) -> None:
-    path = tmp_path / "in.jsonl"
-    rows = [
-        json.dumps({"id": str(number), "response": "x " * 2000, "checklist": ["It is kind."]})
-        + "\n"
-        for number in range(40)
-    ]
-    path.write_text("".join(rows[:-1]), encoding="utf-8")
-    options: dict[str, Any] = {"run": tmp_path / "run", "concurrency": 1}
-    with pytest.raises(InputError):
-        evaluate(path, judge=Disturbing(path, rows[-1]), **options)
-    path.write_text("".join(rows[:-1]), encoding="utf-8")
-    again = evaluate(path, judge=Disturbing(path, ""), **options)
-    assert again.summary["rows"]["read"] == len(rows) - 1
-    assert [row.id for row in again][-1] == "38"
 
 
 @pytest.mark.parametrize("stray", ["VERDICT: MET", "VERDICT: UNMET"])

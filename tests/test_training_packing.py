@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from extras import needs
-from heedful.critic.training.packing import IGNORED, Batch, Tree, batches
 from heedful.critic.training.rows import Encoded
 from heedful.critic.training.settings import SftSettings
+from heedful.critic.training.trainer import IGNORED, Batch, Tree, batches
 
 
 def made(seed: int) -> list[Encoded]:
@@ -81,7 +81,7 @@ def test_a_branch_sees_what_its_row_sees_alone(tmp_path: Path) -> None:
     import torch
     from transformers import AutoModelForCausalLM
 
-    from heedful.critic.training.packing import collated
+    from heedful.critic.training.trainer import collated
     from tiny_model import save_tiny_model
 
     model = AutoModelForCausalLM.from_pretrained(save_tiny_model(tmp_path / "tiny"))

@@ -150,18 +150,6 @@ def test_audits_of_json_lines_and_of_checklists_are_filled_in_too(tmp_path: Path
     assert [each["right"] for each in questions.values()] == [4, 2]
 
 
-def test_an_audit_is_not_drawn_over_one_that_is_there(
-    browser: TestClient, audit: str, root: Path
-) -> None:
-    assert audit
-    before = (root / "small" / "audit.csv").read_bytes()
-    address = f"{keys_of(browser)['small']}/audit"
-    answer = browser.post(address, headers=ORIGIN, data={"samples": "3", "seed": "1"})
-    assert answer.status_code == 400
-    assert "the file exists" in answer.text
-    assert (root / "small" / "audit.csv").read_bytes() == before
-
-
 def test_a_damaged_audit_says_so(root: Path) -> None:
     (root / "torn.csv").write_text("id,number,of,judgment_correct,explanation_correct\n1,1\n")
     browser = client(root)

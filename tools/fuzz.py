@@ -249,10 +249,10 @@ def reviews(data: bytes) -> None:
 
 def stages(data: bytes) -> None:
     """Replies of the experts and verifiers who make a critic's data."""
-    from heedful.critic.data import replies, verification
+    from heedful.critic.data import filtering, replies
 
     text = _text(data)
-    for reader in (replies.blocks, verification.parse):
+    for reader in (replies.blocks, filtering.parse):
         require(set(reader(text, [0, 1])) <= {0, 1})
 
 

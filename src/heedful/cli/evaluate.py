@@ -51,8 +51,6 @@ def evaluate(
 
     files = readable(input)
     if response:
-        from heedful.cli.evaluate import judge_columns
-
         return judge_columns(files, response, judge, options)
     return judging.carry_out(files, judge, options)
 

@@ -55,7 +55,6 @@ Switch = Annotated[bool, Parameter(negative="")]
 Judge = Annotated[str | None, Parameter(name=["--judge", "-j"])]
 Scoring = Literal["strict", "faithful"]
 Reasoning = Literal["strip", "keep"]
-Models = Annotated[list[str] | None, Parameter(name=["--model", "-m"], negative="")]
 
 NAMES = {
     "aggregate": ["--aggregate", "-a"],

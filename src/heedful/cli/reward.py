@@ -249,8 +249,8 @@ def serve(
 ) -> int:
     """Serve critiques and rewards over HTTP, for trainers.
 
-    OpenAPI at /openapi.json, Prometheus at /metrics, OpenRLHF at /openrlhf. What
-    has a check is decided by code, whatever the judge.
+    Prometheus at /metrics, OpenRLHF at /openrlhf. What has a check is decided by
+    code, whatever the judge.
 
     heedful serve --model critic --base-url http://127.0.0.1:8000/v1
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import json as as_json
 import sys
 from datetime import UTC, datetime
@@ -116,7 +115,7 @@ def _name(line: RunLine, root: Path) -> str:
 
 def _json(lines: list[RunLine]) -> str:
     """Write the runs with all their rates, as shares."""
-    return json.dumps(
+    return as_json.dumps(
         [
             {
                 "run": str(line.directory),

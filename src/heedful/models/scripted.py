@@ -38,16 +38,17 @@ class ScriptedModel:
         sends_parts: its script is given images and tool calls with the messages.
     """
 
-    name = "scripted"
     sends_parts = True
 
     def __init__(
         self,
         reply: Reply,
         *,
+        name: str = "scripted",
         latency_s: float = 0.0,
         fail: Callable[[int], Exception | None] = lambda _: None,
     ) -> None:
+        self.name = name
         self._reply = reply
         self._latency_s = latency_s
         self._fail = fail

@@ -87,15 +87,9 @@ def _written(output: Path, rows: Iterable[Sample]) -> int:
 def known_verdicts(data: Path, settings: ExportSettings) -> list[Known]:
     """Return the verdicts that an export of a file takes, or that a labelled file holds."""
     rows = [item.value for item in items(open_data(data) or ()) if item.value is not None]
-    if all(row.labels for row in rows):
-        return [
-            (constraint, bool(met))
-            for row in rows
-            for constraint, met in zip(row.checklist, row.labels or (), strict=True)
-        ]
     return [
         (constraint, bool(met))
-        for row in labelled(data, settings)
+        for row in (rows if all(row.labels for row in rows) else labelled(data, settings))
         for constraint, met in zip(row.checklist, row.labels or (), strict=True)
     ]
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from fastapi import FastAPI, Request, Response
-from fastapi.responses import PlainTextResponse
 from prometheus_client import CONTENT_TYPE_LATEST
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, Field, SkipValidation, ValidationError
 from pydantic_core import from_json, to_json
 from starlette.exceptions import HTTPException
 
@@ -19,7 +18,6 @@ from heedful.data.formats.fields import explain, row_id
 from heedful.data.formats.files import shown
 from heedful.rewards import Rewarded, rows
 from heedful.rewards.adapters import logged, openrlhf_sample
-from heedful.rewards.server import openapi as document
 from heedful.rewards.server.admission import Body, RefusedError, error_payload
 from heedful.rewards.server.auth import BODY, refusal
 from heedful.rewards.server.metrics import merged
@@ -38,7 +36,22 @@ if TYPE_CHECKING:
 AGAIN = "send it again; answers are cached"
 
 _CHECKLISTS = {"checklist", "constraints", "checklist_struct"}
-_HINT = "give it a field checklist with the constraints; see /openapi.json"
+_HINT = "give it a field checklist with the constraints"
+_SHAPES = "docs/serving.md shows what each endpoint takes"
+
+
+class Batch(BaseModel):
+    """Several rows to judge; each is read by itself, so that a bad one costs no other."""
+
+    samples: list[SkipValidation[Any]] = Field(min_length=1)
+
+
+class OpenRLHFQuery(BaseModel):
+    """A batch as OpenRLHF sends it to ``--reward.remote_url``; the lists are equally long."""
+
+    query: list[str] = Field(min_length=1)  # prompt and response, with special tokens
+    prompts: list[str]  # as templated
+    labels: list[Any]  # the checklists, as JSON text or as objects
 
 
 class RequestRows:
@@ -69,7 +82,7 @@ def read_row(row: Any, at: int) -> Sample:
             raise RowError("the sample has no checklist", hint=_HINT)  # noqa: TRY301 - the same
         sample = rows.read(row, at + 1)
     except RowError as error:
-        hint = error.hint or "see SampleBody in /openapi.json"
+        hint = error.hint or _SHAPES
         raise RowError(error.what, where=where, hint=hint) from None
     except Exception as error:  # noqa: BLE001 - whatever is sent, the client is told
         logger.warning("a sample cannot be read", exc_info=True)
@@ -207,7 +220,7 @@ class Endpoints:
                 "OpenRLHF takes numbers only, and rewards may be undecided",
                 hint="start the server with a fallback, as --undecided 0; extra_logs says its rate",
             )
-        sent = await self._read(request, document.OpenRLHFQuery, until)
+        sent = await self._read(request, OpenRLHFQuery, until)
         if not len(sent.query) == len(sent.prompts) == len(sent.labels):
             sizes = f"{len(sent.query)}, {len(sent.prompts)} and {len(sent.labels)}"
             what = f"the numbers of queries, prompts and labels differ: {sizes}"
@@ -316,16 +329,16 @@ class Endpoints:
         data = await self._json(request, until)
         if not isinstance(data, dict):
             what = f"the request is {shown(data)}, not an object"
-            raise RefusedError(MISSHAPEN, what, hint="see /openapi.json")
+            raise RefusedError(MISSHAPEN, what, hint=_SHAPES)
         try:
             return shape.model_validate(data)
         except ValidationError as error:
-            raise RefusedError(MISSHAPEN, explain(error), hint="see /openapi.json") from None
+            raise RefusedError(MISSHAPEN, explain(error), hint=_SHAPES) from None
 
     async def _batch(self, request: Request, kind: RowKind) -> Response:
         """Answer a batch: with 503 or 504 where rows are not judged yet, and what there is."""
         until = self._service.deadline()
-        rows = (await self._read(request, document.Batch, until)).samples
+        rows = (await self._read(request, Batch, until)).samples
         outcomes = await self._judged(request, rows, self._row(kind), until)
         late = RowError(self._why_late(), hint=AGAIN)
         results = [
@@ -365,31 +378,23 @@ def application(
     service: JudgingService,
     metrics: Metrics,
     worker: Worker | None = None,
-    *,
-    secured: bool,
 ) -> FastAPI:
     """Make the app that answers."""
-    app = document.described()
+    app = FastAPI(openapi_url=None)
     here = Endpoints(reward, session, service, metrics, worker)
-    for path, endpoint, request, reply in (
-        ("/v1/critique", here.critique, document.SampleBody, document.CritiqueReply),
-        ("/v1/critiques", here.critiques, document.Batch, document.Critiques),
-        ("/v1/rewards", here.rewards, document.Batch, document.Rewards),
-        ("/openrlhf", here.openrlhf, document.OpenRLHFQuery, document.OpenRLHFRewards),
+    for path, endpoint in (
+        ("/v1/critique", here.critique),
+        ("/v1/critiques", here.critiques),
+        ("/v1/rewards", here.rewards),
+        ("/openrlhf", here.openrlhf),
     ):
-        # The reply is for the document alone: endpoints return responses.
-        about = document.posted(request)
-        app.add_api_route(path, endpoint, methods=["POST"], response_model=reply, **about)
-    for path, probe in (("/health", here.health), ("/ready", here.ready)):
-        app.add_api_route(
-            path,
-            probe,
-            response_model=document.Health,
-            responses={UNAVAILABLE: {"model": document.Health}} if path == "/ready" else {},
-            openapi_extra={"security": []},
-        )
-    app.add_api_route("/metrics", here.metrics, response_class=PlainTextResponse)
-    document.complete(app, secured=secured)
+        app.add_api_route(path, endpoint, methods=["POST"])
+    for path, probe in (
+        ("/health", here.health),
+        ("/ready", here.ready),
+        ("/metrics", here.metrics),
+    ):
+        app.add_api_route(path, probe)
     app.add_exception_handler(RefusedError, _refused)
     app.add_exception_handler(StopRunError, _stopped)
     app.add_exception_handler(HTTPException, _no_route)
@@ -415,7 +420,7 @@ async def _stopped(_: Request, error: Exception) -> Response:
 
 async def _no_route(_: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)  # noqa: S101 - as above
-    refused = {"what": error.detail.lower(), "where": "", "hint": "see /openapi.json"}
+    refused = {"what": error.detail.lower(), "where": "", "hint": _SHAPES}
     return _reply(error.status_code, {"error": refused}, dict(error.headers or {}))
 
 
