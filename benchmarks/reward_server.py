@@ -49,12 +49,12 @@ from typing import TYPE_CHECKING, Any
 
 import aiohttp
 
+from heedful.core.machine import loop_runner
 from heedful.data.formats import native
 from heedful.judges.model import Checklist
 from heedful.judges.prompts.plain import Plain
 from heedful.models import OpenAIModel
 from heedful.rewards import Reward
-from heedful.rewards.server.process import loop_runner
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
@@ -227,7 +227,7 @@ async def in_process(model_url: str, takes_s: float, pause_s: float) -> list[flo
 
 def timed(work: Coroutine[Any, Any, list[float]]) -> list[float]:
     """Run in the kind of loop that the server has."""
-    with loop_runner() as runner:
+    with loop_runner(busy=True) as runner:
         return runner.run(work)
 
 

@@ -3,7 +3,7 @@
 Each with a response that meets it and one that doesn't, as in ``plain_english``.
 """
 
-from plain_responses import characters, chinese_sentences, sentences, words
+from plain_responses import bullets, characters, chinese_sentences, numbered, sentences, words
 
 TABLE = "| a | b | c |\n|---|---|---|\n| 1 | 2 | 3 |"
 WIDE = "| a | b | c | d |\n|---|---|---|---|\n| 1 | 2 | 3 | 4 |"
@@ -98,18 +98,8 @@ TEXTS: list[tuple[str, str, str]] = [
     # Purposes and vague words beside a count.
     ("简洁明了，不超过60字，确保内容易懂", characters(40), characters(90)),
     # Levels of headings, tables if there are any, every word.
-    (
-        "Use at least two heading levels to structure the report.",
-        "# A\n\nB.\n\n## C\n\nD.",
-        "A. B.",
-    ),
     ("If a table is used, it must not exceed 3 columns.", "It fell.", WIDE),
     ("Any table included must have no more than 3 columns.", TABLE, WIDE),
-    (
-        "The response must use capitalized letters for each word.",
-        "The Rain Fell.",
-        "The rain fell.",
-    ),
     ("Ensure the ending punctuation is a period.", "It fell.", "It fell!"),
     ("The summary must include the keyword 'rain'.", "", "It fell."),
     # As people write offhand.
@@ -171,4 +161,32 @@ TEXTS: list[tuple[str, str, str]] = [
     ("附上链接 https://example.com", "见 https://example.com", "见网站。"),
     ("至少有两处加粗", "**米**和**豆**。", "**米**和豆。"),
     ("Don't start sentences with 'We'", "It fell. Rain came.", "It fell. We ran."),
+    # Things that are listed, and what else benchmarks and chats ask for.
+    ("List five movies.", numbered(5), bullets(4)),
+    ("Give me between 2 and 4 tips, numbered", numbered(3), numbered(5)),
+    ("List 3 tips, each under 10 words", bullets(3), "- " + words(30)),
+    ("是否列举了3个名字", "1. 安\n2. 平\n3. 和", "1. 安\n2. 平"),
+    ("推荐至少2部电影", "- 雨\n- 雪", ""),
+    ("u出现数量是否是2", "Usual", "Rain"),
+    ("g是否出现不超过1次", "A dog", "A big dog"),
+    ("成长是否出现10次", "成长，" * 10, "成长，成长"),
+    ("通知中是否用到2次“雨”", "雨，雨。", "雨。"),
+    ("是否包含hotel 2次", "Hotel, hotel.", "Hotel."),
+    ("文本是否不少于5个法语单词", words(9), words(3)),
+    ("自然段数量是否满足2段", "下雨了。\n\n天黑了。", "下雨了。"),
+    ("起始词是否为“企业”", "企业，业务，务必", "务必，必要"),
+    ("每个名字是否都以【草】开头", "", "- 花枝"),
+    ("短评论（short）是否都在9字以内", "很好。", ""),
+    ("结尾不要问句", "下雨了。", "下雨了吗？"),
+    ("列2条，用1. 2. 3.编号", "1. 雨\n2. 雪", "- 雨\n- 雪"),
+    ("Avoid bullet points entirely.", RAIN, "- Rain"),
+    ('Use the word "rain" max once.', RAIN, "Rain, rain."),
+    ("Each sentence starts with a capital letter.", "It fell. We ran.", "it fell. We ran."),
+    ("keyword: rain", RAIN, "It fell."),
+    ("The summary must end with a period.", RAIN, "It fell"),
+    ("Each word in the summary must be capitalized", "The Rain Fell.", ""),
+    ("Two paragraphs separated by a blank line.", PARTED, UNPARTED),
+    ("Include headings such as 'Intro' and 'End'", "# T\n\n## A\n\n## B\n\nC.", RAIN),
+    ("The list must be presented in a table format with a maximum of 3 columns", TABLE, WIDE),
+    ("It should have no more than 3 rows and 3 columns", TABLE, WIDE),
 ]

@@ -1,6 +1,6 @@
 """Responses at the edge of what a constraint asks for, with the verdict; ``None``: undecided."""
 
-from plain_responses import words
+from plain_responses import numbered, words
 
 LETTER = (
     "Ann Jones\n12 Main St\n\nDear Ann,\n\nIt rained.\n\nIt snowed.\n\nIt was cold.\n\n"
@@ -140,4 +140,12 @@ TRAPS: list[tuple[str, str, bool | None]] = [
     ("the question must include the keyword 'rain'", "It rains. rain", None),
     ("Use bold for key terms", "A **fine** day.", None),
     ("No parentheses.", "Fine :)", None),
+    ("List five movies.", numbered(6), None),
+    ("List five movies.", "1. Rain, Wind\n2. Sea", None),
+    ("List five movies.", "Rain, Wind and Sea.", None),
+    ("Suggest up to 3 names", numbered(4), False),
+    ("起始词是否为“企业”", "好的：\n企业，业务", None),
+    ("每个名字是否都以【草】开头", "- 草莓", None),
+    ("The summary must end with a period.", f"It fell\n\n{words(9)}.", None),
+    ("Each word in the summary must be capitalized", "The rain fell.", None),
 ]

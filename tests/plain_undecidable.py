@@ -8,6 +8,12 @@ TEXTS = [
     "Use at most 100 words, excluding the title.",
     "At most 100 words, including the title.",
     "Use bullet points only in the first paragraph.",
+    "Use bullet points entirely.",
+    "Avoid commas entirely in the first paragraph.",
+    "Give 3 reasons or 2 examples.",
+    "List three cities and their populations.",
+    "Provide three reasons in each paragraph.",
+    "Give me 3 ideas, at most 20 words",
     'Use the word "harbor" naturally.',
     'Use the word "harbor" in its literal meaning.',
     "Write a paragraph per topic.",
@@ -55,6 +61,8 @@ TEXTS = [
 ]
 
 TEXTS_ZH = [
+    "写5个名字用逗号分隔",
+    "比喻是否出现10次",
     "尽量控制在100字以内",
     "不含标点，全文不超过100字",
     "第一部分不超过100字",

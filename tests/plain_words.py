@@ -36,11 +36,6 @@ TEXTS: list[tuple[str, str, str]] = [
     ('Don\'t say "sorry" more than once.', "Sorry for it.", "Sorry, sorry, sorry."),
     ('The letter "q" should appear at least twice.', "A quick quiz.", "No such thing."),
     ('The word "good" may appear only once.', "A good day.", "Good, good, good."),
-    (
-        'The word "good" cannot appear more than 3 times.',
-        "A good day.",
-        "Good, good, good, good, good.",
-    ),
     ('Have the word "blue" appear exactly three times.', "Blue, blue, blue.", "Blue."),
     (
         'Use "finally" to start the last paragraph.',
@@ -57,17 +52,7 @@ TEXTS: list[tuple[str, str, str]] = [
         "It rained. So, it was wet.",
         "It rained. It was wet.",
     ),
-    (
-        "There must be a question mark in the first sentence.",
-        "Did it rain? It did.",
-        "It rained. Did it?",
-    ),
     ("At least one sentence must be a question.", "It rains. Does it?", "It rains. It is wet."),
-    (
-        "At least one sentence must end with an exclamation mark.",
-        "It rains. It does!",
-        "It rains. It is wet.",
-    ),
     (
         "At least one paragraph must contain a question.",
         "It rains here. Does it?\n\nIt was cold.",
@@ -87,11 +72,6 @@ TEXTS: list[tuple[str, str, str]] = [
         "At least one sentence should have more than 15 words.",
         sentences(1) + " " + words(25),
         sentences(3),
-    ),
-    (
-        "Make at least one of the sentences a question.",
-        "It rains. Does it?",
-        "It rains. It is wet.",
     ),
     ("Keep your sentences under 15 words.", sentences(3), words(30)),
     ("Your sentences can't be longer than 18 words.", sentences(3), words(30)),
@@ -128,11 +108,6 @@ TEXTS: list[tuple[str, str, str]] = [
     ('"rain" is a banned word.', "It was cold.", "The rain fell."),
     ('Nowhere should the word "rain" appear.', "It was cold.", "The rain fell."),
     ('Use neither "rain" nor "snow".', "It was cold.", "The rain fell."),
-    (
-        'Include each of these words at least once: "rain", "snow".',
-        "Rain and snow.",
-        "Rain and wind.",
-    ),
     ("Make use of the words rain and snow.", "Rain and snow.", "Rain and wind."),
     ('Work the word "harbor" into your answer.', "A harbor.", "A lake."),
     ('Your answer needs the word "harbor" in it.', "A harbor.", "A lake."),
@@ -158,11 +133,6 @@ TEXTS: list[tuple[str, str, str]] = [
     ("List three things as bullet points.", bullets(3), bullets(6)),
     ("The list must not have more than 5 items.", numbered(4), numbered(7)),
     ("No numbered lists.", sentences(3), numbered(4)),
-    (
-        "All bullets should end with a period.",
-        "- Rain fell.\n- Wind rose.",
-        "- Rain fell.\n- Wind rose",
-    ),
     (
         "No bullet should end with a period.",
         "- Rain fell\n- Wind rose",

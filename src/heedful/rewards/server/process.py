@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from heedful.core.errors import UsageError
 from heedful.core.log import logger
+from heedful.core.machine import loop_runner
 from heedful.core.net import listen
 from heedful.core.text import amount
 from heedful.rewards.server.admission import Limits
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from heedful.rewards import Reward
     from heedful.rewards.server.admission import JudgingService
 
-__all__ = ["loop_runner"]
+__all__: list[str] = []
 
 KEEP_ALIVE_S = 75
 """Longer than clients keep idle connections: whoever closes one may cut off a request."""
@@ -67,7 +68,11 @@ def serve(
     _allow_connections()
     serving = Serving(reward, token, limits, prices)
     if limits.workers == 1:
-        with _signals_noted() as signals, listen(host, port) as listener, loop_runner() as runner:
+        with (
+            _signals_noted() as signals,
+            listen(host, port) as listener,
+            loop_runner(busy=True) as runner,
+        ):
             return runner.run(serving.run(listener, signals, lambda: announce(_url(listener))))
     return _serve_by_workers(serving, host, port, announce)
 
@@ -79,7 +84,7 @@ def _serve_by_workers(
     with listen(host, port) as listener, TemporaryDirectory(prefix="heedful-") as folder:
 
         def work(number: int, watched: int) -> bool:
-            with _signals_noted() as signals, loop_runner() as runner:
+            with _signals_noted() as signals, loop_runner(busy=True) as runner:
                 signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPPING)
                 worker = Worker(Path(folder), number, watched)
                 return runner.run(serving.run(listener, signals, lambda: None, worker))
@@ -123,15 +128,6 @@ class Serving(NamedTuple):
         if service.unanswered:
             logger.error("stopped with %s not judged", amount(service.unanswered, "sample"))
         return not service.unanswered
-
-
-def loop_runner() -> asyncio.Runner:
-    """Run a loop: uvloop's where it is installed, in which a request takes a third less time."""
-    try:
-        import uvloop
-    except ImportError:  # it doesn't exist for Windows
-        return asyncio.Runner()
-    return asyncio.Runner(loop_factory=uvloop.new_event_loop)
 
 
 def _allow_connections() -> None:

@@ -156,7 +156,7 @@ def either(checks: Sequence[Check]) -> Check:
 
 def _plain(check: Check) -> dict[str, Any]:
     """Write a check as the argument of another."""
-    return {"id": check.id, "args": check.args}
+    return {"id": check.id, "args": dict(sorted(check.args.items()))}
 
 
 def _json_schema(bound: dict[str, Any]) -> dict[str, Any]:
@@ -186,21 +186,27 @@ def _single(value: str | tuple[str, ...]) -> str:
     return value if isinstance(value, str) else value[0]
 
 
-_OTHERWISE = {1: "heedful:starts_with", 2: "heedful:contains_any"}
-"""By what is bound as ``loose``: what else than to be a phrase may be enough."""
+_OTHERWISE = {1: "heedful:starts_with", 2: "heedful:contains_any", 3: "heedful:contains"}
+"""By what is bound as ``loose``: what else than to be a phrase, or at an edge, may be enough."""
 
 
-def _equals(id_: str, bound: dict[str, Any]) -> Check:
-    """Make the check of a whole response; "answer yes or no" may allow an explanation after it."""
+def _loosely(id_: str, bound: dict[str, Any]) -> Check | None:
+    """Make a check by two readings; "answer yes or no" may allow an explanation after it."""
     loose = bound.pop("loose", None)
-    check = Check(id=id_, args=bound)
+    check = _as_bound(id_, bound)
     other = _OTHERWISE.get(loose)
-    return either([check, Check(id=other, args=bound)]) if other else check
+    return either([check, Check(id=other, args=bound)]) if other and check else check
 
 
 def _at_end(id_: str, bound: dict[str, Any]) -> Check | None:
     """Make the check of what stands at the end; beside one emoji there, others may stand before."""
     return None if bound.get("holds") == 1 else _phrase_check(id_, bound)
+
+
+def _listed(id_: str, bound: dict[str, Any]) -> Check | None:
+    """Make the check of what is listed; one thing is no list."""
+    few = any(bound.get(name) == 1 for name in _NUMBERS)
+    return None if few else _phrase_check(id_, bound)
 
 
 def _wrapped(id_: str, bound: dict[str, Any]) -> Check:
@@ -254,10 +260,11 @@ _MAKERS = {
     **dict.fromkeys(("heedful:contains", "heedful:excludes"), _phrase_check),
     "heedful:wrapped": _wrapped,
     **dict.fromkeys(("heedful:table", "heedful:letters"), _phrase_check),
+    "heedful:listed": _listed,
     "heedful:at_end": _at_end,
     "heedful:headed": _headed,
     "heedful:json": _json,
-    "heedful:equals": _equals,
+    **dict.fromkeys(("heedful:equals", "heedful:starts_with"), _loosely),
     "heedful:excludes": _neither,
 }
 
@@ -305,8 +312,10 @@ _EVERYWHERE = frozenset(
     f"heedful:{name}" for name in ("language", "case", "excludes", "does_not_mention", "each_word")
 )
 """Checks of all that is written."""
+_LISTING = "listing"
+"""Bound where things are listed, whatever they are: the unit that they would be."""
 _PASSED_OVER = frozenset(
-    {"shown", _COPIES, _SPREAD, _ANSWERS, _ALONE, _BARE, _LEANS, _NONE, _VERSE}
+    {"shown", _COPIES, _SPREAD, _ANSWERS, _ALONE, _BARE, _LEANS, _NONE, _VERSE, _LISTING}
 )
 """Values of parts that require nothing more, such as an example."""
 _LISTED = frozenset({"phrases", "keys", "letters", "headers", "marks", "starts", "ends"})
@@ -366,13 +375,18 @@ def _may_be_of_each(before: Clause, after: Clause) -> bool:
     """Check whether a number may be of each thing counted before: "3 points, at most 10 words"."""
     earlier, later = dict(before.values), dict(after.values)
     unit = later.get("unit")
-    if earlier.get("unit") not in _COUNTED_PARTS.keys() - {unit} or {"of", "part"} & later.keys():
+    if _unit_of(earlier) not in _COUNTED_PARTS.keys() - {unit} or {"of", "part"} & later.keys():
         return False
     number = max((earlier[key] for key in _LIMITS & earlier.keys()), default=0)
     if number <= 1 or unit not in {*_LENGTHS, "sentences", "lines"}:
         return False
     most = number * (_USUAL_LENGTH if unit in _LENGTHS else _USUAL_NUMBER)
     return any(0 < later[key] < most for key in _LIMITS & later.keys())
+
+
+def _unit_of(values: dict[str, Any]) -> str:
+    """Name what a clause counts, or lists."""
+    return str(values.get("unit", values.get(_LISTING, "")))
 
 
 def _is_open_between(grammar: Grammar, before: Clause, after: Clause) -> bool:
@@ -432,7 +446,7 @@ def _counted(check: Check) -> tuple[str | None, str | None]:
 def _with_parts(clauses: list[Clause]) -> list[Clause]:
     """Say of what "each" is: in "3 paragraphs, each of 50 words" of the paragraphs."""
     for at, (before, clause) in enumerate(pairwise(clauses), start=1):
-        part = _COUNTED_PARTS.get(dict(before.values).get("unit", ""))
+        part = _COUNTED_PARTS.get(_unit_of(dict(before.values)))
         if part is not None and ("part", _PREVIOUS) in clause.values:
             values = (pair for pair in clause.values if pair != ("part", _PREVIOUS))
             clauses[at] = clause._replace(values=(*values, ("part", part)))

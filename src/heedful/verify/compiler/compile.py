@@ -32,7 +32,10 @@ _MOST_CHECKS = 3
 """Readings of a text that are all checked, so that what they agree on is decided."""
 _CACHE_SIZE = 1 << 14
 _IN_PASSAGE = ("part", "passage")
-_OF_PASSAGES = frozenset({"heedful:count", "heedful:contains", "heedful:excludes"})
+_OF_PASSAGES = frozenset(
+    f"heedful:{name}"
+    for name in ("count", "contains", "excludes", "each_word", "starts_with", "ends_with")
+)
 
 _NUMBERING = re.compile(r"\s*(?:\(?\d{1,2}(?:[.)、]|）)(?!\d)|[-*•]\s)?\s*")
 _TRAILING = " \t\n\u3000。.；;!！?？,，、吗"
@@ -135,8 +138,14 @@ def _together(grammar: Grammar, clauses: _Clauses, bare: str) -> Check | None:
     alone = len(clauses) == 1 and _IN_PASSAGE not in clauses[0].values
     if check is None or not alone or scripts.HAN_CHARACTER.search(bare):
         return check
-    parts = list(_readings_within(check)) if check.id == "heedful:either_reading" else [check]
-    return either([_of_response(part) for part in parts])
+    return either([_of_response(part) for part in _parts(check)])
+
+
+def _parts(check: Check) -> list[Check]:
+    """Take the readings that one check joins."""
+    if check.id == "heedful:either_reading":
+        return [Check.model_validate(each) for each in check.args["checks"]]
+    return [check]
 
 
 def _of_response(check: Check) -> Check:
@@ -220,10 +229,19 @@ def _key(check: Check) -> str:
 def _readings_within(check: Check) -> Iterator[Check]:
     """Find the checks that give way to one that covers the same text."""
     if check.id == "heedful:either_reading":
-        yield from map(Check.model_validate, check.args["checks"])
+        yield from (parts := _parts(check))
+        passages = [each for part in parts for each in _readings_within(part)]
+        if len(passages) == len(parts):
+            yield either(passages)
     elif {"words", "alone"} & check.args.keys():
         args = {k: v for k, v in check.args.items() if k not in {"words", "alone"}}
         yield Check(id=check.id, args=args)
+    elif check.args.get("unit") == "points":
+        bounds = {k: v for k, v in check.args.items() if k in {"at_least", "at_most"}}
+        listed = [Check(id="heedful:listed", args=bounds)]
+        if len(set(bounds.values())) == 1 < len(bounds):  # as many, or maybe more
+            listed += [Check(id="heedful:listed", args={"at_least": bounds["at_least"]})]
+        yield either(listed)
     elif check.id in _OF_PASSAGES and _IN_PASSAGE not in check.args.items():
         rest = {key: value for key, value in check.args.items() if key != "which"}
         yield Check(id=check.id, args=rest | dict([_IN_PASSAGE]))

@@ -143,7 +143,9 @@ _TERM = re.compile(
 _NAME = re.compile(
     r"[A-Z](?:[A-Za-z'-]+|[A-Za-z0-9]*(?:\+\+|#)|[A-Za-z]+\.js)(?: [A-Z][A-Za-z'-]+){0,2}"
 )
-_LETTER = re.compile(r"[\"'“‘]([A-Za-z])[\"'”’](?!\w)|([A-Za-z])(?!\w)")
+_LETTER = re.compile(
+    rf"[\"'“‘]([A-Za-z])[\"'”’](?![^\W{scripts.HAN}])|([A-Za-z])(?![^\W{scripts.HAN}])"
+)
 _KEY = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _AND_GAP = re.compile(r",\s*(?:and\s+)?|(?<!\s)\s+and\s+")
 _OR_GAP = re.compile(r",\s*(?:or\s+)?|(?<!\s)\s+or\s+")
@@ -299,9 +301,39 @@ def element(form: str, written: str, at: int) -> _Phrases:
 
 
 _FOREIGN = re.compile(
-    rf"(?!(?:emoji|hashtag|markdown|json|html)s?)[^\W\d_{scripts.HAN}]{{2,30}}", re.IGNORECASE
+    rf"(?!(?:emoji|hashtag|markdown|json|html)s?)(?:[^\W\d_{scripts.HAN}][\u0300-\u036f\u064b-\u0652]*){{2,30}}",
+    re.IGNORECASE,
 )
 """A word of another script, which needs no quotation marks in a Chinese text."""
+_NOT_OF_A_PART = (
+    "[不没未无非别勿莫禁偶谁若]|可以|可能|允许|尽[量可]|最好|有时|时候|情况|如果|假如|要是|或许|也许"
+    "|通常|一般|原则|[很极]少|只[有要]|万一|凡是|宁可|什么|难道|几乎|基本|必要"
+)
+"""A negation, a hedge or a condition, which names no part of a response."""
+_KEYWORD_ZH = re.compile(
+    rf"(?![{scripts.HAN}]*(?:[词语句字号法段图表]是否|修辞|比喻|拟人|排比|夸张|对[偶仗比]|数字|标题|颜色|人称|拼音))"
+    rf"[{scripts.HAN}]{{1,6}}?(?=是否(?:出现\d{{2,}}|不出现超过)[次\d])"
+)
+"""A word that is to occur so often that no kind of thing can be meant: 成长是否出现30次."""
+_GLOSS = re.compile(r"[（(][^（()）\n]{1,40}[）)]")
+"""What the thing before it is called in another language."""
+_NOT_LISTED = """words characters letters sentences paragraphs lines sections headings headers
+subheadings tables links urls hashtags emojis questions bullets items points stanzas verses levels
+columns rows blocks parts pages chapters times placeholders commas citations sources references
+quotes quotations digits numbers marks minutes hours days steps syllables versions responses answers
+texts lists this is as does has"""
+_THINGS = re.compile(
+    r"(?:(?!(?:and|or|with|of|in|to|for|per|each|every|that|which|the|an?|more|less|main)\b)"
+    r"[a-z][a-z'-]+ ){0,2}"
+    rf"(?!(?:{'|'.join(_NOT_LISTED.split())})(?![\w'-]))[a-z'-]+s(?=\s*(?:$|[.,;]))",
+    re.IGNORECASE,
+)
+"""What there are several of, named by a plural: "movies", "short titles"."""
+_THINGS_ZH = re.compile(
+    rf"(?![{scripts.HAN}]*(?:{_NOT_OF_A_PART}|[以及和或与的用给并且都每按把将由让含带长短男女段]|对话|表情|符号|数字|方面|角度|版本"
+    rf"|回[答复]|文档|修辞|比喻|(?:句子?|(?<!名)字|行|小标题|[图表]格?|链接|标签|部分|章|节|词语?)(?![{scripts.HAN}])))"
+    rf"[{scripts.HAN}]{{1,8}}?(?=数量|总数|个数|$|[，。；,.;])"
+)
 _RESTRICTING = r"""\d|["“”「」『』《》【】\[\](){}]|(?<!\w)['‘]
     |\b(?:except|unless|only|if|when|but|not|no|nor|without|instead|rather|other\ than|must|should
     |least|most|exactly|than|limit\w*|maximum|minimum|avoid\w*|excluding|apart|besides|where\w*
@@ -368,14 +400,9 @@ def matter(form: str, written: str, at: int) -> list[tuple[int, None]]:
     return [(end, None) for end in ends]
 
 
-_NOT_OF_A_PART = (
-    "[不没未无非别勿莫禁偶谁若]|可以|可能|允许|尽[量可]|最好|有时|时候|情况|如果|假如|要是|或许|也许"
-    "|通常|一般|原则|[很极]少|只[有要]|万一|凡是|宁可|什么|难道|几乎|基本|必要"
-)
-"""A negation, a hedge or a condition, which names no part of a response."""
-_INSIDE_ZH = re.compile(
-    rf"(?![第除全每各以引标])(?:(?!{_NOT_OF_A_PART})[{scripts.HAN}]){{2,8}}?"
-    "(?=的|是否|都|不|要|应|需|必须|中|字数|词数|长度)"
+_INSIDE_ZH = (
+    rf"(?![第除全每各以引标次用使写列给请加含包将把让])(?:(?!{_NOT_OF_A_PART})[{scripts.HAN}]){{2,8}}?"
+    "(?=[的都不要应需中（(]|是否|必须|字数|词数|长度"
 )
 _BRACKETED = re.compile("【([^【】\n]{1,20})】")
 _FIGURE = re.compile(r"[$€£¥]?\d(?:[\d,./:-]*\d)?%?")
@@ -415,12 +442,17 @@ SLOTS: dict[str, Slot] = {
     "target": Slot(_up_to_pause(_RESTRICTING)),
     "examples_of": Slot(examples),
     "matter": Slot(matter, _LETTERS),
-    "inside_zh": Slot(_matched(_INSIDE_ZH)),
+    "inside_zh": Slot(_matched(re.compile(f"{_INSIDE_ZH})"))),
+    "part_of_zh": Slot(_matched(re.compile(f"{_INSIDE_ZH}|控制|限制|最多|至少)"))),
     "bracketed": Slot(_matched(_BRACKETED), frozenset("【")),
     "figure": Slot(_matched(_FIGURE)),
     "address": Slot(_matched(_WEB_ADDRESS), frozenset("h")),
     "salutation": Slot(_matched(_SALUTATION), frozenset("dhgbkwsyct")),
     "foreign": Slot(_matched(_FOREIGN)),
+    "keyword_zh": Slot(_matched(_KEYWORD_ZH)),
+    "gloss": Slot(_matched(_GLOSS)),
+    "things_of_a_kind": Slot(_matched(_THINGS), _LETTERS),
+    "things_of_a_kind_zh": Slot(_matched(_THINGS_ZH)),
     "wordlist": Slot(_joined(_AND_GAP, "and"), _LETTERS),
     "columns": Slot(_listed(_NAME, _AND_GAP, 2, at_end=True), _LETTERS),
     "wordchoices": Slot(_joined(_OR_GAP, "or"), _LETTERS),

@@ -16,8 +16,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from heedful.core import scripts
-from heedful.verify.base import bounds
-from heedful.verify.custom.parts import Decision, of_part
+from heedful.verify.base import Finding, bounds, verifier
+from heedful.verify.custom.parts import Decision, decide, of_part
 from heedful.verify.text import characters as signs
 from heedful.verify.text.layout import is_closed
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from heedful.verify.text.layout import Layout
+    from heedful.verify.text.prepared import Response
 
 
 class CountRange(NamedTuple):
@@ -370,7 +371,7 @@ def amounts(count: CountRange, unit: Unit) -> str:
     return f"{count} {UNITS[unit].one if count == (1, 1) else UNITS[unit].several}"
 
 
-# --- the verifier -------------------------------------------------------------------------------
+# --- the verifiers -------------------------------------------------------------------------------
 
 
 def _describe_count(
@@ -397,3 +398,28 @@ def count(
         # Its first line may be a title to some, but not if so many lines are asked for.
         outcome = within(CountRange(count.high, count.high), at_least, at_most) or None
     return outcome, f"{amounts(count, unit)}, asked for {required}"
+
+
+_MOST_BESIDE = 2
+"""Lines around a list that still is all of a response: what leads to it, and a closing remark."""
+_ONE_THING = re.compile(r"[^\n、/，,；;]{1,40}")
+
+
+@verifier(
+    "heedful:listed",
+    describe=lambda at_least, at_most: f"List {bounds(at_least, at_most)} things.",
+)
+def listed(
+    response: Response, *, at_least: int | None = None, at_most: int | None = None
+) -> Finding:
+    """The response is one list, which has so many items; any other isn't decided."""
+    layout = response.layout
+    lists = layout.lists
+    items = lists[0] if len(lists) == 1 else []
+    beside = len(layout.written_lines[0]) - sum(item.count("\n") + 1 for item in items)
+    if len(items) < 2 or beside > _MOST_BESIDE:  # noqa: PLR2004 - a list
+        return decide(None, "what is listed isn't one list alone")
+    outcome = within(CountRange(len(items), len(items)), at_least, at_most)
+    # An item may be a group of things, and more items may be of two kinds.
+    sure = len(items) > (at_least or 0) or all(map(_ONE_THING.fullmatch, items))
+    return decide(outcome or (False if sure else None), f"{len(items)} items")

@@ -118,8 +118,8 @@ def of_part(
                 outcome, reason = bound(Layout(line) if line else response.layout)
                 return decide(outcome if line else outcome and None, reason)
             outcome, reason = judged(response.layout, part, which, bound)
-            if part == "passage" and (outcome is None or id_ not in _COUNTING):
-                return decide(None, f"{reason}, perhaps of a part only")
+            if part == "passage":
+                return _of_passage(response.layout, id_, bound, (outcome, reason))
             return decide(outcome, reason)
 
         def wording(part: Part, which: Which, **args: Any) -> str:
@@ -140,6 +140,23 @@ def of_part(
         return test
 
     return register
+
+
+_AT_EDGES = frozenset({"heedful:starts_with", "heedful:ends_with"})
+_THROUGHOUT = frozenset({"heedful:each_word", "heedful:case"})
+
+
+def _of_passage(
+    layout: Layout, id_: str, test: Callable[[Layout], Decision], decision: Decision
+) -> Finding:
+    """Decide on a passage that code can't find: what holds wherever it begins and ends."""
+    outcome, reason = decision
+    if id_ in _AT_EDGES:
+        every, some = (judged(layout, "line", which, test)[0] for which in ("each", "some"))
+        outcome = True if every else False if some is False else None
+    elif id_ not in _COUNTING and not (outcome and id_ in _THROUGHOUT):
+        outcome = None
+    return decide(outcome, reason if outcome is not None else f"{reason}, perhaps of a part only")
 
 
 def judged(

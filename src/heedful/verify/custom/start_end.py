@@ -106,6 +106,15 @@ def question(layout: Layout) -> Decision:
     return (True if marked and all(marked) else None), end
 
 
+@of_part("heedful:capital_start")
+def capital_start(layout: Layout) -> Decision:
+    """Start {what} with a capital letter."""
+    text = layout.plain.lstrip("\"'“‘«¿¡([ \n\t")
+    first = text[:1]
+    outcome = first.isupper() if first.isupper() or first.islower() else None
+    return outcome, f"it starts with '{text[:20]}'"
+
+
 # --- tests of an edge ---------------------------------------------------------------------------
 
 
