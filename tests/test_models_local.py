@@ -232,13 +232,13 @@ def test_a_verdict_is_as_likely_as_its_tokens_whose_odds_the_folder_tempers(
 
 
 def test_an_answer_ends_where_the_model_ends_it(folder: Path) -> None:
-    long = Sampling(temperature=1.5, max_tokens=1500)
+    long = Sampling(temperature=1.5, max_tokens=400)
     model = LocalModel(str(folder))
     given = completions(model, *(("Hello", long, sample) for sample in range(6)))
     stopped = [completion for completion in given if completion.finish_reason == "stop"]
     assert stopped
     for completion in stopped:
-        assert completion.usage.completion_tokens < 1500
+        assert completion.usage.completion_tokens < 400
         assert "<|end|>" not in completion.text
     limits = [("Hello", Sampling(max_tokens=tokens), 0) for tokens in (1, 7, 30)]
     counts = [item.usage.completion_tokens for item in completions(model, *limits)]

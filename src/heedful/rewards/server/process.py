@@ -54,9 +54,9 @@ def serve(
     period. Call it in the main thread, where signals arrive.
     """
     try:
-        import fastapi  # noqa: F401 - whether it is there
-        import httptools  # noqa: F401 - the same
+        import httptools  # noqa: F401 - whether it is there
         import prometheus_client  # noqa: F401 - the same
+        import starlette  # noqa: F401 - the same
         import uvicorn  # noqa: F401 - the same
     except ImportError as error:
         raise UsageError(
@@ -172,6 +172,7 @@ def _server(app: Any, service: JudgingService) -> Any:
         server_header=False,
         proxy_headers=False,
         http=BoundedProtocol,
+        ws="none",
         timeout_keep_alive=KEEP_ALIVE_S,
         timeout_graceful_shutdown=int(service.limits.grace) + LAST_WORDS_S,
     )
