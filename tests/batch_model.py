@@ -85,7 +85,7 @@ def judge(model: Any, count: int, run: Path, **options: Any) -> Evaluation:
     checklist = Checklist(
         model, prompts.make("plain"), per_call=options.pop("per_call", None), sampling=sampling
     )
-    return evaluate(rows(count), judge=checklist, run=run, prices=PRICES, **options)
+    return evaluate(rows(count), judge=checklist, run=run, **{"prices": PRICES, **options})
 
 
 if __name__ == "__main__":

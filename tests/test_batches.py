@@ -202,6 +202,8 @@ def test_the_limit_on_cost_holds_before_a_batch_is_submitted(tmp_path: Path) -> 
         assert set(server.bought.values()) == {1}
     with pytest.raises(StopRunError, match="--max-completion-tokens"):
         judge(model, 10, tmp_path / "unbounded", max_cost=0.6, executor="batch")
+    with pytest.raises(StopRunError, match="price is not known"):
+        judge(model, 10, tmp_path / "unpriced", max_cost=0.6, prices={}, **options)
 
 
 def test_a_server_without_batches_says_so_and_holds_nothing(tmp_path: Path) -> None:
