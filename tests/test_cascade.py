@@ -131,10 +131,10 @@ def test_what_makes_no_sense_is_refused(tmp_path: Path) -> None:
 def test_code_before_gpt4o_on_sysbench(data: Path, tmp_path: Path) -> None:
     file = data / "sysbench" / "gpt35.jsonl"
     for judge in ("rules,compiled", "recorded"):
-        evaluate(file, judge=judge, run=tmp_path / judge)
+        evaluate(file, judge=judge, run=tmp_path / judge, limit=500)
     result = replay(tmp_path / "rules,compiled", tmp_path / "recorded", margin=0.02)
     chosen = result["chosen"]
     assert chosen["threshold"] == 0
     # What code decides, and so both numbers, changes a little with what the compiler reads.
-    assert chosen["saving"] == pytest.approx(0.106, abs=0.01)
-    assert chosen["difference"]["value"] == pytest.approx(-0.0096, abs=0.003)
+    assert chosen["saving"] == pytest.approx(0.09, abs=0.01)
+    assert chosen["difference"]["value"] == pytest.approx(-0.0018, abs=0.003)

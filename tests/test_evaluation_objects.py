@@ -129,6 +129,8 @@ def test_an_evaluation_without_rows_is_still_one() -> None:
     assert nothing[:3] == []
     assert "nothing decided" in repr(nothing)
     assert nothing._repr_html_()
+    unchecked = evaluate([{"prompt": "Write.", "response": "No.", "rulz": ["at most 5 words"]}])
+    assert "no sample has a constraint" in repr(unchecked)
 
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)

@@ -226,7 +226,7 @@ def test_intervals_hold_the_truth(name: str, n: int, monkeypatch: pytest.MonkeyP
     random = np.random.default_rng(1)
     shares = []
     for value, correlation in kind.cells:
-        outcomes = [kind.simulate(random, n, value, correlation) for _ in range(60 // kind.cost)]
+        outcomes = [kind.simulate(random, n, value, correlation) for _ in range(36 // kind.cost)]
         hits = SIMULATED.held(outcomes)
         if len(hits) > 10:
             shares.append(sum(hits) / len(hits))

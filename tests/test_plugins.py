@@ -5,7 +5,7 @@ import os
 import subprocess
 import sys
 import tomllib
-from importlib.util import find_spec
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -47,8 +47,26 @@ def python(site: Path, *words: object) -> subprocess.CompletedProcess[str]:
     )
 
 
-def heedful(site: Path, *words: object) -> subprocess.CompletedProcess[str]:
-    return python(site, "-m", "heedful", *words)
+COMMANDS = """
+import io, json, sys
+from contextlib import redirect_stderr, redirect_stdout
+from heedful.cli import main
+
+done = []
+for words in json.loads(sys.argv[1]):
+    with redirect_stdout(io.StringIO()) as out, redirect_stderr(io.StringIO()) as err:
+        try: main(words)
+        except SystemExit as stopped: code = stopped.code
+    done.append((code, out.getvalue(), err.getvalue()))
+print(json.dumps(done))
+"""
+
+
+def heedful(site: Path, *commands: Sequence[object]) -> list[tuple[int, str, str]]:
+    """Run commands in one process; return the exit code, output and errors of each."""
+    words = [[str(word) for word in command] for command in commands]
+    ran = python(site, "-c", COMMANDS, json.dumps(words))
+    return [tuple(done) for done in json.loads(ran.stdout)]
 
 
 def verdicts(run: Path) -> list[list[tuple[str, str]]]:
@@ -58,13 +76,8 @@ def verdicts(run: Path) -> list[list[tuple[str, str]]]:
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the example installed: by pip, where its build backend is there."""
+    """A folder with the example installed."""
     folder = tmp_path_factory.mktemp("site")
-    if find_spec("hatchling"):
-        pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps"]
-        where = ["--no-build-isolation", "--no-index", "--target", str(folder), str(EXAMPLE)]
-        subprocess.run([*pip, *where], check=True, timeout=120)
-        return folder
     project = tomllib.loads((EXAMPLE / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     install(folder, "heedful_example", project["entry-points"])
     (folder / "heedful_example").symlink_to(EXAMPLE / "heedful_example")
@@ -79,45 +92,40 @@ def test_the_example_adds_one_of_each() -> None:
     assert project["entry-points"].keys() == GROUPS.keys()
 
 
-def test_its_format_verifier_and_judge(site: Path, tmp_path: Path) -> None:
-    done = heedful(site, "evaluate", POEMS, "--judge", "rules,words", "--run", tmp_path)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert verdicts(tmp_path) == [
+def test_its_pieces_work_and_a_run_is_judged_again_with_them_and_without(
+    site: Path, tmp_path: Path
+) -> None:
+    words, echo, rated, again = (tmp_path / name for name in ("words", "echo", "rated", "again"))
+    judged = ("evaluate", POEMS, "--judge", "rules,words", "--run")
+    model = ("--model", "echo:1 yes, 2 no", "--prompt", "one_line", "--executor", "thread")
+    plain, asked, gated, both, with_it = heedful(
+        site,
+        (*judged, words),
+        ("evaluate", POEMS, "--judge", "checklist", *model, "--run", echo),
+        (*judged, rated, "--fail-under", "questions.half=1", "--format", "questions"),
+        ("compare", rated, rated, "-o", tmp_path / "c.json"),
+        ("rejudge", words, "--judge", "recorded", "--run", again),
+    )
+    assert (plain[0], plain[2], asked[0], asked[2]) == (0, "", 0, "")
+    assert verdicts(words) == [
         [("met", "rules"), ("met", "words")],
         [("unmet", "rules"), ("unmet", "words")],
     ]
-
-
-def test_its_family_has_rates_of_its_own(site: Path, tmp_path: Path) -> None:
-    gate = ("--fail-under", "questions.half=1", "--format", "questions", "--judge", "rules,words")
-    ran = heedful(site, "evaluate", POEMS, "--run", tmp_path / "run", *gate)
-    summary = json.loads((tmp_path / "run" / "summary.json").read_text(encoding="utf-8"))
+    assert verdicts(echo) == [[("met", "echo/one_line"), ("unmet", "echo/one_line")]] * 2
+    # Its family has rates of its own.
+    summary = json.loads((rated / "summary.json").read_text(encoding="utf-8"))
     rate = summary["metrics"]["questions"]["half"]
     assert (rate["numerator"], rate["denominator"]) == (1, 2)
-    assert "Questions half of the questions, or more" in ran.stdout
-    assert ran.returncode == 3
-    assert "below 100" in ran.stderr
-    both = heedful(site, "compare", tmp_path / "run", tmp_path / "run", "-o", tmp_path / "c.json")
-    assert both.returncode == 0, both.stderr
+    assert "Questions half of the questions, or more" in gated[1]
+    assert gated[0] == 3
+    assert "below 100" in gated[2]
+    assert both[0] == 0, both[2]
     (pair,) = json.loads((tmp_path / "c.json").read_text(encoding="utf-8"))["pairs"]
     assert pair["metrics"]["questions"]["half"]["difference"]["value"] == 0
-
-
-def test_its_prompt_model_and_executor(site: Path, tmp_path: Path) -> None:
-    model = ("--model", "echo:1 yes, 2 no", "--prompt", "one_line", "--executor", "thread")
-    done = heedful(site, "evaluate", POEMS, "--judge", "checklist", *model, "--run", tmp_path)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert verdicts(tmp_path) == [[("met", "echo/one_line"), ("unmet", "echo/one_line")]] * 2
-
-
-def test_a_run_of_a_plugin_is_judged_again_with_it_and_without(site: Path, tmp_path: Path) -> None:
-    first, again = tmp_path / "first", tmp_path / "again"
-    assert heedful(site, "evaluate", POEMS, "--judge", "words", "--run", first).returncode == 0
-    empty = tmp_path / "empty"
-    empty.mkdir()
-    for where, run in ((site, again), (empty, tmp_path / "gone")):
-        done = heedful(where, "rejudge", first, "--judge", "recorded", "--run", run)
-        assert "Traceback" not in done.stderr
+    gone = tmp_path / "gone"
+    (without,) = heedful(tmp_path, ("rejudge", words, "--judge", "recorded", "--run", gone))
+    for done, run in ((with_it, again), (without, gone)):
+        assert "Traceback" not in done[2]
         assert (run / "results.jsonl").is_file()
 
 
@@ -154,16 +162,17 @@ def test_all_of_it_from_python(site: Path, tmp_path: Path) -> None:
 
 
 def test_help_and_errors_name_what_plugins_add(site: Path) -> None:
-    told = heedful(site, "evaluate", "--help").stdout
-    assert all(name in told for name in ("questions", "one_line", "words", "echo", "example"))
-    for words, name in (
-        (("--format", "question"), "questions"),
-        (("--judge", "wordz"), "words"),
-        (("--judge", "checklist", "--model", "echo:x", "--prompt", "one_lin"), "one_line"),
-    ):
-        done = heedful(site, "evaluate", POEMS, *words)
-        assert done.returncode == 2
-        assert name in done.stderr
+    wrong = {
+        "questions": ("--format", "question"),
+        "words": ("--judge", "wordz"),
+        "one_line": ("--judge", "checklist", "--model", "echo:x", "--prompt", "one_lin"),
+    }
+    asked = [("evaluate", POEMS, *words) for words in wrong.values()]
+    told, *refused = heedful(site, ("evaluate", "--help"), *asked)
+    assert all(name in told[1] for name in (*wrong, "echo", "example"))
+    for name, (code, _, error) in zip(wrong, refused, strict=True):
+        assert code == 2
+        assert name in error
 
 
 # --- packages that do harm ----------------------------------------------------------------------
@@ -189,28 +198,20 @@ def test_a_broken_plugin_is_named_where_it_is_asked_for_and_breaks_nothing_else(
         points = {group: {name: f"{name}:make"} for group in GROUPS}
         points["heedful.formats"] = {name: f"{name}:FORMAT"}
         install(site, f"package_{name}", points, **{name: module})
-    code = """
-import sys
-from contextlib import suppress
-from heedful.cli import main
-for words in sys.argv[1].split("|"):
-    try: main(words.split())
-    except SystemExit as stopped: print(stopped.code)
-"""
     tries = [(name, group) for name in BROKEN for group in ASKED]
     asking = [
-        f"evaluate {POEMS} {' '.join(ASKED[group])}".replace("mine", name) for name, group in tries
+        ("evaluate", POEMS, *(word.replace("mine", name) for word in ASKED[group]))
+        for name, group in tries
     ]
-    asked = python(site, "-c", code, "|".join(asking))
-    assert asked.stdout.split() == ["2"] * len(tries)
-    assert "Traceback" not in asked.stderr
-    for (name, group), line in zip(tries, asked.stderr.splitlines(), strict=True):
-        assert all(word in line for word in (f"'{name}'", group, f"{name}:", "update or remove"))
     data = ROOT / "examples" / "quickstart.jsonl"
     judges = ("--format", "native", "--judge", "compiled,recorded")
-    done = heedful(site, "evaluate", data, *judges, "--run", tmp_path / "run")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert heedful(site, "--help").returncode == 0
+    works = ("evaluate", data, *judges, "--run", tmp_path / "run")
+    *asked, judged, helped = heedful(site, *asking, works, ("--help",))
+    for (name, group), (code, _, error) in zip(tries, asked, strict=True):
+        (line,) = error.splitlines()
+        assert code == 2
+        assert all(word in line for word in (f"'{name}'", group, f"{name}:", "update or remove"))
+    assert (judged[0], judged[2], helped[0]) == (0, "", 0)
 
 
 # --- names --------------------------------------------------------------------------------------
@@ -241,11 +242,12 @@ def namesake(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_plugin_never_replaces_a_built_in(namesake: Path, tmp_path: Path) -> None:
     data = ROOT / "examples" / "quickstart.jsonl"
     words = ("--format", "native", "--judge", "compiled,recorded")
-    done = heedful(namesake, "evaluate", data, *words, "--run", tmp_path / "run")
-    assert done.returncode == 0
-    assert done.stderr.count("heedful: warning:") == 2
-    assert "'native'" in done.stderr
-    assert "'compiled'" in done.stderr
+    evaluated = ("evaluate", data, *words, "--run", tmp_path / "run")
+    ((code, _, error),) = heedful(namesake, evaluated)
+    assert code == 0
+    assert error.count("heedful: warning:") == 2
+    assert "'native'" in error
+    assert "'compiled'" in error
 
 
 def test_a_recording_of_a_broken_or_unknown_prompt_is_not_decided(tmp_path: Path) -> None:

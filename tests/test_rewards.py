@@ -15,9 +15,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heedful import Check, Constraint, Critique, Judgment, Sample, Status, StopRunError, UsageError
+from heedful.core import rubric
 from heedful.core.errors import ModelError, RowError
 from heedful.core.nouns import Message
 from heedful.core.reasoning import answered
+from heedful.core.scale import Level, Scale
 from heedful.judges.model import Checklist
 from heedful.judges.prompts.plain import Plain
 from heedful.models import OpenAIModel, ScriptedModel
@@ -146,15 +148,34 @@ def test_what_cannot_be_computed_has_no_reward_and_says_why(
     assert problem in str(result.problem)
 
 
-WEIGHTS = st.integers(-3, 3).filter(bool)
+@pytest.mark.parametrize(
+    ("level", "weight", "expected"),
+    [("bad", 1, 0.5), ("fair", 1, 0.75), ("good", 1, 1), ("fair", -1, 0.75), ("good", -1, 0.5)],
+)
+def test_a_level_earns_its_share(level: str, weight: float, expected: float) -> None:
+    """Beside a constraint that is met; of a mistake, the share that wasn't made."""
+    levels = tuple(
+        Level(label=label, value=at / 2) for at, label in enumerate(("bad", "fair", "good"))
+    )
+    scale = Scale(levels=levels)
+    scaled = Constraint(text="tone", weight=weight, scale=scale)
+    judged = Judgment(status=Status.MET), rubric.judgment_at(scale, level)
+    result = Terms(AGGREGATES["fraction"]).reward(
+        sample("x", POLITE, scaled), Critique(judgments=judged)
+    )
+    assert result.value == pytest.approx(expected)
+
+
+WEIGHTS = st.none() | st.integers(-3, 3).filter(bool)
 
 
 @given(st.lists(st.tuples(WEIGHTS, st.booleans()), min_size=1, max_size=6))
 def test_weights_reward_what_is_met_and_take_for_mistakes(
-    rows: list[tuple[int, bool]],
+    given_weights: list[tuple[int | None, bool]],
 ) -> None:
     """A criterion with a negative weight names a mistake: it is met where the mistake is made."""
-    checklist = [Constraint(text="x", weight=weight) for weight, _ in rows]
+    checklist = [Constraint(text="x", weight=weight) for weight, _ in given_weights]
+    rows = [(1 if weight is None else weight, met) for weight, met in given_weights]
     statuses = ["met" if met else "unmet" for _, met in rows]
     result = Terms(AGGREGATES["weighted"]).reward(sample("x", *checklist), critique(*statuses))
     best = sum(weight for weight, _ in rows if weight > 0)

@@ -75,6 +75,10 @@ def test_every_rule_on_one_response() -> None:
     }
     own = weighted(7, 5, 10, -6, benchmark="ruverbench"), said(MET, UNMET, MET, MET)
     assert values(own) == {"ruverbench.recall": pytest.approx(11 / 16)}
+    for each, told in ((own, 1), (row, 0)):
+        summary = Summary()
+        summary.add(*each)
+        assert sum("above 100 %" in note for note in summary.result()["notes"]) == told
 
 
 def test_a_mistake_worth_more_than_all_merits() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("fastapi", reason="the extra serve is not installed")
+pytest.importorskip("prometheus_client", reason="the extra serve is not installed")
 
 from heedful import Sample, Status, StopRunError, UsageError
 from heedful.core.nouns import Judgment
@@ -148,6 +148,8 @@ def test_openrlhf_gets_numbers_and_shares() -> None:
         assert [logs[name] for name in ("undecided", "gated_empty", "coverage")] == [
             *([0, 0, 1], [0, 1, 0], [1, 1, 0]),
         ]
+        counted = str(await ask("/metrics"))
+        assert 'heedful_rewards_total{decided="true"} 2.0' in counted
 
     async def refused(ask: Ask, _service: JudgingService) -> None:
         assert (await ask("/openrlhf", {"query": [], "prompts": [], "labels": []}))[0] == 409

@@ -11,6 +11,7 @@ from heedful import Constraint, Message
 from heedful.core.errors import StopRunError
 from heedful.engine.budget import Budget, Quote
 from heedful.engine.call_cache import cache_calls, complete
+from heedful.engine.cost import CostSummary
 from heedful.engine.purpose import Purpose
 from heedful.engine.schema import UsageRecord
 from heedful.engine.store import Store
@@ -28,6 +29,14 @@ def test_what_went_through_a_batch_counts_half_against_the_limit() -> None:
 
     assert spent("") == pytest.approx(0.2)
     assert spent("batch") == pytest.approx(0.1)
+
+
+def test_calls_and_batches_of_one_judge_cost_what_both_cost() -> None:
+    paid = [
+        UsageRecord("judge", "m", "m", tier, prompt_tokens=10_000, completion_tokens=1000)
+        for tier in ("", "batch")
+    ]
+    assert CostSummary(paid, PRICES).result()["dollars"] == pytest.approx(0.2 + 0.1)
 
 
 def test_what_a_provider_caches_is_set_aside_at_its_price() -> None:

@@ -124,7 +124,8 @@ def test_tables_of_judges_against_labels(tmp_path: Path, scoring: Any) -> None:
     folder = tmp_path / "other"
     evaluate(plain(random.Random(2)), judge="recorded", run=folder, scoring=scoring)
     summary = judge_accuracy(labelled, judge="recorded", runs=[folder], scoring=scoring)
-    shown = [table for table in meta_tables(summary) if not table.title.startswith("Agreement")]
+    of_decided = ("Agreement", "Calibration")
+    shown = [table for table in meta_tables(summary) if not table.title.startswith(of_decided)]
     assert len(shown) > 5
     assert not list(unexplained(shown))
     for judge in summary["judges"]:

@@ -70,7 +70,6 @@ def _outcome(output: Path, summary: Mapping[str, Any]) -> Outcome:
         view=lambda: document(summary).terminal(),
         written=written,
         problems=summary["problems"],
-        failed=len(summary["problems"]),
         next_step=use if gained else "",
         complete=not summary["rows"]["failed"],
     )
@@ -116,7 +115,6 @@ def induce(
             view=document(summary).terminal,
             written=written,
             problems=summary["problems"],
-            failed=len(summary["problems"]),
             complete=not summary["problems"],
         ),
     )

@@ -82,7 +82,6 @@ def _compile(paths: list[Path], output: Path | None, options: dict[str, Any]) ->
             view=lambda: compiled.coverage_table(coverage).terminal(),
             written=(output,),
             problems=unread,
-            failed=len(unread),
             complete=not unread,
         )
     )

@@ -101,7 +101,7 @@ def judge_accuracy(
 
     def outcome(summary: dict[str, Any]) -> Outcome:
         write_document(output, summary, lambda: _document(summary))
-        shown = _swept(summary, folder, judging) if sweep else _outcome(summary)
+        shown = _outcome(summary, _kept(summary, folder, judging) if sweep else "")
         return replace(shown, written=[*shown.written, output])
 
     models = judging.get("model", ())
@@ -129,50 +129,34 @@ def _document(summary: dict[str, Any]) -> Document:
     return document(summary)
 
 
-def _kept(folder: Path, options: Mapping[str, Any], chosen: Mapping[str, Any]) -> str:
+def _kept(summary: dict[str, Any], folder: Path, options: Mapping[str, Any]) -> str:
     """Keep the chosen protocol as a file, and say how it is used."""
     from heedful.judges.protocol import AskingProtocol
 
-    settings = {**options, **chosen}
+    chosen = next(each for each in summary["protocols"] if each["name"] == summary["chosen"])
+    if not chosen["settings"]:
+        return ""
+    settings = {**options, **chosen["settings"]}
     path = folder / "protocol.json"
     AskingProtocol(settings.pop("judge", CHECKLIST), settings).save(path, {})
     return f"heedful evaluate FILE --protocol {path}"
 
 
-def _swept(summary: dict[str, Any], folder: Path, options: Mapping[str, Any]) -> Outcome:
-    chosen = next(each for each in summary["protocols"] if each["name"] == summary["chosen"])
+def _outcome(summary: dict[str, Any], next_step: str) -> Outcome:
+    judges = summary.get("protocols") or summary["judges"]
     undecided = [
-        f"{each['name']}: no verdict was decided"
-        for each in summary["protocols"]
+        f"{each.get('judge', each['name'])}: no verdict was decided"
+        for each in judges
         if not each["coverage"]
     ]
     return Outcome(
         view=lambda: _document(summary).terminal(),
-        written=[*(each["run"] for each in summary["protocols"])],
+        written=[*(each["run"] for each in judges)],
         problems=summary["problems"],
-        failed=len(summary["problems"]),
-        hints=undecided,
-        complete=not (undecided or summary["rows"]["failed"]),
-        next_step=_kept(folder, options, chosen["settings"]) if chosen["settings"] else "",
-    )
-
-
-def _outcome(summary: dict[str, Any]) -> Outcome:
-    from heedful.analysis.meta.tables import view
-
-    undecided = [
-        f"{judge['judge']}: no verdict was decided"
-        for judge in summary["judges"]
-        if not judge["coverage"]
-    ]
-    return Outcome(
-        view=lambda: view(summary),
-        written=[judge["run"] for judge in summary["judges"]],
-        problems=summary["problems"],
-        failed=len(summary["problems"]),
         hints=undecided,
         failures=_drifted(summary.get("since")),
         complete=not (undecided or summary["rows"]["failed"]),
+        next_step=next_step,
     )
 
 

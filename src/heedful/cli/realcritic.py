@@ -194,7 +194,6 @@ def build(
             view=lambda: build_document(manifest).terminal(),
             written=(output,),
             problems=unread,
-            failed=len(unread),
             hints=(retry,) if failed else (),
             complete=not (failed or unread),
         )

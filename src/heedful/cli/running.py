@@ -77,7 +77,7 @@ class Outcome:
     view: Callable[[], RenderableType]  # called only where the tables are printed
     written: Sequence[Path | str | None] = ()
     problems: Sequence[Mapping[str, Any]] = ()  # each with its file, line and id
-    failed: int = 0  # rows
+    failed: int | None = None  # rows; as many as there are problems
     names: Path | str | None = None  # the file that names all failed rows
     resumed: int = 0  # rows that an earlier session had finished
     hints: Sequence[str] = field(default=())  # how to go on, a line each
@@ -163,7 +163,8 @@ def print_outcome(outcome: Outcome, *, seconds: float | None = None, quiet: bool
 def _problems(outcome: Outcome) -> Iterator[str]:
     for problem in outcome.problems[:PROBLEMS_SHOWN]:
         yield f"{_place(problem)}{problem['problem']}"
-    more = outcome.failed - min(len(outcome.problems), PROBLEMS_SHOWN)
+    failed = len(outcome.problems) if outcome.failed is None else outcome.failed
+    more = failed - min(len(outcome.problems), PROBLEMS_SHOWN)
     if more > 0:
         named = f"; {outcome.names} names each" if outcome.names is not None else ""
         yield f"… and {more:,} more{named}"

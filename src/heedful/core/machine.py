@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+import sys
+from contextlib import suppress
 
 
 def available_cores(fewest: int = 1) -> int:
@@ -10,3 +13,13 @@ def available_cores(fewest: int = 1) -> int:
     if hasattr(os, "sched_getaffinity"):
         return max(fewest, len(os.sched_getaffinity(0)))
     return max(fewest, os.cpu_count() or 1)
+
+
+def loop_runner(*, busy: bool = False) -> asyncio.Runner:
+    """Run a loop: uvloop's where it is installed and there are many requests."""
+    if busy or "heedful.models.connections" in sys.modules:
+        with suppress(ImportError):  # it doesn't exist for Windows
+            import uvloop
+
+            return asyncio.Runner(loop_factory=uvloop.new_event_loop)
+    return asyncio.Runner()

@@ -15,10 +15,15 @@ if TYPE_CHECKING:
 M = TypeVar("M", bound=BaseModel)
 
 _new = object.__new__
-_set = object.__setattr__  # nouns are frozen
-_set_extra, _set_names, _set_private = (
+# Nouns are frozen.
+_set_values, _set_extra, _set_names, _set_private = (
     BaseModel.__dict__[slot].__set__
-    for slot in ("__pydantic_extra__", "__pydantic_fields_set__", "__pydantic_private__")
+    for slot in (
+        "__dict__",
+        "__pydantic_extra__",
+        "__pydantic_fields_set__",
+        "__pydantic_private__",
+    )
 )
 
 
@@ -30,7 +35,7 @@ def trusted(noun: type[M], fields: dict[str, Any]) -> M:
         if name not in fields:
             values[name] = factory()
     made = _new(noun)
-    _set(made, "__dict__", values)
+    _set_values(made, values)
     _set_extra(made, {} if open_ended else None)
     _set_names(made, {*fields})
     _set_private(made, None)
@@ -65,7 +70,7 @@ def updated(noun: M, update: Mapping[str, Any]) -> M:
     """
     extra = noun.__pydantic_extra__
     copied = _new(type(noun))
-    _set(copied, "__dict__", {**noun.__dict__, **update})
+    _set_values(copied, {**noun.__dict__, **update})
     _set_extra(copied, extra and {**extra})
     _set_names(copied, {*noun.__pydantic_fields_set__, *update})
     _set_private(copied, None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from operator import is_not
 from typing import TYPE_CHECKING, Any, Literal
 
 from heedful.core.text import is_blank
@@ -123,7 +124,7 @@ def answered(sample: Sample) -> Sample:
         reasoning = "\n\n".join(filter(None, (sample.reasoning, thought)))
         update = {"response": answer, "reasoning": reasoning}
     turns = tuple(map(_answered_turn, sample.conversation))
-    if any(turn is not old for turn, old in zip(turns, sample.conversation, strict=True)):
+    if any(map(is_not, turns, sample.conversation)):
         update["conversation"] = turns
     return sample.model_copy(update=update) if update else sample
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Self, TypeVar
 
 from heedful.core.errors import HeedfulError, RowError, StopRunError
 from heedful.core.log import logger
+from heedful.core.machine import loop_runner
 from heedful.engine.schema import Entry
 from heedful.engine.store import FLUSH_SECONDS, Input
 
@@ -282,7 +283,8 @@ def finish(work: Coroutine[Any, Any, T]) -> T:
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        asyncio.run(kept())
+        with loop_runner() as runner:
+            runner.run(kept())
         return results[0]
     from concurrent.futures import ThreadPoolExecutor
 

@@ -581,7 +581,8 @@ class Shards:
             _, late = await asyncio.wait(ending, timeout=END_S)
             for task in late:
                 task.cancel()
-                self._starter.kill(ending[task].pid)
+                if ending[task].pid:  # else it hasn't begun; 0 would be this process and its like
+                    self._starter.kill(ending[task].pid)
         for worker in self._workers:
             await worker.link.close()
         for task in [*self._tasks]:

@@ -434,13 +434,13 @@ class Store(Closing):
             self.flush_if_due()
             return
 
-        def flush() -> None:
-            with suppress(RunError, *DATABASE_ERRORS):
-                self.flush()
-
         if not self._due:
             self._due = True
-            asyncio.get_running_loop().call_soon(flush)
+            asyncio.get_running_loop().call_soon(self._try_flush)
+
+    def _try_flush(self) -> None:
+        with suppress(RunError, *DATABASE_ERRORS):
+            self.flush()
 
     def guard(self) -> None:
         """Have each commit look whether the run is there and still this process's."""

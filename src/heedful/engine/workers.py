@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from heedful.core.errors import StopRunError, UsageError
 from heedful.core.log import logger
-from heedful.core.machine import available_cores
+from heedful.core.machine import available_cores, loop_runner
 from heedful.engine.shards import LINE_LIMIT, serve
 
 if TYPE_CHECKING:
@@ -89,7 +89,8 @@ def _fork_workers(
             if not os.fork():
                 signal.signal(signal.SIGCHLD, signal.SIG_DFL)
                 control.close()
-                asyncio.run(_served(job, prices, socket.socket(fileno=ends[0])))
+                with loop_runner() as runner:
+                    runner.run(_served(job, prices, socket.socket(fileno=ends[0])))
                 break
             os.close(ends[0])
     finally:

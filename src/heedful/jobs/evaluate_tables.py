@@ -458,6 +458,8 @@ def sentence(summary: Mapping[str, Any]) -> str:
         bounds = f" ({INTERVAL} {interval(between)})" if between else ""
         said.append(f"{words} {_said(measure)}{bounds}")
     rows = amount(summary["samples"], "response")
+    if summary["samples"] and not summary["constraints"]:
+        return f"{rows}: no sample has a constraint."
     coverage = f"{percent(summary['coverage'], 1)} % of the verdicts decided"
     return f"{rows}: {', '.join(said) or 'nothing decided'}; {coverage}."
 

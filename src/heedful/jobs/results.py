@@ -149,14 +149,14 @@ class StoredCritique(Written[Critique]):
     """A critique as the store keeps it."""
 
     __slots__ = ("judgments",)
-    judgments: list[str]  # each as JSON
+    judgments: list[dict[str, Any]]  # the fields of each
 
 
 def written(critique: Critique) -> str:
-    """Write a critique as the store keeps it, so that its line needn't write judgments again."""
-    judgments = _judgments(critique)
+    """Write a critique as the store keeps it."""
+    judgments = [judgment.fields() for judgment in critique.judgments]
     rest = to_text(critique, {"judgments"})
-    text = _joined(f'{{"judgments":[{",".join(judgments)}]}}', rest)
+    text = _joined(_json({"judgments": judgments}), rest)
     plain = not critique.declared and all(
         judgment.confidence is None and not judgment.__pydantic_extra__
         for judgment in critique.judgments
@@ -168,10 +168,8 @@ def written(critique: Critique) -> str:
     return stored
 
 
-def _judgments(critique: Critique) -> list[str]:
-    return [
-        to_json(judgment.fields(), inf_nan_mode="null").decode() for judgment in critique.judgments
-    ]
+def _json(value: Any) -> str:
+    return to_json(value, inf_nan_mode="null").decode()
 
 
 def is_undecided(entry: Entry) -> bool:
@@ -230,9 +228,12 @@ def line(
     if scores is None:
         scores = metrics.scores(sample, critique, scoring)
     given, returned = (None, None) if entry is None else (entry.input, entry.output)
-    stored = returned.judgments if isinstance(returned, StoredCritique) else _judgments(critique)
+    if isinstance(returned, StoredCritique):
+        stored = returned.judgments
+    else:
+        stored = [judgment.fields() for judgment in critique.judgments]
     judgments = [
-        f'{{"constraint":{to_json(constraint.text).decode()},{judgment[1:]}'
+        {"constraint": constraint.text, **judgment}
         for constraint, judgment in zip(sample.checklist, stored, strict=True)
     ]
     head = to_json({"id": sample.id, "tags": sample.tags, "scores": scores}).decode()
@@ -242,7 +243,7 @@ def line(
     more = f",{to_json(said).decode()[1:-1]}" if said else ""
     rest = given.fields if isinstance(given, StoredSample) else _further_fields(sample)[1:]
     end = f",{rest}" if len(rest) > 1 else "}"
-    return f'{head[:-1]},"judgments":[{",".join(judgments)}]{more}{end}\n'
+    return f'{head[:-1]},"judgments":{_json(judgments)}{more}{end}\n'
 
 
 def with_reply(line: str, row: Scored) -> str:
@@ -275,18 +276,18 @@ class StoredSample(Written[Sample]):
         named: dict[str, Any] = {"id": sample.id}
         if sample.tags:
             named["tags"] = sample.tags
-        begun = to_json(named, inf_nan_mode="null").decode()
+        begun = _json(named)
         stored = cls(_joined(begun, fields), sample)
         stored._begun = len(begun)
         return stored
 
 
 def _further_fields(sample: Sample) -> str:
+    if not sample.source or sample.__pydantic_extra__:
+        return to_text(sample, {"id", "tags"})
     fields = to_text(sample, {"id", "tags", "source"})
-    if not sample.source:
-        return fields
     # As a field of its own a record takes a third of the time.
-    source = to_json({"source": sample.source}, inf_nan_mode="null").decode()
+    source = _json({"source": sample.source})
     return source if fields == "{}" else f"{fields[:-1]},{source[1:]}"
 
 

@@ -12,7 +12,7 @@ from heedful.core.closing import Closing
 from heedful.core.errors import UsageError
 from heedful.core.nouns import Status
 from heedful.core.outputs import replacing, write_json
-from heedful.core.reasoning import answered, has_no_answer
+from heedful.core.reasoning import has_no_answer, separate
 from heedful.core.text import amount
 from heedful.engine.cost import CostSummary
 from heedful.engine.reader import SUMMARY
@@ -180,14 +180,15 @@ class RunCounts(Closing):
         if sample.reasoning is not None:
             self._reasoning["removed"] += 1
             self._reasoning["no_answer"] += has_no_answer(sample)
-        elif answered(sample).reasoning is not None:
+        elif separate(sample.response or "")[1] is not None:
             self._reasoning["kept"] += 1
 
     def _count_reasons(self, sample: Sample, critique: Critique) -> None:
         """Count why verdicts were not reached, and those that their own explanations contradict."""
         for constraint, judgment in zip(sample.checklist, critique.judgments, strict=True):
             if judgment.status.settled:
-                self._contradicted += bool((judgment.model_extra or {}).get("contradiction"))
+                extra = judgment.__pydantic_extra__
+                self._contradicted += bool(extra and extra.get("contradiction"))
                 continue
             # A model that was asked says itself why it did not decide.
             code = judgment.judge.partition(":")[0] in ("", "recorded", *CODE)

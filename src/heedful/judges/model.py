@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from heedful.core.errors import ModelError, RowError, UsageError
@@ -66,7 +67,7 @@ class Checklist:
         self.sample_index = sample_index
         self.measure = measure
 
-    @property
+    @cached_property
     def name(self) -> str:
         """The model and the prompt, and how many constraints go into a call."""
         size = "" if self.per_call is None else f"/{self.per_call}"

@@ -28,8 +28,6 @@ from heedful.reporting.table import Table
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from rich.console import RenderableType
-
     Measure = Mapping[str, Any]
 
 
@@ -44,11 +42,6 @@ PAIRS_SHOWN = 15
 """More pairs than this are left to the file."""
 
 F1S = ("mean_f1", "f1_met", "f1_unmet")
-
-
-def view(summary: Mapping[str, Any]) -> RenderableType:
-    """Lay out a meta-evaluation for a terminal."""
-    return document(summary).terminal()
 
 
 def document(summary: Mapping[str, Any]) -> Document:
@@ -149,11 +142,9 @@ def _rate(measure: Measure, of: Measure, write: Any = percent, digits: int = 1) 
     return bounded(shown, {**measure, "coverage": of["coverage"]}, write, digits)
 
 
-def _estimated(
-    measure: Measure, of: Measure, write: Any = percent, digits: int = 1
-) -> tuple[str, str]:
+def _estimated(measure: Measure, of: Measure, write: Any = percent) -> tuple[str, str]:
     """Write a rate as :func:`_rate` does, and its interval."""
-    return _rate(measure, of, write, digits), interval(measure["interval"], write, digits)
+    return _rate(measure, of, write, 1), interval(measure["interval"], write, 1)
 
 
 def _agreed(measure: Measure) -> tuple[str, str]:

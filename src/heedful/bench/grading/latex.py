@@ -8,8 +8,6 @@ from typing import NamedTuple
 
 from heedful.bench.grading.passages import last_boxed
 
-MACRO = re.compile(r"\\[a-zA-Z]+")
-
 _CHARACTERS = str.maketrans(
     {
         "−": "-", "–": "-", "×": r"\times ", "·": r"\cdot ", "⋅": r"\cdot ", "÷": "/",

@@ -43,7 +43,6 @@ class Calls:
         render: Callable[[Sequence[int]], Sequence[Message]],
         parse: Callable[[str, Sequence[int], Shown], Mapping[int, T]],
         purpose: Purpose,
-        sample: int = 0,
     ) -> dict[int, T]:
         """Request answers on constraints, and again on those that the reply leaves out."""
         answers: dict[int, T] = {}
@@ -54,9 +53,7 @@ class Calls:
             whole = purpose._replace(tokens=purpose.tokens * len(left))
             messages = render(left)
             try:
-                completion = await attempt(
-                    number, model, messages, sampling, whole, self.expenses, sample=sample
-                )
+                completion = await attempt(number, model, messages, sampling, whole, self.expenses)
             except ModelError as error:
                 self.failures.append(f"{purpose.caller}: {error}")
                 break

@@ -44,7 +44,7 @@ USUAL: dict[str, tuple[str, ...]] = {
     "checklist": (
         *("checklist", "constraints", "rubrics", "rubric", "criteria", "criterion"),
         *("requirements", "requirement", "constraint", "checklists", "checks", "check_list"),
-        *("grading_criteria", "evaluation_criteria", "rubric_items"),
+        *("grading_criteria", "evaluation_criteria", "rubric_items", "guidelines"),
     ),
     "reference": (
         *("reference", "ground_truth", "expected_output", "expected", "target", "gold_answer"),

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import math
 import re
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import pydantic_core
@@ -124,8 +123,10 @@ def from_json(value: Any, name: str) -> Any:
     """Decode a text of JSON; anything else is returned as it is."""
     if not isinstance(value, str):
         return value
-    with suppress(ValueError):
+    try:
         return pydantic_core.from_json(value)  # a third of the time of the standard decoder
+    except ValueError:
+        pass
     try:
         return json.loads(value)  # takes more, and knows better what is wrong
     except (ValueError, RecursionError) as error:

@@ -69,7 +69,6 @@ _FIELD, _RUBRIC_FIELD = (
     re.compile(_NAME.format(others), re.MULTILINE | re.IGNORECASE)
     for others in ("(?P<text>text|原文)", "(?P<question>question|问题)|(?P<text>from|出处)")
 )
-_MARKER = re.compile(r"^[ \t]*\[要求\d+-开始\]", re.MULTILINE)
 _WRITTEN: dict[Language, tuple[str, ...]] = {
     "en": ("TYPE: ", "PRIORITY: ", "TEXT: "),
     "zh": ("类型：", "优先级：", "原文："),

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from fastapi import FastAPI, Request, Response
 from prometheus_client import CONTENT_TYPE_LATEST
 from pydantic import BaseModel, Field, SkipValidation, ValidationError
 from pydantic_core import from_json, to_json
-from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
 
 from heedful.core.errors import HeedfulError, RowError, StopRunError
 from heedful.core.log import logger
@@ -19,7 +19,7 @@ from heedful.data.formats.files import shown
 from heedful.rewards import Rewarded, rows
 from heedful.rewards.adapters import logged, openrlhf_sample
 from heedful.rewards.server.admission import Body, RefusedError, error_payload
-from heedful.rewards.server.auth import BODY, refusal
+from heedful.rewards.server.auth import BODY, ENDPOINT, refusal
 from heedful.rewards.server.metrics import merged
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from heedful.rewards import Reward
     from heedful.rewards.reward import RewardSession
     from heedful.rewards.server.admission import JudgingService
+    from heedful.rewards.server.auth import ASGIApp, Receive, Scope, Send
     from heedful.rewards.server.metrics import Metrics
     from heedful.rewards.server.workers import Worker
 
@@ -279,16 +280,16 @@ class Endpoints:
             self._metrics.failed()
         return outcomes
 
-    async def health(self) -> Response:
+    async def health(self, _: Request) -> Response:
         """Report that the server is up."""
         return _reply(OK, self._health())
 
-    async def ready(self) -> Response:
+    async def ready(self, _: Request) -> Response:
         """Report readiness: 503 if the server is full, stopping or failing."""
         health = self._health()
         return _reply(OK if health["status"] == "ok" else UNAVAILABLE, health)
 
-    async def metrics(self) -> Response:
+    async def metrics(self, _: Request) -> Response:
         """Write the metrics for Prometheus; those of all workers, where there are several."""
         text = self._metrics.text() if self._worker is None else merged(await self._worker.texts())
         return Response(text, media_type=CONTENT_TYPE_LATEST)
@@ -378,52 +379,50 @@ def application(
     service: JudgingService,
     metrics: Metrics,
     worker: Worker | None = None,
-) -> FastAPI:
+) -> ASGIApp:
     """Make the app that answers."""
-    app = FastAPI(openapi_url=None)
     here = Endpoints(reward, session, service, metrics, worker)
-    for path, endpoint in (
-        ("/v1/critique", here.critique),
-        ("/v1/critiques", here.critiques),
-        ("/v1/rewards", here.rewards),
-        ("/openrlhf", here.openrlhf),
-    ):
-        app.add_api_route(path, endpoint, methods=["POST"])
-    for path, probe in (
-        ("/health", here.health),
-        ("/ready", here.ready),
-        ("/metrics", here.metrics),
-    ):
-        app.add_api_route(path, probe)
-    app.add_exception_handler(RefusedError, _refused)
-    app.add_exception_handler(StopRunError, _stopped)
-    app.add_exception_handler(HTTPException, _no_route)
-    app.add_exception_handler(Exception, _broken)
-    return app
+    endpoints = {
+        "/v1/critique": ("POST", here.critique),
+        "/v1/critiques": ("POST", here.critiques),
+        "/v1/rewards": ("POST", here.rewards),
+        "/openrlhf": ("POST", here.openrlhf),
+        "/health": ("GET", here.health),
+        "/ready": ("GET", here.ready),
+        "/metrics": ("GET", here.metrics),
+    }
+
+    async def answered(scope: Scope, receive: Receive, send: Send) -> None:
+        known = endpoints.get(scope["path"])
+        if known is None:
+            response = _error(404, "not found", _SHAPES)
+        elif scope["method"] != known[0]:
+            response = _error(405, "method not allowed", _SHAPES, {"Allow": known[0]})
+        else:
+            scope[ENDPOINT] = scope["path"]
+            response = await _response(known[1](Request(scope, receive)))
+        await response(scope, receive, send)
+
+    return answered
+
+
+async def _response(answer: Coroutine[Any, Any, Response]) -> Response:
+    try:
+        return await answer
+    except RefusedError as error:
+        return refusal(error)
+    except StopRunError as error:  # no call to the judge's model succeeds: its key, say, is wrong
+        return _reply(UNREACHABLE, {"error": error_payload(error)})
+    except Exception as error:  # noqa: BLE001 - a defect must not end the server
+        logger.exception("a request failed")
+        what = f"the server has a defect: {type(error).__name__}"
+        return _error(BROKEN, what, "see the server's log")
+
+
+def _error(status: int, what: str, hint: str, headers: dict[str, str] | None = None) -> Response:
+    return _reply(status, {"error": {"what": what, "where": "", "hint": hint}}, headers)
 
 
 def _reply(status: int, body: Any, headers: dict[str, str] | None = None) -> Response:
     content = body if isinstance(body, bytes) else to_json(body)
     return Response(content, status, headers, "application/json")
-
-
-async def _refused(_: Request, error: Exception) -> Response:
-    assert isinstance(error, RefusedError)  # noqa: S101 - for the type: it is called for no other
-    return refusal(error)
-
-
-async def _stopped(_: Request, error: Exception) -> Response:
-    """Say that no call to the judge's model succeeds: its key, say, is wrong."""
-    assert isinstance(error, StopRunError)  # noqa: S101 - as above
-    return _reply(UNREACHABLE, {"error": error_payload(error)})
-
-
-async def _no_route(_: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)  # noqa: S101 - as above
-    refused = {"what": error.detail.lower(), "where": "", "hint": _SHAPES}
-    return _reply(error.status_code, {"error": refused}, dict(error.headers or {}))
-
-
-async def _broken(_: Request, error: Exception) -> Response:
-    what = f"the server has a defect: {type(error).__name__}"
-    return _reply(BROKEN, {"error": {"what": what, "where": "", "hint": "see the server's log"}})

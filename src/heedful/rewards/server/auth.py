@@ -34,6 +34,9 @@ OPEN = ("/health", "/ready")
 BODY = "heedful.body"
 """The key in a request's scope of the bytes that it sent, once they are being read."""
 
+ENDPOINT = "heedful.endpoint"
+"""The key of the endpoint's path, where there is one."""
+
 _HOST = re.compile(rb"\s*(?:\[[0-9A-Fa-f:.]+\]|[\w.-]+)(?::\d{1,5})?\s*", re.ASCII)
 
 
@@ -47,9 +50,6 @@ class AuthMiddleware:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
         started = time.perf_counter()
         status = 0
 
@@ -71,8 +71,8 @@ class AuthMiddleware:
                 scope[BODY].leave()
             self._metrics.open.dec()
             seconds = time.perf_counter() - started
-            # Paths that no route has are counted together: there may be any number of them.
-            endpoint = getattr(scope.get("route"), "path", "other")
+            # Paths that no endpoint has are counted together: there may be any number of them.
+            endpoint = scope.get(ENDPOINT, "other")
             self._metrics.answered(endpoint, status, seconds)
             if endpoint not in OPEN:
                 method, taken = scope["method"], seconds * 1000

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from heedful.core.errors import UsageError
 from heedful.core.log import logger
+from heedful.core.machine import loop_runner
 from heedful.core.net import listen
 from heedful.core.text import amount
 from heedful.rewards.server.admission import Limits
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from heedful.rewards import Reward
     from heedful.rewards.server.admission import JudgingService
 
-__all__ = ["loop_runner"]
+__all__: list[str] = []
 
 KEEP_ALIVE_S = 75
 """Longer than clients keep idle connections: whoever closes one may cut off a request."""
@@ -53,9 +54,9 @@ def serve(
     period. Call it in the main thread, where signals arrive.
     """
     try:
-        import fastapi  # noqa: F401 - whether it is there
-        import httptools  # noqa: F401 - the same
+        import httptools  # noqa: F401 - whether it is there
         import prometheus_client  # noqa: F401 - the same
+        import starlette  # noqa: F401 - the same
         import uvicorn  # noqa: F401 - the same
     except ImportError as error:
         raise UsageError(
@@ -67,7 +68,11 @@ def serve(
     _allow_connections()
     serving = Serving(reward, token, limits, prices)
     if limits.workers == 1:
-        with _signals_noted() as signals, listen(host, port) as listener, loop_runner() as runner:
+        with (
+            _signals_noted() as signals,
+            listen(host, port) as listener,
+            loop_runner(busy=True) as runner,
+        ):
             return runner.run(serving.run(listener, signals, lambda: announce(_url(listener))))
     return _serve_by_workers(serving, host, port, announce)
 
@@ -79,7 +84,7 @@ def _serve_by_workers(
     with listen(host, port) as listener, TemporaryDirectory(prefix="heedful-") as folder:
 
         def work(number: int, watched: int) -> bool:
-            with _signals_noted() as signals, loop_runner() as runner:
+            with _signals_noted() as signals, loop_runner(busy=True) as runner:
                 signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPPING)
                 worker = Worker(Path(folder), number, watched)
                 return runner.run(serving.run(listener, signals, lambda: None, worker))
@@ -125,15 +130,6 @@ class Serving(NamedTuple):
         return not service.unanswered
 
 
-def loop_runner() -> asyncio.Runner:
-    """Run a loop: uvloop's where it is installed, in which a request takes a third less time."""
-    try:
-        import uvloop
-    except ImportError:  # it doesn't exist for Windows
-        return asyncio.Runner()
-    return asyncio.Runner(loop_factory=uvloop.new_event_loop)
-
-
 def _allow_connections() -> None:
     """Raise the limit on open files."""
     try:
@@ -176,6 +172,7 @@ def _server(app: Any, service: JudgingService) -> Any:
         server_header=False,
         proxy_headers=False,
         http=BoundedProtocol,
+        ws="none",
         timeout_keep_alive=KEEP_ALIVE_S,
         timeout_graceful_shutdown=int(service.limits.grace) + LAST_WORDS_S,
     )
