@@ -23,7 +23,8 @@ responses differ.
    response, as the server has it, and by the server, sent as one batch and as one request for each
    rollout.
    With --step only the server's part of this, with one process and with so many workers: rewards a
-   second, the server's processor time a reward, and the waits of /health meanwhile.
+   second, and a second of the server's CPU, which are those of a core that the server has for
+   itself; the CPU of model and client; and the waits of /health meanwhile, seen by a process apart.
 4. Stall: while the server judges one large batch by code, another client asks for /health again and
    again. The longest wait, the seconds of the batch and the memory of the server are printed.
 """
@@ -37,6 +38,7 @@ import json
 import os
 import random
 import re
+import select
 import socket
 import statistics
 import subprocess
@@ -117,8 +119,12 @@ def serve_model(port: int) -> None:
         usage = {"prompt_tokens": 300, "completion_tokens": 40}
         return web.json_response({"model": "critic", "choices": choices, "usage": usage})
 
+    async def cpu_seconds(_: web.Request) -> web.Response:
+        return web.Response(text=f"process_cpu_seconds_total {time.process_time()}\n")
+
     app = web.Application()
     app.router.add_post("/{seconds}/v1/chat/completions", answer)
+    app.router.add_get("/metrics", cpu_seconds)
     web.run_app(app, host="127.0.0.1", port=port, access_log=None, print=None, backlog=2048)
 
 
@@ -383,24 +389,33 @@ def processors(url: str) -> list[float]:
     ]
 
 
-async def watched(url: str, given: Sequence[Row], batch: int, at_once: int) -> list[float]:
-    """Send rows; return the seconds of all of them, then those of each request to /health."""
-    began = time.perf_counter()
-    batches = [given[at : at + batch] for at in range(0, len(given), batch)]
-    sending = asyncio.ensure_future(post(url, batches, at_once))
+def probe(url: str) -> None:
+    """Ask for /health again and again, each time over a connection of its own; print the waits."""
     seconds = []
-    async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(force_close=True)) as session:
-        while not sending.done():
-            asked = time.perf_counter()
-            async with session.get(f"{url}/health") as answer:
-                await answer.read()
-            seconds.append(time.perf_counter() - asked)
-            await asyncio.sleep(0.01)
-    await sending
-    return [time.perf_counter() - began, *seconds]
+    while not select.select([sys.stdin], [], [], 0.01)[0]:
+        asked = time.perf_counter()
+        with urllib.request.urlopen(f"{url}/health") as answer:  # noqa: S310 - the loopback
+            answer.read()
+        seconds.append(time.perf_counter() - asked)
+    print(json.dumps(seconds))
 
 
-def step(urls: dict[str, str], rounds: int) -> None:
+def watched(url: str, given: Sequence[Row], batch: int, at_once: int) -> tuple[float, list[float]]:
+    """Send rows; return the seconds that they took, and those of each request to /health."""
+    batches = [given[at : at + batch] for at in range(0, len(given), batch)]
+    asking = [sys.executable, __file__, "--probe", url]
+    with subprocess.Popen(
+        asking, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as other:
+        time.sleep(1)  # until it has begun
+        began = time.perf_counter()
+        asyncio.run(post(url, batches, at_once))
+        took = time.perf_counter() - began
+        waits, _ = other.communicate("\n")
+    return took, json.loads(waits)
+
+
+def step(urls: dict[str, str], model_url: str, rounds: int) -> None:
     """Print what a step takes; the servers take turns."""
     size = PROMPTS * ROLLOUTS
     print(f"\na step of {size:,} responses, medians of {rounds} rounds; 256 calls at a time")
@@ -408,21 +423,22 @@ def step(urls: dict[str, str], rounds: int) -> None:
         measured: dict[str, list[tuple[float, ...]]] = {name: [] for name in urls}
         for _ in range(rounds):
             for name, url in urls.items():
-                before = processors(url)
-                took, *health = asyncio.run(
-                    watched(url, rows(size, [*CODED, *ASKED]), batch, at_once)
-                )
-                used = [each - was for each, was in zip(processors(url), before, strict=True)]
+                before = [*processors(url), spent(model_url), time.process_time()]
+                given = rows(size, [*CODED, *ASKED])
+                took, health = watched(url, given, batch, at_once)
+                now = [*processors(url), spent(model_url), time.process_time()]
+                *used, model, client = (each - was for each, was in zip(now, before, strict=True))
                 p99 = statistics.quantiles(health, n=100)[98]
-                shares = max(used) / sum(used)
-                figures = size / took, sum(used) / size * 1000, p99 * 1000, shares
+                figures = size / took, size / sum(used), max(used) / sum(used), model, client, p99
                 measured[name].append(figures)
         for name, values in measured.items():
-            rewards, used_ms, p99_ms, share = map(statistics.median, zip(*values, strict=True))
+            medians = map(statistics.median, zip(*values, strict=True))
+            rewards, by_cpu, share, model, client, p99_s = medians
             print(
-                f"  requests of {batch:2}, {name:11} {rewards:6,.0f} rewards/s, "
-                f"{used_ms:.2f} ms of CPU a reward (busiest {share:.0%}), "
-                f"/health p99 {p99_ms:.0f} ms"
+                f"  requests of {batch:2}, {name:11} {rewards:6,.0f} rewards/s, {by_cpu:6,.0f} a "
+                f"second of the server's CPU (busiest process {share:.0%}); CPU of the model "
+                f"{model / size * 1e3:.2f}, of the client {client / size * 1e3:.2f} ms a reward; "
+                f"/health p99 {p99_s * 1000:.0f} ms"
             )
 
 
@@ -493,8 +509,12 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=1, help="of the server, in a step")
     parser.add_argument("--model-at", type=int, help=argparse.SUPPRESS)
     parser.add_argument("--proxy-at", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--probe", help=argparse.SUPPRESS)
     parser.add_argument("--to", default="", help=argparse.SUPPRESS)
     chosen = parser.parse_args()
+    if chosen.probe:
+        probe(chosen.probe)
+        return
     if chosen.model_at:
         serve_model(chosen.model_at)
         return
@@ -514,7 +534,7 @@ def main() -> None:
             workers = f"--workers={chosen.workers}"
             with running(*wide) as one, running(*wide[:-1], workers, "--port") as several:
                 urls = {"one process": one, f"{chosen.workers} workers": several}
-                step(urls if chosen.workers > 1 else {"one process": one}, chosen.rounds)
+                step(urls if chosen.workers > 1 else {"one process": one}, model_url, chosen.rounds)
             return
         with (
             running(*quick, "--port") as url,

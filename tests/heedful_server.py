@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("fastapi", reason="the extra serve is not installed")
+pytest.importorskip("prometheus_client", reason="the extra serve is not installed")
 
 CODED: dict[str, Any] = {
     "prompt": "Greet.",

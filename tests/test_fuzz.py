@@ -7,7 +7,7 @@ import pytest
 
 import fuzz
 
-EXTRAS = {"reward_rows": "fastapi"}
+EXTRAS = {"reward_rows": "prometheus_client"}
 
 
 def corpus() -> Iterator[tuple[str, str]]:

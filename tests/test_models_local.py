@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import math
 import re
 import shutil
 import threading
@@ -25,8 +26,8 @@ from heedful.core.nouns import Message, Sample
 from heedful.judges.making import make_judge
 from heedful.judges.model import Checklist
 from heedful.models import Completion, LocalModel, ModelNotFound, OpenAIModel, Sampling
-from heedful.models.engine import sharing
-from heedful.models.folder import Protocol
+from heedful.models.engine import Engine, sharing
+from heedful.models.folder import Protocol, find_folder
 from heedful.models.named import make
 from tiny_model import TEMPLATE, save_tiny_model
 
@@ -175,6 +176,27 @@ def test_draws_follow_the_temperature_and_top_p(folder: Path) -> None:
         assert abs(given.count(text) / 600 - share) < 4.5 * deviation + 1e-9
 
 
+@pytest.mark.parametrize("verdict", ["VERDICT: UNMET", "结论：不满足", "结论：满足"])
+def test_a_verdict_may_be_of_tokens_that_end_within_characters(folder: Path, verdict: str) -> None:
+    """Only the tokens of its last word count, each byte once."""
+    import transformers
+
+    engine = Engine.load(find_folder(str(folder)), "cpu")
+    engine.temperature = 1.0
+    draft = engine.draft([Message(role="user", content="Hello")], GREEDY, 0, lambda: False)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+
+    def tokens(text: str) -> list[int]:
+        return [int(token) for token in tokenizer.encode(text, add_special_tokens=False)]
+
+    word = re.split(r"[:：] ?", verdict)[1]
+    before, ids = tokens(verdict.removesuffix(word).rstrip()), tokens(verdict)
+    assert ids[: len(before)] == before
+    chances = [math.log(0.5)] * len(before) + [math.log(0.9)] * (len(ids) - len(before))
+    (said,) = engine.confidences(draft, ids, chances) or ()
+    assert said == pytest.approx(0.9 ** (len(ids) - len(before)))
+
+
 @pytest.mark.parametrize("temperature", [None, 1.0, 2.5])
 def test_a_verdict_is_as_likely_as_its_tokens_whose_odds_the_folder_tempers(
     copy: Path, temperature: float | None, monkeypatch: pytest.MonkeyPatch
@@ -186,22 +208,23 @@ def test_a_verdict_is_as_likely_as_its_tokens_whose_odds_the_folder_tempers(
     (copy / "heedful.json").write_text(json.dumps(record))
     monkeypatch.setattr("heedful.models.engine._VERDICT", re.compile(r"^(..)", re.DOTALL))
     model = LocalModel(str(copy))
-    (given, drawn) = completions(model, ("Hello", GREEDY, 0), ("Hello", DRAWN, 0))
+    (given, drawn) = completions(model, ("x y z", GREEDY, 0), ("x y z", DRAWN, 0))
     assert drawn.confidences is None
     if temperature is None:
         assert given.confidences is None
         return
     tokenizer = transformers.AutoTokenizer.from_pretrained(copy)
     weights = transformers.AutoModelForCausalLM.from_pretrained(copy)
-    turns = [{"role": "user", "content": "Hello"}]
+    turns = [{"role": "user", "content": "x y z"}]
     prompt = tokenizer.apply_chat_template(turns, tokenize=False, add_generation_prompt=True)
     ids, likely, text = tokenizer(prompt, return_tensors="pt")["input_ids"], 1.0, ""
+    begun = ids.shape[1]
     while len(text) < 2:
         with torch.no_grad():
             share, token = weights(input_ids=ids).logits[0, -1].softmax(-1).max(-1)
         likely *= float(share)
-        text += tokenizer.decode([token])
         ids = torch.cat([ids, token.view(1, 1)], dim=1)
+        text = tokenizer.decode(ids[0, begun:])
     odds = likely / (1 - likely)
     tempered = odds ** (1 / temperature)
     (confidence,) = given.confidences or ()

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("fastapi", reason="the extra serve is not installed")
+pytest.importorskip("prometheus_client", reason="the extra serve is not installed")
 
 from heedful import Sample, Status, StopRunError, UsageError
 from heedful.core.nouns import Judgment

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-pytest.importorskip("fastapi", reason="the extra serve is not installed")
+pytest.importorskip("prometheus_client", reason="the extra serve is not installed")
 
 from heedful.core.nouns import Critique, Judgment, Sample, Status
 from heedful.rewards import Reward

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from pydantic import Field
 
 from heedful.core.errors import UsageError
-from heedful.core.noun import Noun, refuse_misspelled
+from heedful.core.noun import Noun, refuse_misspelled, trusted
 from heedful.core.scale import Scale, labels_by_level
 from heedful.core.turns import Message, ToolCall
 
@@ -369,8 +369,8 @@ class Critique(Noun):
         cls, constraints: Sequence[Constraint], status: Status, reason: str, judge: str = ""
     ) -> Critique:
         """Leave every constraint undecided for the same reason."""
-        judgment = Judgment(status=status, explanation=reason, judge=judge)
-        return cls(judgments=(judgment,) * len(constraints))
+        judgment = trusted(Judgment, {"status": status, "explanation": reason, "judge": judge})
+        return trusted(cls, {"judgments": (judgment,) * len(constraints)})
 
 
 def _constraint(item: Any) -> Any:

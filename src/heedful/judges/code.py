@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from heedful import verify
 from heedful.core.errors import UndecidedError, VerifierError
+from heedful.core.noun import trusted
 from heedful.core.nouns import Critique, Judgment, Status
 from heedful.core.turns import calls_by_turn
 from heedful.judges import prompts
@@ -49,12 +50,10 @@ class Rules:
         seed = self.seed if self.scoring == "faithful" else None
         calls = calls_by_turn(sample.conversation, sample.tool_calls)
         readings = verify.Readings(sample.response, seed=seed, sample=sample.id, calls=calls)
-        return Critique(
-            judgments=tuple(
-                self._judgment(readings, sample.checklist[position], position)
-                for position in positions
-            )
-        )
+        judgments = [
+            self._judgment(readings, sample.checklist[position], position) for position in positions
+        ]
+        return trusted(Critique, {"judgments": tuple(judgments)})
 
     def _judgment(
         self, readings: verify.Readings, constraint: Constraint, position: int
@@ -65,12 +64,13 @@ class Rules:
             strict, loose = readings.read(constraint.check, position)
         except VerifierError as error:
             return Judgment(status=Status.UNSUPPORTED, explanation=str(error), judge=self.name)
-        return Judgment(
-            status=Status.MET if strict.met else Status.UNMET,
-            explanation=strict.found,
-            judge=self.name,
-            loose=Status.MET if loose else Status.UNMET,
-        )
+        fields = {
+            "status": Status.MET if strict.met else Status.UNMET,
+            "explanation": strict.found,
+            "judge": self.name,
+            "loose": Status.MET if loose else Status.UNMET,
+        }
+        return trusted(Judgment, fields)
 
 
 class Compiled:

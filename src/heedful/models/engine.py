@@ -15,7 +15,6 @@ import warnings
 from dataclasses import dataclass
 from hashlib import blake2b
 from inspect import signature
-from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from heedful.core.errors import HeedfulWarning, ModelError, StopRunError
@@ -170,6 +169,7 @@ _LOADING = threading.Lock()
 """transformers cannot be imported by two threads at a time, as two models would."""
 
 _VERDICT = re.compile(r"(?:VERDICT|结论)\s*[:：]\s*[\[【]*(\w+)")
+_REPLACEMENT = "\ufffd"
 _LEAST = 1e-6
 """How far from certain a verdict is at least: odds stay finite."""
 
@@ -289,7 +289,7 @@ class Engine:
             self._read(draft, ids).model_copy(
                 update={
                     "first_tokens": first,
-                    "confidences": self._confidences(draft, ids, chances),
+                    "confidences": self.confidences(draft, ids, chances),
                 }
             )
             for draft, (ids, first, chances) in zip(drafts, written, strict=True)
@@ -346,21 +346,23 @@ class Engine:
             raise ModelError(what, where=f"model {self._name}") from error
         return str(text)
 
-    def _confidences(
+    def confidences(
         self, draft: Draft, ids: list[int], chances: list[float]
     ) -> tuple[float, ...] | None:
         """Return how likely the words of the verdicts were; ``chances`` has each token's log."""
         if self.temperature is None or draft.temperature > 0:
             return None
-        pieces = [str(self._tokenizer.decode([token])) for token in ids]
-        ends = list(accumulate(map(len, pieces)))
+        texts = [str(self._tokenizer.decode(ids[:size])) for size in range(len(ids) + 1)]
+        # A token may end within a character, which then reads as a replacement character.
+        starts = [len(text.rstrip(_REPLACEMENT)) for text in texts[:-1]]
+        ends = [len(text) for text in texts[1:]]
         found = []
-        for verdict in _VERDICT.finditer("".join(pieces)):
+        for verdict in _VERDICT.finditer(texts[-1]):
             low, high = verdict.span(1)
             inside = (
                 chance
-                for piece, end, chance in zip(pieces, ends, chances, strict=True)
-                if low < end and end - len(piece) < high
+                for start, end, chance in zip(starts, ends, chances, strict=True)
+                if low < end and start < high
             )
             likely = min(max(math.exp(math.fsum(inside)), _LEAST), 1 - _LEAST)
             odds = math.log(likely / (1 - likely)) / self.temperature

@@ -4,32 +4,35 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from fastapi import FastAPI, Request, Response
 from prometheus_client import CONTENT_TYPE_LATEST
 from pydantic import BaseModel, Field, SkipValidation, ValidationError
 from pydantic_core import from_json, to_json
-from starlette.exceptions import HTTPException
+from starlette.responses import Response
 
 from heedful.core.errors import HeedfulError, RowError, StopRunError
 from heedful.core.log import logger
 from heedful.core.noun import updated
+from heedful.core.nouns import Critique, Sample
 from heedful.data.formats import native
 from heedful.data.formats.fields import explain, row_id
 from heedful.data.formats.files import shown
 from heedful.rewards import Rewarded, rows
 from heedful.rewards.adapters import logged, openrlhf_sample
 from heedful.rewards.server.admission import Body, RefusedError, error_payload
-from heedful.rewards.server.auth import BODY, refusal
+from heedful.rewards.server.auth import BODY, ENDPOINT, refusal
 from heedful.rewards.server.metrics import merged
 
 if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable, Coroutine, Sequence
 
-    from heedful.core.nouns import Critique, Judgment, Sample
+    from starlette.requests import Request
+
+    from heedful.core.nouns import Judgment
     from heedful.rewards import Reward
     from heedful.rewards.reward import RewardSession
     from heedful.rewards.server.admission import JudgingService
+    from heedful.rewards.server.auth import App
     from heedful.rewards.server.metrics import Metrics
     from heedful.rewards.server.workers import Worker
 
@@ -117,24 +120,14 @@ def _reward_fields(_: Sample, reward: Rewarded) -> dict[str, Any]:
     }
 
 
-_UNJUDGED: dict[str, Any] = {"judgments": [], "coverage": None}
-_UNREWARDED: dict[str, Any] = {
-    "reward": None,
-    "decided": False,
-    "bounds": None,
-    "verdicts": [],
-    "coverage": None,
-    "skipped": 0,
-    "gate": None,
-    "guards": [],
-    "undecided": None,
-}
-
-
-def _reason(reward: Rewarded) -> str:
+def _reason(reward: Rewarded) -> str | None:
     """Return why a verdict is missing: the first reason stands for the others."""
     judgments: tuple[Judgment, ...] = (*reward.critique.judgments, *reward.guards)
-    return next(judgment.explanation for judgment in judgments if not judgment.status.decided)
+    return next((each.explanation for each in judgments if not each.status.decided), None)
+
+
+_UNJUDGED: dict[str, Any] = {"judgments": [], "coverage": None}
+_UNREWARDED = _reward_fields(Sample(), Rewarded(None, False, None, Critique()))  # noqa: FBT003
 
 
 def _id_of(row: Any, at: int) -> str:
@@ -279,16 +272,16 @@ class Endpoints:
             self._metrics.failed()
         return outcomes
 
-    async def health(self) -> Response:
+    async def health(self, _: Request) -> Response:
         """Report that the server is up."""
         return _reply(OK, self._health())
 
-    async def ready(self) -> Response:
+    async def ready(self, _: Request) -> Response:
         """Report readiness: 503 if the server is full, stopping or failing."""
         health = self._health()
         return _reply(OK if health["status"] == "ok" else UNAVAILABLE, health)
 
-    async def metrics(self) -> Response:
+    async def metrics(self, _: Request) -> Response:
         """Write the metrics for Prometheus; those of all workers, where there are several."""
         text = self._metrics.text() if self._worker is None else merged(await self._worker.texts())
         return Response(text, media_type=CONTENT_TYPE_LATEST)
@@ -378,52 +371,44 @@ def application(
     service: JudgingService,
     metrics: Metrics,
     worker: Worker | None = None,
-) -> FastAPI:
+) -> App:
     """Make the app that answers."""
-    app = FastAPI(openapi_url=None)
     here = Endpoints(reward, session, service, metrics, worker)
-    for path, endpoint in (
-        ("/v1/critique", here.critique),
-        ("/v1/critiques", here.critiques),
-        ("/v1/rewards", here.rewards),
-        ("/openrlhf", here.openrlhf),
-    ):
-        app.add_api_route(path, endpoint, methods=["POST"])
-    for path, probe in (
-        ("/health", here.health),
-        ("/ready", here.ready),
-        ("/metrics", here.metrics),
-    ):
-        app.add_api_route(path, probe)
-    app.add_exception_handler(RefusedError, _refused)
-    app.add_exception_handler(StopRunError, _stopped)
-    app.add_exception_handler(HTTPException, _no_route)
-    app.add_exception_handler(Exception, _broken)
-    return app
+    endpoints: dict[str, tuple[str, App | None]] = {
+        "/v1/critique": ("POST", here.critique),
+        "/v1/critiques": ("POST", here.critiques),
+        "/v1/rewards": ("POST", here.rewards),
+        "/openrlhf": ("POST", here.openrlhf),
+        "/health": ("GET", here.health),
+        "/ready": ("GET", here.ready),
+        "/metrics": ("GET", here.metrics),
+    }
+
+    async def answered(request: Request) -> Response:
+        method, endpoint = endpoints.get(request.scope["path"], ("", None))
+        if endpoint is None:
+            return _error(404, "not found", _SHAPES)
+        request.scope[ENDPOINT] = request.scope["path"]
+        if request.method != method:
+            return _error(405, "method not allowed", _SHAPES, {"Allow": method})
+        try:
+            return await endpoint(request)
+        except RefusedError as error:
+            return refusal(error)
+        except StopRunError as error:  # no call to the model succeeds: its key, say, is wrong
+            return _reply(UNREACHABLE, {"error": error_payload(error)})
+        except Exception as error:  # noqa: BLE001 - a defect must not end the server
+            logger.exception("a request failed")
+            what = f"the server has a defect: {type(error).__name__}"
+            return _error(BROKEN, what, "see the server's log")
+
+    return answered
+
+
+def _error(status: int, what: str, hint: str, headers: dict[str, str] | None = None) -> Response:
+    return _reply(status, {"error": {"what": what, "where": "", "hint": hint}}, headers)
 
 
 def _reply(status: int, body: Any, headers: dict[str, str] | None = None) -> Response:
     content = body if isinstance(body, bytes) else to_json(body)
     return Response(content, status, headers, "application/json")
-
-
-async def _refused(_: Request, error: Exception) -> Response:
-    assert isinstance(error, RefusedError)  # noqa: S101 - for the type: it is called for no other
-    return refusal(error)
-
-
-async def _stopped(_: Request, error: Exception) -> Response:
-    """Say that no call to the judge's model succeeds: its key, say, is wrong."""
-    assert isinstance(error, StopRunError)  # noqa: S101 - as above
-    return _reply(UNREACHABLE, {"error": error_payload(error)})
-
-
-async def _no_route(_: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)  # noqa: S101 - as above
-    refused = {"what": error.detail.lower(), "where": "", "hint": _SHAPES}
-    return _reply(error.status_code, {"error": refused}, dict(error.headers or {}))
-
-
-async def _broken(_: Request, error: Exception) -> Response:
-    what = f"the server has a defect: {type(error).__name__}"
-    return _reply(BROKEN, {"error": {"what": what, "where": "", "hint": "see the server's log"}})

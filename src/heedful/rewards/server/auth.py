@@ -7,10 +7,11 @@ import binascii
 import hmac
 import re
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from pydantic_core import to_json
+from starlette.requests import Request
 from starlette.responses import Response
 
 from heedful.core.errors import UsageError
@@ -19,14 +20,13 @@ from heedful.core.net import is_loopback
 from heedful.rewards.server.admission import RefusedError, error_payload
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
+    from collections.abc import Awaitable, Callable, Iterable, Mapping
+
+    from starlette.types import Receive, Scope, Send
 
     from heedful.rewards.server.metrics import Metrics
 
-    Scope = MutableMapping[str, Any]
-    Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
-    Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
-    ASGIApp = Callable[[Scope, Receive, Send], Awaitable[None]]
+    App = Callable[[Request], Awaitable[Response]]
 
 OPEN = ("/health", "/ready")
 """Paths that need no token: probes have none."""
@@ -34,45 +34,40 @@ OPEN = ("/health", "/ready")
 BODY = "heedful.body"
 """The key in a request's scope of the bytes that it sent, once they are being read."""
 
+ENDPOINT = "heedful.endpoint"
+"""The key of the endpoint's path, where there is one."""
+
 _HOST = re.compile(rb"\s*(?:\[[0-9A-Fa-f:.]+\]|[\w.-]+)(?::\d{1,5})?\s*", re.ASCII)
 
 
 class AuthMiddleware:
     """Checks the token, and counts and logs each request, without its texts."""
 
-    def __init__(self, app: ASGIApp, metrics: Metrics, token: str | None) -> None:
+    def __init__(self, app: App, metrics: Metrics, token: str | None) -> None:
         self._app = app
         self._metrics = metrics
         self._token = None if token is None else token.encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
         started = time.perf_counter()
         status = 0
-
-        async def send_logged(message: MutableMapping[str, Any]) -> None:
-            nonlocal status
-            if message["type"] == "http.response.start":
-                status = message["status"]
-            await send(message)
-
         self._metrics.open.inc()
         try:
             refused = self._refused(scope)
             if refused is None:
-                await self._app(scope, receive, send_logged)
+                response = await self._app(Request(scope, receive))
             else:
-                await refusal(refused)(scope, receive, send_logged)
+                response = refusal(refused)
+            status = response.status_code
+            await response(scope, receive, send)
         finally:
             if BODY in scope:
                 scope[BODY].leave()
             self._metrics.open.dec()
             seconds = time.perf_counter() - started
-            # Paths that no route has are counted together: there may be any number of them.
-            endpoint = getattr(scope.get("route"), "path", "other")
+            # Paths that no endpoint has are counted together: there may be any number of them.
+            endpoint = scope.get(ENDPOINT, "other")
             self._metrics.answered(endpoint, status, seconds)
             if endpoint not in OPEN:
                 method, taken = scope["method"], seconds * 1000
