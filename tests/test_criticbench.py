@@ -20,8 +20,7 @@ from fault_server import Answer, completion, refusal, serving
 from heedful.bench.criticbench.build import BuildPlan, build, reasoning_steps
 from heedful.bench.criticbench.items import read_samples, read_triplets
 from heedful.bench.grading.problems import posed
-from heedful.bench.grading.sandbox import Sandbox, open_sandbox
-from heedful.core.errors import UsageError
+from heedful.bench.grading.sandbox import Sandbox
 from heedful.core.problems import Problem
 from heedful.models import ScriptedModel
 from jsonl import write_rows
@@ -374,14 +373,6 @@ HALVES = {
     "    return int(n / 2 + .5)\n": 2,
     "    raise ValueError\n": 0,
 }
-
-
-@pytest.fixture(scope="module")
-def sandbox() -> Sandbox:
-    try:
-        return open_sandbox()
-    except UsageError as error:
-        pytest.skip(f"no sandbox program works here: {error.what}")
 
 
 def test_programs_are_tested_and_the_most_convincing_is_chosen(sandbox: Sandbox) -> None:
