@@ -21,6 +21,7 @@ TEXTS = [
     "At most 100 words, including the title.",
     "Use bullet points only in the first paragraph.",
     "Use bullet points entirely.",
+    "No digits and lowercase letters.",
     "Avoid commas entirely in the first paragraph.",
     "Give 3 reasons or 2 examples.",
     "List three cities and their populations.",
