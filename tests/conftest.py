@@ -80,6 +80,18 @@ def empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.fixture(scope="session")
+def sandbox() -> Any:
+    """A sandbox for programs, where one works."""
+    from heedful.bench.grading.sandbox import open_sandbox
+    from heedful.core.errors import UsageError
+
+    try:
+        return open_sandbox()
+    except UsageError as error:
+        pytest.skip(f"no sandbox program works here: {error.what}")
+
+
 @pytest.fixture(scope="module")
 def ray_cluster() -> Iterator[str]:
     """A cluster of two CPUs on this machine, to which this process is connected."""

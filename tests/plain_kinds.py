@@ -48,7 +48,6 @@ TEXTS: list[tuple[str, str, str]] = [
     ("Begin with a TL;DR.", "TL;DR: it rained.\n\nIt rained all day.", RAIN),
     ("One emoji at the end.", "It rained. 🌧️", RAIN),
     ("Plain text only, no formatting.", RAIN, "**Rain** fell."),
-    ("数字用汉字表示", "下了三天雨", "下了3天雨"),
     # Yes or no.
     ("Give a yes/no answer only.", "Yes", "Yes, because it rains."),
     # Formats.
@@ -189,4 +188,18 @@ TEXTS: list[tuple[str, str, str]] = [
     ("Include headings such as 'Intro' and 'End'", "# T\n\n## A\n\n## B\n\nC.", RAIN),
     ("The list must be presented in a table format with a maximum of 3 columns", TABLE, WIDE),
     ("It should have no more than 3 rows and 3 columns", TABLE, WIDE),
+    ("Use numbered steps", "1. a\n2. b", RAIN),
+    ("Write it as one paragraph without line breaks", RAIN, f"{RAIN}\n{RAIN}"),
+    ("Have 2 sections with headings", "## A\n\nB.\n\n## C\n\nD.", RAIN),
+    ("First word should be Yes", "Yes, it fell.", RAIN),
+    ('Make sure the word "free" is in the first sentence', "Free rain. It fell.", "It. Free."),
+    ("Highlight two phrases in italics", "*rain* and *sea*", "*rain*"),
+    ("I need it under 60 words please", words(40), words(90)),
+    ('Use the word "the" once or less', "The rain", "The rain, the sea"),
+    ("At least 2 words in the output should be in all caps.", "RAIN AND sea", "Rain"),
+    ("Do not mention the word rain, wind, or sea.", "It fell.", "The sea"),
+    ("Expand it into exactly 2 paragraphs.", PARTED, ""),
+    ("标题要带emoji", "# 雨🌧\n\n下了。", "# 雨\n\n下了。"),
+    ("数字全部用汉字", "下了三天雨", "下了3天雨"),
+    ("用“---”分隔每个部分", "雨。\n\n---\n\n风。", PARTED),
 ]

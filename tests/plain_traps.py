@@ -140,6 +140,8 @@ TRAPS: list[tuple[str, str, bool | None]] = [
     ("the question must include the keyword 'rain'", "It rains. rain", None),
     ("Use bold for key terms", "A **fine** day.", None),
     ("No parentheses.", "Fine :)", None),
+    ("回答中包含3个emoji", "好😀😀", False),
+    ("回答中包含3个emoji", "好😀😀😀😀", None),
     ("List five movies.", numbered(6), None),
     ("List five movies.", "1. Rain, Wind\n2. Sea", None),
     ("List five movies.", "Rain, Wind and Sea.", None),

@@ -2,6 +2,18 @@
 parts that only a reader finds. None may become a check."""
 
 TEXTS = [
+    'Not every sentence should begin with "I".',
+    "At most 3 sentences or 50 words.",
+    "3 paragraphs of 50 words.",
+    "3 bullet points, at most 10 words.",
+    'Use the words "rain" or snow.',
+    "Each with at least 20 words.",
+    "Each item in the numbered list is one sentence.",
+    "The final answer should be at most 50 words.",
+    "Write in English and in French.",
+    "Write a 200-word story and a 50-word summary.",
+    "Write two sentences and three bullet points.",
+    "3 bullet points and 2 sentences",
     "Write at most 100 words to save space outside of code.",
     "写三段（不含标题）",
     "No more than 50 words each.",
@@ -9,6 +21,7 @@ TEXTS = [
     "At most 100 words, including the title.",
     "Use bullet points only in the first paragraph.",
     "Use bullet points entirely.",
+    "No digits and lowercase letters.",
     "Avoid commas entirely in the first paragraph.",
     "Give 3 reasons or 2 examples.",
     "List three cities and their populations.",
@@ -61,6 +74,11 @@ TEXTS = [
 ]
 
 TEXTS_ZH = [
+    "以“【姓名】您好”开头",
+    "写三段，均不超过100字",
+    "每条建议两句话",
+    "除了“你好”外不要出现其他英文",
+    "每段不超过5行",
     "写5个名字用逗号分隔",
     "比喻是否出现10次",
     "尽量控制在100字以内",

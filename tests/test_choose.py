@@ -55,13 +55,6 @@ def test_rows_without_pairs_are_refused() -> None:
         choose([{"prompt": "Greet.", "response": "Hi"}], ScriptedModel(""))
 
 
-def test_a_judge_that_takes_the_first_never_agrees_with_itself(tmp_path: Path) -> None:
-    choices = measured("RANKING: 1 > 2", tmp_path)
-    assert choices["accuracy"]["value"] == pytest.approx(0.5)
-    assert choices["positional_agreement"]["value"] == 0
-    assert choices["first_shown"]["value"] == 1
-
-
 def test_what_cannot_be_read_chooses_neither(tmp_path: Path) -> None:
     choices = measured("The first.", tmp_path)
     assert choices["accuracy"]["coverage"] == choices["ties"] == 0

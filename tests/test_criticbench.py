@@ -20,8 +20,7 @@ from fault_server import Answer, completion, refusal, serving
 from heedful.bench.criticbench.build import BuildPlan, build, reasoning_steps
 from heedful.bench.criticbench.items import read_samples, read_triplets
 from heedful.bench.grading.problems import posed
-from heedful.bench.grading.sandbox import Sandbox, open_sandbox
-from heedful.core.errors import UsageError
+from heedful.bench.grading.sandbox import Sandbox
 from heedful.core.problems import Problem
 from heedful.models import ScriptedModel
 from jsonl import write_rows
@@ -85,6 +84,9 @@ def test_from_questions_to_a_report(capsys: pytest.CaptureFixture[str]) -> None:
             assert title in said
         bought = len(server.bodies) - before
         assert run(*words) == 0
+        capsys.readouterr()
+        assert run("run", "judged", "-m", "small", *at) != 0  # a run that is no benchmark
+        assert "bench criticbench build" in capsys.readouterr().err
         assert len(server.bodies) - before == bought
     summary = json.loads(Path("bench/summary.json").read_text(encoding="utf-8"))
     assert summary["triplets"] == len(triplets)
@@ -335,18 +337,6 @@ def test_choices_that_the_question_does_not_state_are_shuffled_below_it() -> Non
     assert posed(stated) == stated
 
 
-def test_a_run_of_another_command_is_no_benchmark(capsys: pytest.CaptureFixture[str]) -> None:
-    write(questions(4))
-    with serving(script=population()) as server:
-        at = ("--base-url", server.url)
-        assert run(*BUILD, *at, "--run", "bench") == 0
-        assert run(*RUN, *at, "--run", "judged") == 0
-        requested = len(server.bodies)
-        assert run("run", "judged", "-m", "small", *at) != 0
-        assert len(server.bodies) == requested
-    assert "bench criticbench build" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize(
     ("text", "steps"),
     [("One. Two.\nThree 3.5 of it", 3), ("\n\n", 0), ("So x = 1.5. Then (b) holds! Done?", 3)],
@@ -374,14 +364,6 @@ HALVES = {
     "    return int(n / 2 + .5)\n": 2,
     "    raise ValueError\n": 0,
 }
-
-
-@pytest.fixture(scope="module")
-def sandbox() -> Sandbox:
-    try:
-        return open_sandbox()
-    except UsageError as error:
-        pytest.skip(f"no sandbox program works here: {error.what}")
 
 
 def test_programs_are_tested_and_the_most_convincing_is_chosen(sandbox: Sandbox) -> None:

@@ -163,8 +163,7 @@ def all_checks() -> list[Check]:
         }
         variants = [args, few]
         for name, (hint, _) in hints.items():
-            for choice in _choices(hint):
-                variants += [args | {name: choice}, few | {name: choice}]
+            variants += [few | {name: choice} for choice in _choices(hint)]
         for variant in variants:
             checks[id_, repr(variant)] = Check(id=id_, args=variant)
     return list(checks.values())

@@ -71,14 +71,6 @@ def test_the_interval_is_bonetts_and_prices(
     assert result["difference"]["value"] == pytest.approx((first - second) / (n - 2))
 
 
-def test_four_wins_to_none_of_twenty_and_three_of_three_show_nothing() -> None:
-    for counts, p in (((4, 0, 12, 4), 0.125), ((3, 0, 0, 0), 0.25)):
-        result = compared(passes(*counts))
-        low, high = ends(result)
-        assert result["p"] == pytest.approx(p)
-        assert low < 0 < high
-
-
 def test_where_interval_and_test_disagree_the_test_decides() -> None:
     # Bonett and Price alone begin above 0 for five wins of eight, where p is 2 / 2**5.
     low, high = ends(compared(passes(5, 0, 1, 0)))

@@ -30,14 +30,6 @@ PATIENT = replace(LIMITS, seconds=120.0)
 """Where a program ends by itself, or at another limit, however slow the machine is."""
 
 
-@pytest.fixture(scope="module")
-def sandbox() -> Sandbox:
-    try:
-        return open_sandbox()
-    except UsageError as error:
-        pytest.skip(f"no sandbox program works here: {error.what}")
-
-
 @pytest.mark.sandbox
 @pytest.mark.parametrize("name", CONTAINED)
 def test_what_is_tried_fails_inside(name: str, sandbox: Sandbox) -> None:

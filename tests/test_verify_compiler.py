@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from heedful import evaluate
-from heedful.core.errors import InputError, UndecidedError
+from heedful.core.errors import InputError
 from heedful.jobs.evaluate_tables import view
 from heedful.verify import Response, check, describe, known
 from heedful.verify.compiler.compile import compile_constraint
@@ -20,44 +20,17 @@ from heedful.verify.compiler.numerals import number_at
 from heedful.verify.compiler.slots import SLOTS
 
 COMPILES = [
-    ("At most 200 words.", "Write at most 200 words."),
-    ("Are there exactly 5 items in the list?", "Write exactly 5 list items."),
     ("Respond only in Spanish.", "Respond in the language 'es'."),
     ("Use exactly 5 bullet points, at most 20 words each.",
      "Write exactly 5 bullet points. Write at most 20 words in each list item."),
     ("Return a JSON array.",
      'Respond with JSON that fits the schema {"type": "array"}, and nothing else.'),
-    ("Use emojis.", "Write at least 1 emoji. Or: Write at least 2 emojis."),
     ("Does the response end with a question?", "Write at least 1 question in the last sentence."),
-    ('Do not start with "Sure".', "Do not start the response with 'Sure'."),
-    ("Did the response avoid the letter 'e'?", "Use 'e' at most 0 times, in any word."),
     ("Include keywords ['rain', 'snow'] in the response.", "Use 'rain', 'snow'."),
     ('Answer only with "yes" or "no".', "Let the response be 'yes' or 'no', and nothing else."),
-    ("Write the title in bold.", "Write the title in bold."),
-    ("字数在800-1200之间", "Write 800 to 1200 字."),
     ("以JSON格式输出，包含字段“a”", "Respond with JSON with the keys 'a', and nothing else."),
-    ("“雨”出现且仅出现一次", "Use '雨' exactly 1 times."),
-    ("包含一个三列的表格", "Write a table with 3 columns."),
     ("正文中不含“春”", "Do not use '春' in the body."),
-    ("One or two sentences.", "Write 1 to 2 sentences."),
 ]  # fmt: skip
-
-REFUSED = [
-    'Not every sentence should begin with "I".',
-    "At most 3 sentences or 50 words.",
-    "3 paragraphs of 50 words.",
-    "3 bullet points, at most 10 words.",
-    'Use the words "rain" or snow.',
-    "Each with at least 20 words.",
-    "Each item in the numbered list is one sentence.",
-    "The final answer should be at most 50 words.",
-    "Write in English and in French.",
-    "以“【姓名】您好”开头",
-    "写三段，均不超过100字",
-    "每条建议两句话",
-    "除了“你好”外不要出现其他英文",
-    "每段不超过5行",
-]
 
 
 @pytest.mark.parametrize(("text", "words"), COMPILES)
@@ -98,23 +71,6 @@ def test_a_short_length_that_may_be_a_passages_stays_open(text: str) -> None:
     with (console := Console(width=300)).capture() as shown:
         console.print(view(evaluation.summary))
     assert "1 of these: " in shown.get()
-
-
-@pytest.mark.parametrize("text", REFUSED)
-def test_what_is_not_covered_is_refused_with_a_reason(text: str) -> None:
-    compiled = compile_constraint(text)
-    assert compiled.check is None, describe(compiled.check) if compiled.check else ""
-    assert compiled.reason
-
-
-def test_a_number_of_what_is_contained_may_be_a_minimum() -> None:
-    """Three emojis are asked for: two are too few, three are right, of four nobody can tell."""
-    compiled = compile_constraint("回答中包含3个emoji")
-    assert compiled.check is not None
-    assert not check(compiled.check, Response("好😀😀")).met
-    assert check(compiled.check, Response("好😀😀😀")).met
-    with pytest.raises(UndecidedError):
-        check(compiled.check, Response("好😀😀😀😀"))
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from cyclopts import Parameter
 from heedful.analysis.compare import compare as compare_runs
 from heedful.analysis.compare import tables as report
 from heedful.cli.files import check_document, write_document
-from heedful.cli.flags import FlagGroup, Output, Quiet, Switch, takes
+from heedful.cli.flags import FlagGroup, Output, Quiet, Switch, listed, takes
 from heedful.cli.running import Outcome, print_outcome
 from heedful.core.errors import UsageError
 
@@ -63,8 +63,8 @@ def compare(
         raise UsageError("nothing to be no worse than", hint="name a run: --no-worse-than RUN")
     check_document(output, _places(runs))
     check_document(comment, _places(runs), [".md"])
-    options["by"] = None if by is None else _names(by)
-    metrics = _names(",".join(metric or ()))
+    options["by"] = None if by is None else listed(by)
+    metrics = listed(",".join(metric or ()))
     summary = compare_runs(*runs, metrics=metrics, **options)
     results = [] if no_worse_than is None else _checked(summary, margin / 100, chosen=bool(metrics))
     write_document(output, summary, partial(report.document, summary))
@@ -136,7 +136,3 @@ def _lacks(summary: dict[str, Any]) -> list[str]:
         if run["unread"]
     ]
     return said
-
-
-def _names(words: str) -> list[str]:
-    return [name.strip() for name in words.split(",") if name.strip()]

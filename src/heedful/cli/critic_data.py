@@ -17,6 +17,7 @@ from heedful.cli.flags import (
     RequiredOutput,
     Switch,
     connected,
+    listed,
     takes,
     the_model,
 )
@@ -143,7 +144,7 @@ def filter(  # noqa: A001 - the command's name
         critic.filter_critiques,
         verifiers=[models[name] for name in dict.fromkeys(verifier or ())],
         expert=models[experts[0]] if experts else None,
-        settings=FilterSettings(**stages, skip=_list(skip), sampling=how),
+        settings=FilterSettings(**stages, skip=listed(skip), sampling=how),
     )
     names = [model.name for model in connections]
     return add_to_rows(job, [input], output, options, names, outcome=_filtered)
@@ -176,10 +177,6 @@ def _why_empty(summary: Mapping[str, Any]) -> str:
         return "no row was kept"
     reason = next(iter(most["reasons"]), "see dropped.jsonl")
     return f"no row was kept: the stage {most['stage']} dropped {lost:,} ({reason})"
-
-
-def _list(words: str) -> list[str]:
-    return [word.strip() for word in words.split(",") if word.strip()]
 
 
 @takes(FlagGroup("", (Pairs,)))

@@ -236,6 +236,11 @@ def _settled(given: Mapping[str, Any], flags: Mapping[str, Any]) -> dict[str, An
     return options
 
 
+def listed(words: str) -> list[str]:
+    """Take words apart at their commas."""
+    return [word.strip() for word in words.split(",") if word.strip()]
+
+
 def _pair(header: str) -> tuple[str, str]:
     name, equals, value = header.partition("=")
     if not equals or not name.strip():

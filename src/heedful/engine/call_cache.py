@@ -12,6 +12,7 @@ import json
 from collections import OrderedDict
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import TYPE_CHECKING, NoReturn
 
@@ -121,28 +122,20 @@ class CallCounter:
 PREFIXES_CACHED = 256
 
 
+@dataclass(eq=False)
 class _CallCache:
     """The calls of one run: those it has stored, and those in flight."""
 
-    def __init__(
-        self,
-        store: Store,
-        retries: int,
-        budget: Accounts | None,
-        counter: CallCounter | None,
-        queue: BatchQueue | None,
-        place: Callable[[Model], Model],
-    ) -> None:
-        self.store = store
-        self.retries = retries
-        self.budget = budget
-        self.counter = counter
-        self.queue = queue
-        self.place = place
-        self.in_flight: dict[bytes, asyncio.Future[Completion]] = {}
-        self.models: dict[int, Model] = {}
-        self._prefixes: dict[tuple[int, int], tuple[blake2b, Model, Sampling]] = {}
-        self._addresses: dict[str, object] = {}  # by configuration of a model
+    store: Store
+    retries: int
+    budget: Accounts | None
+    counter: CallCounter | None
+    queue: BatchQueue | None
+    place: Callable[[Model], Model]
+    in_flight: dict[bytes, asyncio.Future[Completion]] = field(default_factory=dict)
+    models: dict[int, Model] = field(default_factory=dict)
+    _prefixes: dict[tuple[int, int], tuple[blake2b, Model, Sampling]] = field(default_factory=dict)
+    _addresses: dict[str, object] = field(default_factory=dict)  # by configuration of a model
 
     def key(self, call: ModelCall) -> bytes:
         """Digest all that an answer depends on."""

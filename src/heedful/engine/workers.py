@@ -245,7 +245,8 @@ def _connect() -> None:
         ray.init(address=address or "local", **options)
     except (OSError, RuntimeError, ValueError) as error:
         what = f"Ray cannot be reached: {str(error).splitlines()[0]}"
-        raise UsageError(what, where=f"RAY_ADDRESS {address or 'local'}") from error
+        hint = "if it wants a token, set RAY_AUTH_MODE=token and RAY_AUTH_TOKEN" if address else ""
+        raise UsageError(what, where=f"RAY_ADDRESS {address or 'local'}", hint=hint) from error
 
 
 def _refuse_unreachable(address: str) -> None:

@@ -336,7 +336,7 @@ class RowsJob(Job[Task, Generation]):
             if item.value is None or item.problem is not None:
                 yield Item(line=item.line, id=item.id, value=None, problem=item.problem)
                 continue
-            for task in self._recipe.tasks(_without_failure(item.value, self._recipe.adds)):
+            for task in self._recipe.tasks(without_failure(item.value, self._recipe.adds)):
                 yield Item(line=item.line, id=task.sample.id, value=task)
 
     def encode(self, row: Task) -> str:
@@ -394,7 +394,7 @@ def check_rows_output(output: Path, inputs: Iterable[str | os.PathLike[str]]) ->
         )
 
 
-def _without_failure(sample: Sample, adds: str) -> Sample:
+def without_failure(sample: Sample, adds: str) -> Sample:
     """Take away what an earlier output says of a failure; a user's own ``problem`` stays."""
     extra = sample.model_extra or {}
     if adds not in extra or extra[adds] is not None:

@@ -187,8 +187,7 @@ class RunCounts(Closing):
         """Count why verdicts were not reached, and those that their own explanations contradict."""
         for constraint, judgment in zip(sample.checklist, critique.judgments, strict=True):
             if judgment.status.settled:
-                extra = judgment.__pydantic_extra__
-                self._contradicted += bool(extra and extra.get("contradiction"))
+                self._contradicted += bool((judgment.model_extra or {}).get("contradiction"))
                 continue
             # A model that was asked says itself why it did not decide.
             code = judgment.judge.partition(":")[0] in ("", "recorded", *CODE)

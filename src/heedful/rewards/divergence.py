@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import random
+from statistics import variance
 from typing import TYPE_CHECKING
 
 from heedful.core.errors import UsageError
@@ -131,7 +132,7 @@ class Divergence:
             [gap for _, gap, _ in part] for part in (self.gaps[:window], self.gaps[-window:])
         )
         rise = math.fsum(last) / window - math.fsum(first) / window
-        spreads = [_variance(first) / window, _variance(last) / window]
+        spreads = [variance(first) / window, variance(last) / window]
         spread = sum(spreads)
         low = rise
         if spread:
@@ -148,8 +149,3 @@ class Divergence:
                 low,
             )
         return {"gap_rise": rise, "gap_rise_low": low}
-
-
-def _variance(values: Sequence[float]) -> float:
-    mean = math.fsum(values) / len(values)
-    return math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1)

@@ -36,6 +36,9 @@ COMPRESSIBLE_FROM = 400
 """A text of this many characters that zlib makes smaller than this share says the same again and
 again; zlib's own overhead counts in shorter ones."""
 
+SMALL_WINDOW, SMALL_WINDOW_BYTES = 12, 3800
+"""A window of zlib's, in bits, and the bytes that it surely holds."""
+
 TIMES = 8
 """A shorter text is a repetition if it is the same words this many times."""
 
@@ -108,6 +111,9 @@ _MAY_REPEAT = re.compile(r"\brepeat|\btimes\b|\bagain\b|重复|[次遍]", re.IGN
 
 
 def _empty(sample: Sample, text: str) -> str | None:
+    first = text.lstrip()[:1]
+    if first.isascii() and first.isalnum():  # the usual case: it begins with words
+        return None
     if shows_nothing(sample.response or ""):
         return "it shows nothing"
     # Emoji and other symbols may be an answer.
@@ -127,7 +133,9 @@ def _cut_off(sample: Sample, _: str) -> str | None:
 def _repetition(sample: Sample, text: str) -> str | None:
     data = " ".join(text.split()).encode("utf-8", "surrogatepass")
     if len(text) >= COMPRESSIBLE_FROM:
-        share = len(zlib.compress(data)) / len(data)
+        # A window that holds all of it finds the same repetitions in half the time.
+        window = SMALL_WINDOW if len(data) < SMALL_WINDOW_BYTES else zlib.MAX_WBITS
+        share = len(zlib.compress(data, wbits=window)) / len(data)
         return f"it repeats itself: it compresses to {share:.1%}" if share < COMPRESSED else None
     words = _words(text)
     if len(words) // _period(words) < TIMES or _MAY_REPEAT.search(_requested(sample)):
@@ -148,11 +156,11 @@ def _period(words: Sequence[str]) -> int:
 
 def _echo(sample: Sample, text: str) -> str | None:
     """Find a response that is its instruction or constraints, word for word, and little else."""
-    if len(sample.conversation) > 1 or _MAY_REPEAT.search(_requested(sample)):
-        return None  # a turn of a conversation may be anything, as in a game
     shown = [_last_turn(sample), *(constraint.text for constraint in sample.checklist)]
     if len(text) > 2 * sum(map(len, shown)):  # the usual case, before words are compared
         return None
+    if len(sample.conversation) > 1 or _MAY_REPEAT.search(_requested(sample)):
+        return None  # a turn of a conversation may be anything, as in a game
     words = _words(_NUMBERS.sub("", text))
     left = f" {' '.join(words)} "
     for quote in sorted({" ".join(_words(each)) for each in shown}, key=len, reverse=True):

@@ -147,8 +147,6 @@ def sweep(
     """
     if not 0 <= margin < 1:
         raise UsageError(f"the margin is {margin}", hint="give a share, such as 0.01 for a point")
-    if options.get("probes"):
-        raise UsageError("a sweep has no probes", hint="leave them out")
     if not arms and not runs:
         raise UsageError("there is nothing to sweep", hint="give protocols, or runs")
     if options.get("truth") is None:

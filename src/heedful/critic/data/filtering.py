@@ -28,11 +28,18 @@ from heedful.critic.data.experts import SAMPLED
 from heedful.critic.data.funnel import Funnel, document
 from heedful.critic.data.options import FilterSettings
 from heedful.critic.data.stages import READ, WRITE, Drop, FilterItem, Stage
-from heedful.data.formats import native
 from heedful.engine.options import split_options
 from heedful.engine.purpose import EXPLAINED_TOKENS, Purpose
 from heedful.engine.runner import together
-from heedful.jobs.rows import Addition, Recipe, RowsJob, Task, check_rows_output, read_and_written
+from heedful.jobs.rows import (
+    Addition,
+    Recipe,
+    RowsJob,
+    Task,
+    check_rows_output,
+    read_and_written,
+    without_failure,
+)
 from heedful.judges import prompts
 from heedful.judges.code import Measurement
 from heedful.judges.prompts import plain
@@ -177,7 +184,7 @@ def _recipe(pipeline: Sequence[Stage], *, partial: bool) -> Recipe:
         return _addition(item, [READ, *order, WRITE], partial=partial)
 
     def tasks(sample: Sample) -> Iterator[Task]:
-        row = _without_problem(sample)
+        row = without_failure(sample, SAMPLED)  # the funnel counts it
         yield Task(row, lambda: work(row))
 
     settings = {"partial": partial, "stages": {stage.name: stage.config for stage in pipeline}}
@@ -189,17 +196,6 @@ def _recipe(pipeline: Sequence[Stage], *, partial: bool) -> Recipe:
         assumptions=ASSUMED,
         tasks=tasks,
         settings=settings,
-    )
-
-
-def _without_problem(sample: Sample) -> Sample:
-    """Drop the note on missing critiques; the funnel counts them."""
-    extra = sample.model_extra or {}
-    if SAMPLED not in extra or extra[SAMPLED] is not None:
-        return sample
-    fields = native.write(sample)
-    return Sample.model_validate(
-        {key: value for key, value in fields.items() if key not in (SAMPLED, "problem")}
     )
 
 

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from prometheus_client import CONTENT_TYPE_LATEST
 from pydantic import BaseModel, Field, SkipValidation, ValidationError
 from pydantic_core import from_json, to_json
-from starlette.requests import Request
 from starlette.responses import Response
 
 from heedful.core.errors import HeedfulError, RowError, StopRunError
 from heedful.core.log import logger
 from heedful.core.noun import updated
+from heedful.core.nouns import Critique, Sample
 from heedful.data.formats import native
 from heedful.data.formats.fields import explain, row_id
 from heedful.data.formats.files import shown
@@ -26,11 +26,13 @@ if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable, Coroutine, Sequence
 
-    from heedful.core.nouns import Critique, Judgment, Sample
+    from starlette.requests import Request
+
+    from heedful.core.nouns import Judgment
     from heedful.rewards import Reward
     from heedful.rewards.reward import RewardSession
     from heedful.rewards.server.admission import JudgingService
-    from heedful.rewards.server.auth import ASGIApp, Receive, Scope, Send
+    from heedful.rewards.server.auth import App
     from heedful.rewards.server.metrics import Metrics
     from heedful.rewards.server.workers import Worker
 
@@ -118,24 +120,14 @@ def _reward_fields(_: Sample, reward: Rewarded) -> dict[str, Any]:
     }
 
 
-_UNJUDGED: dict[str, Any] = {"judgments": [], "coverage": None}
-_UNREWARDED: dict[str, Any] = {
-    "reward": None,
-    "decided": False,
-    "bounds": None,
-    "verdicts": [],
-    "coverage": None,
-    "skipped": 0,
-    "gate": None,
-    "guards": [],
-    "undecided": None,
-}
-
-
-def _reason(reward: Rewarded) -> str:
+def _reason(reward: Rewarded) -> str | None:
     """Return why a verdict is missing: the first reason stands for the others."""
     judgments: tuple[Judgment, ...] = (*reward.critique.judgments, *reward.guards)
-    return next(judgment.explanation for judgment in judgments if not judgment.status.decided)
+    return next((each.explanation for each in judgments if not each.status.decided), None)
+
+
+_UNJUDGED: dict[str, Any] = {"judgments": [], "coverage": None}
+_UNREWARDED = _reward_fields(Sample(), Rewarded(None, False, None, Critique()))  # noqa: FBT003
 
 
 def _id_of(row: Any, at: int) -> str:
@@ -379,10 +371,10 @@ def application(
     service: JudgingService,
     metrics: Metrics,
     worker: Worker | None = None,
-) -> ASGIApp:
+) -> App:
     """Make the app that answers."""
     here = Endpoints(reward, session, service, metrics, worker)
-    endpoints = {
+    endpoints: dict[str, tuple[str, App | None]] = {
         "/v1/critique": ("POST", here.critique),
         "/v1/critiques": ("POST", here.critiques),
         "/v1/rewards": ("POST", here.rewards),
@@ -392,31 +384,25 @@ def application(
         "/metrics": ("GET", here.metrics),
     }
 
-    async def answered(scope: Scope, receive: Receive, send: Send) -> None:
-        known = endpoints.get(scope["path"])
-        if known is None:
-            response = _error(404, "not found", _SHAPES)
-        elif scope["method"] != known[0]:
-            response = _error(405, "method not allowed", _SHAPES, {"Allow": known[0]})
-        else:
-            scope[ENDPOINT] = scope["path"]
-            response = await _response(known[1](Request(scope, receive)))
-        await response(scope, receive, send)
+    async def answered(request: Request) -> Response:
+        method, endpoint = endpoints.get(request.scope["path"], ("", None))
+        if endpoint is None:
+            return _error(404, "not found", _SHAPES)
+        request.scope[ENDPOINT] = request.scope["path"]
+        if request.method != method:
+            return _error(405, "method not allowed", _SHAPES, {"Allow": method})
+        try:
+            return await endpoint(request)
+        except RefusedError as error:
+            return refusal(error)
+        except StopRunError as error:  # no call to the model succeeds: its key, say, is wrong
+            return _reply(UNREACHABLE, {"error": error_payload(error)})
+        except Exception as error:  # noqa: BLE001 - a defect must not end the server
+            logger.exception("a request failed")
+            what = f"the server has a defect: {type(error).__name__}"
+            return _error(BROKEN, what, "see the server's log")
 
     return answered
-
-
-async def _response(answer: Coroutine[Any, Any, Response]) -> Response:
-    try:
-        return await answer
-    except RefusedError as error:
-        return refusal(error)
-    except StopRunError as error:  # no call to the judge's model succeeds: its key, say, is wrong
-        return _reply(UNREACHABLE, {"error": error_payload(error)})
-    except Exception as error:  # noqa: BLE001 - a defect must not end the server
-        logger.exception("a request failed")
-        what = f"the server has a defect: {type(error).__name__}"
-        return _error(BROKEN, what, "see the server's log")
 
 
 def _error(status: int, what: str, hint: str, headers: dict[str, str] | None = None) -> Response:

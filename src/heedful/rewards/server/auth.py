@@ -7,10 +7,11 @@ import binascii
 import hmac
 import re
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from pydantic_core import to_json
+from starlette.requests import Request
 from starlette.responses import Response
 
 from heedful.core.errors import UsageError
@@ -19,14 +20,13 @@ from heedful.core.net import is_loopback
 from heedful.rewards.server.admission import RefusedError, error_payload
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
+    from collections.abc import Awaitable, Callable, Iterable, Mapping
+
+    from starlette.types import Receive, Scope, Send
 
     from heedful.rewards.server.metrics import Metrics
 
-    Scope = MutableMapping[str, Any]
-    Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
-    Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
-    ASGIApp = Callable[[Scope, Receive, Send], Awaitable[None]]
+    App = Callable[[Request], Awaitable[Response]]
 
 OPEN = ("/health", "/ready")
 """Paths that need no token: probes have none."""
@@ -43,7 +43,7 @@ _HOST = re.compile(rb"\s*(?:\[[0-9A-Fa-f:.]+\]|[\w.-]+)(?::\d{1,5})?\s*", re.ASC
 class AuthMiddleware:
     """Checks the token, and counts and logs each request, without its texts."""
 
-    def __init__(self, app: ASGIApp, metrics: Metrics, token: str | None) -> None:
+    def __init__(self, app: App, metrics: Metrics, token: str | None) -> None:
         self._app = app
         self._metrics = metrics
         self._token = None if token is None else token.encode()
@@ -52,20 +52,15 @@ class AuthMiddleware:
         """Answer a request."""
         started = time.perf_counter()
         status = 0
-
-        async def send_logged(message: MutableMapping[str, Any]) -> None:
-            nonlocal status
-            if message["type"] == "http.response.start":
-                status = message["status"]
-            await send(message)
-
         self._metrics.open.inc()
         try:
             refused = self._refused(scope)
             if refused is None:
-                await self._app(scope, receive, send_logged)
+                response = await self._app(Request(scope, receive))
             else:
-                await refusal(refused)(scope, receive, send_logged)
+                response = refusal(refused)
+            status = response.status_code
+            await response(scope, receive, send)
         finally:
             if BODY in scope:
                 scope[BODY].leave()

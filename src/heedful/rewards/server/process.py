@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 from contextlib import contextmanager, nullcontext
+from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -53,15 +54,9 @@ def serve(
     Then no new connection is accepted, and accepted requests are answered within the grace
     period. Call it in the main thread, where signals arrive.
     """
-    try:
-        import httptools  # noqa: F401 - whether it is there
-        import prometheus_client  # noqa: F401 - the same
-        import starlette  # noqa: F401 - the same
-        import uvicorn  # noqa: F401 - the same
-    except ImportError as error:
-        raise UsageError(
-            f"{error.name} is not installed", hint="pip install 'heedful[serve]'"
-        ) from error
+    for name in ("httptools", "prometheus_client", "starlette", "uvicorn"):
+        if find_spec(name) is None:
+            raise UsageError(f"{name} is not installed", hint="pip install 'heedful[serve]'")
     from heedful.rewards.server.auth import checked
 
     token = checked(host, token)

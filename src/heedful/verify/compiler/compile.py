@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import product
 from typing import TYPE_CHECKING
 
 from heedful.core import scripts
@@ -190,12 +189,13 @@ def _first_clauses(
 
 
 def _clauses_at(
-    grammar: Grammar, rules: Iterable[str], text: NormalizedText, start: int
+    grammar: Grammar, rules: tuple[str, ...], text: NormalizedText, start: int
 ) -> list[tuple[int, Clause]]:
     """Match rules at a position; of clauses that end alike those that make the same check once."""
     clauses: dict[tuple[int, str], tuple[Clause, Check]] = {}
     openings = {(start, ()): None} | dict.fromkeys(grammar.match("opening", text, start))
-    for rule, opening in product(rules, openings):
+    starts = ((rule, each) for each in openings for rule in grammar.able(rules, text, each[0]))
+    for rule, opening in starts:
         for end, values in _framed(grammar, rule, text, opening):
             check = build(grammar, rule, values)
             if check is not None:
@@ -293,7 +293,7 @@ def _uncovered(grammar: Grammar, clause: NormalizedText) -> str:
     """Name the words that follow the longest match from the clause's beginning."""
     ends = [
         end
-        for rule in _rules(grammar)
+        for rule in grammar.able(_rules(grammar), clause, 0)
         for end, values in grammar.match(rule, clause, 0)
         if build(grammar, rule, values) is not None
     ]
@@ -307,7 +307,7 @@ def _mentions(grammar: Grammar, clause: NormalizedText) -> Iterator[Check]:
     while at < len(clause.form):
         matches = [
             (end, rule, values)
-            for rule in _rules(grammar, "mentioned")
+            for rule in grammar.able(_rules(grammar, "mentioned"), clause, at)
             for end, values in grammar.match(rule, clause, at)
         ]
         checks = [

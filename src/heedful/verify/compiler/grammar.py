@@ -81,6 +81,8 @@ class Grammar:
         self._words: dict[str, set[str]] = {}
         self._latin_words: set[str] = set()
         self._phrases: dict[str, _Node] = {}
+        self._starting: dict[tuple[tuple[str, ...], str], list[tuple[str, _Node]]] = {}
+        """Of phrases, those that can start with a sign; filled as met."""
         self.rules: dict[str, str] = {}
         lines: dict[str, list[tuple[int, str]]] = {}
         name = ""
@@ -202,14 +204,32 @@ class Grammar:
 
     def match(self, name: str, text: NormalizedText, start: int) -> list[Match]:
         """Find every way in which a phrase matches; none where the grammar has no such phrase."""
+        return (
+            self._match(self._phrases[name], text, start) if self.able((name,), text, start) else []
+        )
+
+    def able(self, names: tuple[str, ...], text: NormalizedText, start: int) -> list[str]:
+        """Name the phrases that can match at a position: by its sign, and by the text's words."""
         if text.words is None:
             # Of the words of the grammar, those that a text holds: most parts need one of the rest.
             signs = set(text.form) & self._words.keys()
             text.words = {word for sign in signs for word in self._words[sign] if word in text.form}
             text.words |= self._latin_words.intersection(_LATIN_RUN.findall(text.form))
-        phrase = self._phrases.get(name)
-        possible = phrase is not None and (phrase.may_be_empty or _has_needed(phrase, text.words))
-        return self._match(phrase, text, start) if phrase is not None and possible else []
+        while (sign := text.form[start : start + 1]) == " ":
+            start += 1
+        able = text.able.get((names, sign))
+        if able is None:
+            starting = self._starting.get((names, sign))
+            if starting is None:
+                known = [(name, self._phrases[name]) for name in names if name in self._phrases]
+                starting = [each for each in known if _can(each[1], sign)]
+                self._starting[names, sign] = starting
+            able = text.able[names, sign] = [
+                name
+                for name, phrase in starting
+                if phrase.may_be_empty or _has_needed(phrase, text.words)
+            ]
+        return able
 
     def _match(self, node: _Node, text: NormalizedText, start: int) -> list[Match]:
         form = text.form
@@ -268,6 +288,8 @@ class NormalizedText:
         self.words: set[str] | None = None
         self.parts: dict[tuple[int, str], list[_Node]] = {}
         """The parts of ``any`` that can match where the next sign is this one."""
+        self.able: dict[tuple[tuple[str, ...], str], list[str]] = {}
+        """Of phrases, those that can match where the next sign is this one."""
 
 
 def _union(firsts: Iterable[frozenset[str] | None]) -> frozenset[str] | None:

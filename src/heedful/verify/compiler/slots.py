@@ -315,6 +315,8 @@ _KEYWORD_ZH = re.compile(
     rf"[{scripts.HAN}]{{1,6}}?(?=是否(?:出现\d{{2,}}|不出现超过)[次\d])"
 )
 """A word that is to occur so often that no kind of thing can be meant: 成长是否出现30次."""
+_SQUARE = re.compile(r"\[[^\[\]\n]{1,40}\](?:(?:, (?:and |or )?| and | or )\[[^\[\]\n]{1,40}\])*")
+"""Examples of placeholders: [price], [address]."""
 _GLOSS = re.compile(r"[（(][^（()）\n]{1,40}[）)]")
 """What the thing before it is called in another language."""
 _NOT_LISTED = """words characters letters sentences paragraphs lines sections headings headers
@@ -330,8 +332,8 @@ _THINGS = re.compile(
 )
 """What there are several of, named by a plural: "movies", "short titles"."""
 _THINGS_ZH = re.compile(
-    rf"(?![{scripts.HAN}]*(?:{_NOT_OF_A_PART}|[以及和或与的用给并且都每按把将由让含带长短男女段]|对话|表情|符号|数字|方面|角度|版本"
-    rf"|回[答复]|文档|修辞|比喻|(?:句子?|(?<!名)字|行|小标题|[图表]格?|链接|标签|部分|章|节|词语?)(?![{scripts.HAN}])))"
+    rf"(?![{scripts.HAN}]*(?:{_NOT_OF_A_PART}|[以及和或与的用给并且都每按把将由让含带长短男女段]|作为|对话|表情|符号|数字|方面|角度|版本"
+    rf"|回[答复]|文档|修辞|比喻|(?:句子?|(?<!名)字|行|小标题|[图表]格?|链接|标签|部分|章|节)(?![{scripts.HAN}])))"
     rf"[{scripts.HAN}]{{1,8}}?(?=数量|总数|个数|$|[，。；,.;])"
 )
 _RESTRICTING = r"""\d|["“”「」『』《》【】\[\](){}]|(?<!\w)['‘]
@@ -401,7 +403,7 @@ def matter(form: str, written: str, at: int) -> list[tuple[int, None]]:
 
 
 _INSIDE_ZH = (
-    rf"(?![第除全每各以引标次用使写列给请加含包将把让])(?:(?!{_NOT_OF_A_PART})[{scripts.HAN}]){{2,8}}?"
+    rf"(?![第除全每各以引标次用使写给请加含包将把让]|汉字|字[数符]|列[出举])(?:(?!{_NOT_OF_A_PART})[{scripts.HAN}]){{2,8}}?"
     "(?=[的都不要应需中（(]|是否|必须|字数|词数|长度"
 )
 _BRACKETED = re.compile("【([^【】\n]{1,20})】")
@@ -451,6 +453,7 @@ SLOTS: dict[str, Slot] = {
     "foreign": Slot(_matched(_FOREIGN)),
     "keyword_zh": Slot(_matched(_KEYWORD_ZH)),
     "gloss": Slot(_matched(_GLOSS)),
+    "square": Slot(_matched(_SQUARE), frozenset("[")),
     "things_of_a_kind": Slot(_matched(_THINGS), _LETTERS),
     "things_of_a_kind_zh": Slot(_matched(_THINGS_ZH)),
     "wordlist": Slot(_joined(_AND_GAP, "and"), _LETTERS),

@@ -85,7 +85,10 @@ def _sizes(readings: Sequence[Sequence[str]]) -> list[int]:
 
 def _paragraphs(layout: Layout) -> list[int]:
     # A text of lists and headings alone still is something that may be called a paragraph.
-    return [max(size, 1) for size in _sizes(layout.paragraph_readings)]
+    # Between HTML's tags, each tag starts or parts one.
+    tags = layout.text.lower().count("<p>")
+    tagged = [tags, tags + 1] if tags else []
+    return [max(size, 1) for size in _sizes(layout.paragraph_readings)] + tagged
 
 
 def _lines(layout: Layout) -> list[int]:
@@ -420,6 +423,8 @@ def listed(
     if len(items) < 2 or beside > _MOST_BESIDE:  # noqa: PLR2004 - a list
         return decide(None, "what is listed isn't one list alone")
     outcome = within(CountRange(len(items), len(items)), at_least, at_most)
-    # An item may be a group of things, and more items may be of two kinds.
-    sure = len(items) > (at_least or 0) or all(map(_ONE_THING.fullmatch, items))
-    return decide(outcome or (False if sure else None), f"{len(items)} items")
+    # An item may be a group of things, and far more items than asked for may be of two kinds.
+    least = at_least or 0
+    few = len(items) > least or all(map(_ONE_THING.fullmatch, items))
+    sure = few if outcome is False else at_most is not None or len(items) <= 2 * least
+    return decide(outcome if sure else None, f"{len(items)} items")
