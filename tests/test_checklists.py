@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heedful import Check, Constraint, Message, Sample, UsageError, checklist, evaluate, respond
+from heedful import Check, Constraint, Message, Sample, UsageError, checklist
 from heedful.core import taxonomy
 from heedful.core.errors import ModelError, RowError
 from heedful.core.if_critic_blocks import parse_checklist, write_checklist
@@ -309,16 +309,6 @@ def test_what_failed_is_asked_for_anew_and_what_was_paid_is_counted(tmp_path: Pa
     summary = checklist(rows, model=model, retry_failed=True, **options).summary
     assert summary["rows"]["completed"] == 3
     assert len(model.calls) == 2  # the first row's, and a third asking for the second
-
-
-def test_from_instruction_to_verdict_without_a_file() -> None:
-    made = checklist([sample()], model=ScriptedModel(reply("do not mention flowers")))
-    answered = respond(
-        (row.sample for row in made if row.sample), models=ScriptedModel("Rain, then sun.")
-    )
-    summary = evaluate([row.sample for row in answered if row.sample], judge="rules").summary
-    assert summary["constraints"] == 1
-    assert summary["verdicts"]["unsupported"] == 1  # the constraint has no check
 
 
 # --- rubrics: questions in the model's words ---

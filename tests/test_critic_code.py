@@ -108,24 +108,6 @@ def test_what_is_trained_on_is_what_is_asked(results: Path) -> None:
     assert len(counted) >= 6
 
 
-def test_constraints_of_other_rows_are_checked_too(tmp_path: Path) -> None:
-    checks = [
-        {"text": "Use no commas.", "check": {"id": "punctuation:no_comma"}},
-        {"text": "At least 5 words.", "check": WORDS},
-    ]
-    rows = [
-        {"id": str(n), "prompt": "Write.", "checklist": [checks[n % 2]], "response": "Two words."}
-        for n in range(4)
-    ]
-    data = tmp_path / "rows.jsonl"
-    data.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
-    run("evaluate", data, "--judge", "rules", "--run", tmp_path / "run", "-q")
-    flags = ("--cross", 1, "--no-balance", "--prompt", "short", "--per-call", 1)
-    crossed = exported(tmp_path / "run" / "results.jsonl", *flags)
-    assert verdicts(crossed, "At least 5 words.") == {"unmet": 4}
-    assert verdicts(crossed, "Use no commas.") == {"met": 4}
-
-
 def test_constraints_that_compile_are_balanced_by_what_they_say_and_crossed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -84,6 +84,9 @@ def test_from_questions_to_a_report(capsys: pytest.CaptureFixture[str]) -> None:
             assert title in said
         bought = len(server.bodies) - before
         assert run(*words) == 0
+        capsys.readouterr()
+        assert run("run", "judged", "-m", "small", *at) != 0  # a run that is no benchmark
+        assert "bench criticbench build" in capsys.readouterr().err
         assert len(server.bodies) - before == bought
     summary = json.loads(Path("bench/summary.json").read_text(encoding="utf-8"))
     assert summary["triplets"] == len(triplets)
@@ -332,18 +335,6 @@ def test_choices_that_the_question_does_not_state_are_shuffled_below_it() -> Non
     assert posed(problem, seed=1) != posed(problem, seed=2)
     stated = problem.model_copy(update={"question": " ".join(choices.values())})
     assert posed(stated) == stated
-
-
-def test_a_run_of_another_command_is_no_benchmark(capsys: pytest.CaptureFixture[str]) -> None:
-    write(questions(4))
-    with serving(script=population()) as server:
-        at = ("--base-url", server.url)
-        assert run(*BUILD, *at, "--run", "bench") == 0
-        assert run(*RUN, *at, "--run", "judged") == 0
-        requested = len(server.bodies)
-        assert run("run", "judged", "-m", "small", *at) != 0
-        assert len(server.bodies) == requested
-    assert "bench criticbench build" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

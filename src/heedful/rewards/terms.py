@@ -73,21 +73,21 @@ def weighted(constraints: Sequence[Constraint], met: Sequence[bool]) -> float:
     :mod:`heedful.metrics.rubrics`: 0 where a gate isn't met, and with negative weights alone the
     share of them that is kept.
     """
-    pairs = [
-        (1.0 if each.weight is None else each.weight, float(share))
-        for each, share in zip(constraints, met, strict=True)
-    ]
-    total = math.fsum(weight for weight, _ in pairs if weight > 0)
-    lost = math.fsum(weight * (1 - share) for weight, share in pairs if weight < 0)
+    from heedful.metrics.rubrics import Points, clipped
+
     if any(each.gate and share < 1 for each, share in zip(constraints, met, strict=True)):
         return 0.0
-    if total:
-        earned = math.fsum(weight * share for weight, share in pairs if weight > 0)
-        return min(1.0, max(0.0, (earned + lost) / total))
-    least = math.fsum(weight for weight, _ in pairs)
-    if not least:
+    weights = [1.0 if each.weight is None else each.weight for each in constraints]
+    earned = zip(weights, met, strict=True)
+    points = Points(
+        math.fsum(weight * (share if weight > 0 else 1 - share) for weight, share in earned),
+        math.fsum(weight for weight in weights if weight > 0),
+        math.fsum(weight for weight in weights if weight < 0),
+    )
+    score = clipped(points)
+    if score is None:
         raise RowError("all weights of the checklist are 0; give one that is more")
-    return 1 - lost / least
+    return score
 
 
 def gate(constraints: Sequence[Constraint], met: Sequence[bool]) -> float:
