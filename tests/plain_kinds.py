@@ -199,6 +199,7 @@ TEXTS: list[tuple[str, str, str]] = [
     ("At least 2 words in the output should be in all caps.", "RAIN AND sea", "Rain"),
     ("Do not mention the word rain, wind, or sea.", "It fell.", "The sea"),
     ("Expand it into exactly 2 paragraphs.", PARTED, ""),
+    ("每句五个字", "春眠不觉晓，处处闻啼鸟。", "春天来了，我们都很高兴。"),
     ("标题要带emoji", "# 雨🌧\n\n下了。", "# 雨\n\n下了。"),
     ("数字全部用汉字", "下了三天雨", "下了3天雨"),
     ("用“---”分隔每个部分", "雨。\n\n---\n\n风。", PARTED),

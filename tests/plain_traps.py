@@ -142,6 +142,7 @@ TRAPS: list[tuple[str, str, bool | None]] = [
     ("No parentheses.", "Fine :)", None),
     ("回答中包含3个emoji", "好😀😀", False),
     ("回答中包含3个emoji", "好😀😀😀😀", None),
+    ("每句诗是否都是5个字", "春眠不觉晓，处处闻啼鸟。\n\n这首诗写春天。", None),
     ("List five movies.", numbered(6), None),
     ("List five movies.", "1. Rain, Wind\n2. Sea", None),
     ("List five movies.", "Rain, Wind and Sea.", None),

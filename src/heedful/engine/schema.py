@@ -71,14 +71,10 @@ class UsageRecord(NamedTuple):
         tier: str = "",
     ) -> UsageRecord:
         """Book one reply; ``None`` where the server did not count its tokens."""
-        record = cls(caller, requested, model, tier, 1, int(reask), int(usage is None))
-        if usage is None:
-            return record
-        return record._replace(
-            prompt_tokens=usage.prompt_tokens,
-            cached_tokens=usage.cached_tokens,
-            completion_tokens=usage.completion_tokens,
-        )
+        tokens = (0, 0, 0)
+        if usage is not None:
+            tokens = usage.prompt_tokens, usage.cached_tokens, usage.completion_tokens
+        return cls(caller, requested, model, tier, 1, int(reask), int(usage is None), *tokens)
 
     def plus(self, other: UsageRecord) -> UsageRecord:
         """Add up two records of the same caller, model and tier."""

@@ -356,7 +356,7 @@ def _is_open(grammar: Grammar, clauses: list[Clause]) -> bool:
     """Check whether it is open what a clause speaks of, or whether it is a condition."""
     if any(dict(clause.values).get("part") == _PREVIOUS for clause in clauses):
         return True
-    if any(map(_is_of_verses, clauses)):
+    if _count_verses(clauses):
         return True
     if len(clauses) > 1 and any((_ALONE, 1) in clause.values for clause in clauses):
         return True
@@ -457,12 +457,22 @@ _LONGEST_VERSE = 10
 """字. A 句 of more, required exactly, may be a sentence of prose."""
 
 
-def _is_of_verses(clause: Clause) -> bool:
-    """Check whether 句 may be a verse, which a comma ends: 四句，每句七字."""
-    values = dict(clause.values)
-    number = values.get("plain", values.get("exactly", _LONGEST_VERSE + 1))
-    of_verse = values.get("unit") in {"zi", "han_characters"} and number <= _LONGEST_VERSE
-    return _VERSE in values and (of_verse or values.get("unit") == "sentences")
+def _count_verses(clauses: list[Clause]) -> bool:
+    """Check whether 句 that are counted may be verses, which a comma ends: 四句，每句七字."""
+    counted = [values for each in clauses if (values := dict(each.values)).get("unit")]
+    verses = any(_VERSE in values and _length_of_verses(values) for values in counted)
+    return any(values["unit"] == "sentences" and (verses or _VERSE in values) for values in counted)
+
+
+def _length_of_verses(bound: dict[str, Any]) -> Check | None:
+    """Make the check of each verse's length, 每句七字: unmet only where no verse has it."""
+    number = bound.get("plain", bound.get("exactly", _LONGEST_VERSE + 1))
+    if bound.get("unit") not in {"zi", "han_characters"} or number > _LONGEST_VERSE:
+        return None
+    length = {"unit": "han_characters", "at_least": number, "at_most": number, "part": "verse"}
+    return either(
+        [Check(id="heedful:count", args=length | {"which": each}) for each in ("each", "some")]
+    )
 
 
 def _merged(checks: Iterable[Check]) -> list[Check]:
@@ -500,7 +510,9 @@ def build(grammar: Grammar, rule: str, values: Values) -> Check | None:
     if listed is not None and any(listed != len(bound[key]) for key in _LISTED & bound.keys()):
         return None
     if id_ == "heedful:count":
-        return _count_check(bound, named=subject is not None)
+        verses = _length_of_verses(bound) if (_VERSE, 1) in values and "part" in bound else None
+        sentences = bound.get("part") != _VERSE
+        return verses or (_count_check(bound, named=subject is not None) if sentences else None)
     return None if _is_of_letters(id_, bound) else _MAKERS.get(id_, _as_bound)(id_, bound)
 
 

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from heedful.core import scripts
 from heedful.core.errors import UndecidedError
 from heedful.core.nouns import Check  # noqa: TC001 - pydantic reads annotations at run time
 from heedful.verify import base
@@ -33,12 +35,16 @@ class _PartKind(NamedTuple):
     find: Callable[[Layout], list[list[str]]]
 
 
+_VERSES = re.compile(rf"[{scripts.HAN}]+")
+
 PARTS = {
     "response": _PartKind("the response", lambda layout: [[layout.text]]),
     # Something inside of the response that code cannot find, such as "the summary".
     "passage": _PartKind("the response", lambda layout: [[layout.text]]),
     "paragraph": _PartKind("paragraph", lambda layout: layout.paragraph_readings),
     "stanza": _PartKind("stanza", lambda layout: layout.stanza_readings),
+    # What any sign ends, below a title: 床前明月光，
+    "verse": _PartKind("verse", lambda layout: [_VERSES.findall(layout.body)]),
     "sentence": _PartKind("sentence", lambda layout: layout.sentence_readings),
     "line": _PartKind("line", lambda layout: layout.written_lines),
     "list_item": _PartKind("list item", lambda layout: layout.item_readings),
