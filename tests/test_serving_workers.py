@@ -28,7 +28,6 @@ def workers(made: Server) -> set[int]:
 
 
 def numbers(made: Server, name: str) -> dict[str, float]:
-    """Return the values of a metric by its labels."""
     lines = [line.rsplit(" ", 1) for line in str(made.get("/metrics")[1]).splitlines()]
     return {line[0]: float(line[1]) for line in lines if line[0].startswith(name)}
 
@@ -42,7 +41,8 @@ def until(holds: Callable[[], bool]) -> None:
 
 def answering(made: Server) -> set[int]:
     with ThreadPoolExecutor(8) as pool:
-        return {body["worker"] for _, body in pool.map(lambda _: made.get("/health"), range(32))}
+        said = [body["worker"] for _, body in pool.map(lambda _: made.get("/health"), range(32))]
+    return {worker for worker in said if said.count(worker) >= 4}  # by chance once in 10^5
 
 
 def test_workers_share_port_and_cache_and_one_that_dies_is_replaced() -> None:
@@ -50,7 +50,7 @@ def test_workers_share_port_and_cache_and_one_that_dies_is_replaced() -> None:
     with serving(script=verdicts) as model, server("--workers=2", model_url=model.url) as made:
         first = workers(made)
         assert len(first) == 2
-        until(lambda: answering(made) == {1, 2})
+        assert answering(made) == {1, 2}
         with ThreadPoolExecutor(8) as pool:
             for _ in range(4):  # whoever answers, an answer is bought once
                 result = list(pool.map(made.rewards, rows))

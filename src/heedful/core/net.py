@@ -23,15 +23,15 @@ def is_loopback(host: str | None) -> bool:
         return host.lower() == "localhost"
 
 
-def listen(host: str, port: int) -> socket.socket:
-    """Listen at an address, so that clients can connect at once."""
+def listen(host: str, port: int, *, shared: bool = False) -> socket.socket:
+    """Listen at an address, so that clients can connect at once; others may listen there too."""
     if port not in PORTS:
         raise _refusal(host, port, f"ports go from 0 to {PORTS[-1]}")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     both = host == "::" and socket.has_dualstack_ipv6()
     try:
         return socket.create_server(
-            (host, port), family=family, backlog=BACKLOG, dualstack_ipv6=both
+            (host, port), family=family, backlog=BACKLOG, dualstack_ipv6=both, reuse_port=shared
         )
     except OSError as error:
         # Python says the address once more, as a tuple.

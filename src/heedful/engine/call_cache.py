@@ -315,12 +315,6 @@ async def cache_calls(
         await asyncio.gather(*(place(model).close() for model in cache.models.values()))
 
 
-def retries() -> int:
-    """Return how often the present run was started with ``retry_failed``."""
-    cache = _current.get()
-    return 0 if cache is None else cache.retries
-
-
 async def complete(
     model: Model,
     messages: Sequence[Message],
@@ -420,7 +414,8 @@ def attempts(reasks: int = REASKS) -> range:
 
     Earlier requests are answered from the store, so a retry makes only new ones.
     """
-    return range(1 + reasks + retries())
+    cache = _current.get()
+    return range(1 + reasks + (0 if cache is None else cache.retries))
 
 
 async def attempt(

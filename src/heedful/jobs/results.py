@@ -145,13 +145,6 @@ def parsed(noun: type[N], text: str) -> N:
     return cast("N", value)
 
 
-class StoredCritique(Written[Critique]):
-    """A critique as the store keeps it."""
-
-    __slots__ = ("judgments",)
-    judgments: list[dict[str, Any]]  # the fields of each
-
-
 def written(critique: Critique) -> str:
     """Write a critique as the store keeps it."""
     judgments = [judgment.fields() for judgment in critique.judgments]
@@ -161,11 +154,8 @@ def written(critique: Critique) -> str:
         judgment.confidence is None and not judgment.__pydantic_extra__
         for judgment in critique.judgments
     )
-    if not plain:  # what a plugin put into other fields may come back from JSON as something else
-        return text
-    stored = StoredCritique(text, critique)
-    stored.judgments = judgments
-    return stored
+    # What a plugin put into other fields may come back from JSON as something else.
+    return Written(text, critique) if plain else text
 
 
 def _json(value: Any) -> str:
@@ -227,14 +217,10 @@ def line(
         return to_json(record(row, scoring)).decode() + "\n"
     if scores is None:
         scores = metrics.scores(sample, critique, scoring)
-    given, returned = (None, None) if entry is None else (entry.input, entry.output)
-    if isinstance(returned, StoredCritique):
-        stored = returned.judgments
-    else:
-        stored = [judgment.fields() for judgment in critique.judgments]
+    given = None if entry is None else entry.input
     judgments = [
-        {"constraint": constraint.text, **judgment}
-        for constraint, judgment in zip(sample.checklist, stored, strict=True)
+        {"constraint": constraint.text, **judgment.fields()}
+        for constraint, judgment in zip(sample.checklist, critique.judgments, strict=True)
     ]
     head = to_json({"id": sample.id, "tags": sample.tags, "scores": scores}).decode()
     said: dict[str, Any] = {"declared": critique.declared} if critique.declared else {}

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from heedful.judges.prompts import JudgePrompt, Shown
     from heedful.models.base import Completion, Model
 
-_UNPARSED = Status.UNPARSED  # looking a member up in its class is slow in Python 3.11
-
 
 class Checklist:
     """Asks a model to judge constraints with a prompt.
@@ -186,10 +184,9 @@ class Checklist:
             if not number and len(positions) == len(checklist):
                 declared = prompts.declared(self.prompt.name, completion.text, checklist)
             read = self._read(completion, constraints, shown)
-            verdicts |= {
-                at: updated(each, {"judge": name}) for at, each in zip(left, read, strict=True)
-            }
-            left = [at for at, each in zip(left, read, strict=True) if each.status is _UNPARSED]
+            pairs = [*zip(left, read, strict=True)]
+            verdicts |= {at: updated(each, {"judge": name}) for at, each in pairs}
+            left = [at for at, each in pairs if each.status is Status.UNPARSED]
             if not left:
                 break
         critique = {

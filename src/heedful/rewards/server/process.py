@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from contextlib import contextmanager, nullcontext
+import sys
+from contextlib import ExitStack, contextmanager, nullcontext
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -76,17 +77,33 @@ def _serve_by_workers(
     serving: Serving, host: str, port: int, announce: Callable[[str], None]
 ) -> bool:
     count = serving.limits.workers
-    with listen(host, port) as listener, TemporaryDirectory(prefix="heedful-") as folder:
+    with _listeners(host, port, count) as own, TemporaryDirectory(prefix="heedful-") as folder:
 
         def work(number: int, watched: int) -> bool:
             with _signals_noted() as signals, loop_runner(busy=True) as runner:
                 signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPPING)
                 worker = Worker(Path(folder), number, watched)
-                return runner.run(serving.run(listener, signals, lambda: None, worker))
+                return runner.run(serving.run(own[number - 1], signals, lambda: None, worker))
 
         workers = Workers(count, work)
         serving.reward.share(count, Path(folder) / "answers")
-        return workers.run(lambda: announce(_url(listener)))
+        return workers.run(lambda: announce(_url(own[0])))
+
+
+@contextmanager
+def _listeners(host: str, port: int, count: int) -> Iterator[list[socket.socket]]:
+    """Listen once for each worker: of one socket the first to wake takes all connections.
+
+    Only Linux spreads connections over several sockets of one address.
+    """
+    with ExitStack() as stack:
+        alone = stack.enter_context(listen(host, port))  # fails where others listen, shared or not
+        if sys.platform != "linux":
+            yield [alone] * count
+            return
+        port = alone.getsockname()[1]
+        alone.close()
+        yield [stack.enter_context(listen(host, port, shared=True)) for _ in range(count)]
 
 
 class Serving(NamedTuple):
