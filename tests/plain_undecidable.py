@@ -24,6 +24,7 @@ TEXTS = [
     "No digits and lowercase letters.",
     "Avoid commas entirely in the first paragraph.",
     "Give 3 reasons or 2 examples.",
+    "Wrap the whole answer in <answer></answer> tags.",
     "List three cities and their populations.",
     "Provide three reasons in each paragraph.",
     "Give me 3 ideas, at most 20 words",

@@ -314,6 +314,12 @@ _EVERYWHERE = frozenset(
 """Checks of all that is written."""
 _LISTING = "listing"
 """Bound where things are listed, whatever they are: the unit that they would be."""
+_ANYTHING = re.compile(
+    "tips|points|items|ideas|suggestions|examples|options|things|entries"
+    "|建议|要点|例子|选项|想法|观点|意见|方法|理由|原因|步骤",
+    re.IGNORECASE,
+)
+"""Kinds of things that whatever is listed is of."""
 _PASSED_OVER = frozenset(
     {"shown", _COPIES, _SPREAD, _ANSWERS, _ALONE, _BARE, _LEANS, _NONE, _VERSE, _LISTING}
 )
@@ -507,6 +513,9 @@ def build(grammar: Grammar, rule: str, values: Values) -> Check | None:
         bound["schema"] = _json_schema(bound)
     for key in _LISTED & bound.keys():
         bound[key] = [bound[key]] if isinstance(bound[key], str) else list(bound[key])
+    if "kind" in bound:
+        (kind,) = bound.pop("kind")
+        bound |= {} if _ANYTHING.fullmatch(kind) else {"kind": kind}
     if listed is not None and any(listed != len(bound[key]) for key in _LISTED & bound.keys()):
         return None
     if id_ == "heedful:count":

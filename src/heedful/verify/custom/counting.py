@@ -399,7 +399,9 @@ def count(
     outcome = within(count, at_least, at_most)
     if outcome is None and unit == "lines" and layout.has_lines_alone:
         # Its first line may be a title to some, but not if so many lines are asked for.
-        outcome = within(CountRange(count.high, count.high), at_least, at_most) or None
+        most = CountRange(count.high, count.high)
+        if within(most, at_least, at_most):
+            outcome, count = True, most
     return outcome, f"{amounts(count, unit)}, asked for {required}"
 
 
@@ -410,12 +412,17 @@ _ONE_THING = re.compile(r"[^\n、/，,；;]{1,40}")
 
 @verifier(
     "heedful:listed",
-    describe=lambda at_least, at_most: f"List {bounds(at_least, at_most)} things.",
+    describe=lambda at_least, at_most, kind: (
+        f"List {bounds(at_least, at_most)} {kind or 'things'}."
+    ),
 )
 def listed(
-    response: Response, *, at_least: int | None = None, at_most: int | None = None
+    response: Response, *, at_least: int | None = None, at_most: int | None = None, kind: str = ""
 ) -> Finding:
-    """The response is one list, which has so many items; any other isn't decided."""
+    """The response is one list, which has so many items; any other isn't decided.
+
+    If the items are to be of a kind, only a number that is wrong is decided.
+    """
     layout = response.layout
     lists = layout.lists
     items = lists[0] if len(lists) == 1 else []
@@ -427,4 +434,6 @@ def listed(
     least = at_least or 0
     few = len(items) > least or all(map(_ONE_THING.fullmatch, items))
     sure = few if outcome is False else at_most is not None or len(items) <= 2 * least
+    if outcome and kind:
+        return decide(None, f"{len(items)} items, perhaps not {kind}")
     return decide(outcome if sure else None, f"{len(items)} items")

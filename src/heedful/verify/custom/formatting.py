@@ -228,6 +228,9 @@ _CUTS = (
 )
 
 
+_ORDER = ("in order", "in order by some readings only")
+
+
 @verifier(
     "heedful:items",
     describe=lambda alphabetical, distinct: (
@@ -250,7 +253,10 @@ def items(response: Response, *, alphabetical: bool = False, distinct: bool = Fa
     open_ = not lists or (alphabetical and (len(ordered) > 1 or not latin or several))
     right = not alphabetical or ordered == {True}
     outcome = False if distinct and again else None if open_ else right
-    return decide(outcome, f"{amount(len(lists), 'list')}, {'an' if again else 'no'} item twice")
+    found = f"{'an' if again else 'no'} item twice"
+    if alphabetical and not (distinct and again):
+        found = _ORDER[len(ordered) - 1] if True in ordered else "not in order"
+    return decide(outcome, f"{amount(len(lists), 'list')}, {found}")
 
 
 # --- between paragraphs -------------------------------------------------------------------------
