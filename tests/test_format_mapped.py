@@ -125,6 +125,14 @@ def test_a_mapping_of_some_columns_leaves_the_others_to_their_names(
     assert "--map" in source.said
 
 
+@pytest.mark.parametrize("names", ["prompt,response,checklist", "Query,gpt_out,Rubrics"])
+@pytest.mark.parametrize("beside", ["source", "Source", "tags", "Tags", "ID", "Reference", "note"])
+def test_a_column_of_words_beside_loses_no_row(names: str, beside: str, tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text(f"{names},{beside}\nHi,a b,No commas.,web\n")
+    assert evaluate(path, judge="rules,compiled").summary["verdicts"]["met"] == 1
+
+
 def test_rows_of_one_criterion_each_are_told_of(tmp_path: Path) -> None:
     rows = [f"{prompt},R,Criterion {number}.\n" for prompt in "ab" for number in range(3)]
     file = tmp_path / "long.csv"

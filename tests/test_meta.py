@@ -266,6 +266,26 @@ def test_sampled_critiques_are_one_judge_and_the_experts_are_the_labels(tmp_path
     assert levels == [(pytest.approx(0.7), 1), (1.0, 2)]
 
 
+def test_recorded_verdicts_keep_their_confidences(tmp_path: Path) -> None:
+    rows = [
+        {
+            "prompt": f"p{at}",
+            "response": "r",
+            "checklist": ["x"],
+            "labels": [at < 6],
+            "judgments": [{"status": "met", "confidence": 0.6}],
+        }
+        for at in range(10)
+    ]
+    file = tmp_path / "rows.jsonl"
+    file.write_text("\n".join(map(json.dumps, rows)))
+    (judge,) = judge_accuracy(file)["judges"]
+    bins = [each for each in judge["calibration"]["bins"] if each["verdicts"]]
+    assert [(each["verdicts"], each["confidence"], each["accuracy"]) for each in bins] == [
+        (10, pytest.approx(0.6), pytest.approx(0.6))
+    ]
+
+
 def test_labels_are_never_measured_against_themselves(tmp_path: Path) -> None:
     path = tmp_path / "sft.json"
     path.write_text(json.dumps([record("mu")], ensure_ascii=False), encoding="utf-8")

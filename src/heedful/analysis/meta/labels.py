@@ -332,8 +332,9 @@ class RecordedCritiques:
             constraints = [sample.checklist[position] for position in positions]
             reason = "the file holds no critique of this row but its labels"
             return Critique.undecided(constraints, Status.UNSUPPORTED, reason, self.name)
-        members = (_RecordedCritique(recording, self._scoring) for recording in recordings)
-        return await Panel(*members).judge(sample, requested)
+        members = [_RecordedCritique(recording, self._scoring) for recording in recordings]
+        judge = members[0] if len(members) == 1 else Panel(*members)
+        return await judge.judge(sample, requested)
 
 
 class _RecordedCritique:

@@ -75,6 +75,7 @@ RESULT_FIELDS = frozenset({"judgments", "scores", "declared", "problem", JUDGE_R
 
 def sample(record: dict[str, Any], number: int) -> Sample:
     """Read one record."""
+    record = _lowered(record)
     fields = dict(record)
     _refuse_misspelled(record, "the row", _KNOWN | RESULT_FIELDS, Sample)
     fields["conversation"] = _conversation(fields)
@@ -203,6 +204,13 @@ def _reasoning(record: Mapping[str, Any]) -> dict[str, str]:
     return {"reasoning": given} if given else {}
 
 
+def _lowered(record: dict[str, Any]) -> dict[str, Any]:
+    """Read names in capitals, such as ``ID``, as those of fields that are missing."""
+    lower = {name: name.lower() for name in record.keys() - _KNOWN}
+    known = {name: field for name, field in lower.items() if field in _KNOWN - record.keys()}
+    return {known.get(name, name): value for name, value in record.items()} if known else record
+
+
 def _refuse_misspelled(
     item: Mapping[str, Any], where: str, known: Collection[str], of: type[Sample | Constraint]
 ) -> None:
@@ -280,6 +288,8 @@ def _scale(scale: Any) -> Any:
 
 
 def _tags(tags: Any) -> dict[str, Any]:
+    if isinstance(tags, str):  # a column of a table
+        return {"tags": tags}
     if not isinstance(tags, dict):
         raise RowError(f"tags is {shown(tags)}, not an object")
     for key, value in tags.items():

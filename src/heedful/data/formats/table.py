@@ -35,6 +35,8 @@ _COLUMNS = (
     "response",
     "reference",
 )
+_MAY_BE_TEXT = ("source", "tags")
+"""Columns of JSON objects, in which others write words."""
 KINDS = ("csv", "xlsx")
 """Files whose rows are cells under a header."""
 
@@ -55,6 +57,8 @@ def sample(record: dict[str, Any], number: int) -> Sample:
 
 
 def _value(column: str, cell: str) -> Any:
+    if column in _MAY_BE_TEXT and not cell.lstrip().startswith("{"):
+        return cell
     if column in _JSON_COLUMNS or (column in native.CHECKLIST_KEYS and _JSON_LIST.match(cell)):
         return from_json(cell, column)
     if column in native.CHECKLIST_KEYS:
