@@ -64,7 +64,7 @@ FEWEST_ROWS, MOST_ROWS, UNKNOWN_ROWS = 16, 10_000, 1000
 """Rows of a part: at least, at most, and where nobody knows how many there are."""
 
 TRIES = 4
-"""How often a part is begun by workers that die of it."""
+"""How often a part is begun by workers that die of it and store nothing."""
 
 SHOWN_S = 0.25
 """Seconds between two messages on a worker's progress."""
@@ -203,6 +203,7 @@ class _Worker:
         directory = part_directory(Path(self._told.directory), first, last)
         try:
             with only_writer(directory), refuse_unusable(directory), Store(directory) as store:
+                self._link.send("held", store.size())
                 showing = asyncio.create_task(self._show(progress, store))
                 try:
                     await self._work_through(store, first, last, progress)
@@ -321,7 +322,8 @@ class _Part:
 
     first: int
     last: int
-    begun: int = 0  # how many workers have begun it
+    begun: int = 0  # how many workers have begun it since one stored something
+    held: int = 0  # rows and answers stored when it was begun
     rows: int | None = None  # how many it has, once it is finished
     stored: bool = False  # whether it was finished before, and lies in the run's store
     counts: list[int] = field(default_factory=lambda: [0] * len(COUNTED))
@@ -536,7 +538,11 @@ class Shards:
 
     def _take(self, worker: _Connected, part: _Part, kind: str, *message: Any) -> None:
         """Take a message of a worker."""
-        if kind == "counts":
+        if kind == "held":
+            (held,) = message
+            if held > part.held:
+                part.held, part.begun = held, 1
+        elif kind == "counts":
             part.counts, part.spent = message
             self._show()
         elif kind == "done":

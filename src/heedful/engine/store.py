@@ -213,6 +213,12 @@ class Store(Closing):
         ((count,),) = self.query("SELECT count(*) FROM inputs")
         return int(count)
 
+    def size(self) -> int:
+        """Count what is finished: rows and answers."""
+        sums = "SELECT (SELECT count(*) FROM outputs) + (SELECT count(*) FROM calls)"
+        ((count,),) = self.query(sums)
+        return int(count)
+
     def entries(self, since: int = 0, last: int = END) -> Iterator[Entry]:
         """Yield the rows from one place to another, in input order, in constant memory."""
         self.flush()
