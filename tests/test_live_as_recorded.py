@@ -54,7 +54,7 @@ def values(summary: dict[str, Any], family: str) -> dict[str, float | None]:
 
 @pytest.mark.skipif(not FILES, reason="the benchmarks' data is not here")
 @pytest.mark.slow
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", FILES, ids=[path.stem for path in FILES])
 def test_shipped_replies_of_cfbench(path: Path, server: tuple[FaultServer, list[str]]) -> None:
     rows = json.loads(path.read_text(encoding="utf-8"))
     live, recorded = rates(rows, [row["judge_response"] for row in rows], "cfbench", server)
