@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import sys
 from contextlib import suppress
 
 
@@ -15,9 +14,9 @@ def available_cores(fewest: int = 1) -> int:
     return max(fewest, os.cpu_count() or 1)
 
 
-def loop_runner(*, busy: bool = False) -> asyncio.Runner:
+def loop_runner(*, busy: bool) -> asyncio.Runner:
     """Run a loop: uvloop's where it is installed and there are many requests."""
-    if busy or "heedful.models.connections" in sys.modules:
+    if busy:
         with suppress(ImportError):  # it doesn't exist for Windows
             import uvloop
 

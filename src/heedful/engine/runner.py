@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import sys
 import time
 from contextlib import contextmanager
 from contextvars import copy_context
@@ -268,6 +269,11 @@ def _rare_collections() -> Iterator[None]:
         gc.set_threshold(*usual)
 
 
+def model_loop() -> asyncio.Runner:
+    """Run a loop, a faster one where models are called over connections."""
+    return loop_runner(busy="heedful.models.connections" in sys.modules)
+
+
 def finish(work: Coroutine[Any, Any, T]) -> T:
     """Do asynchronous work to its end, in a notebook too, where a loop already runs.
 
@@ -283,7 +289,7 @@ def finish(work: Coroutine[Any, Any, T]) -> T:
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        with loop_runner() as runner:
+        with model_loop() as runner:
             runner.run(kept())
         return results[0]
     from concurrent.futures import ThreadPoolExecutor

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from heedful.core.errors import StopRunError, UsageError
 from heedful.core.log import logger
-from heedful.core.machine import available_cores, loop_runner
+from heedful.core.machine import available_cores
+from heedful.engine.runner import model_loop
 from heedful.engine.shards import LINE_LIMIT, serve
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ def _fork_workers(
             if not os.fork():
                 signal.signal(signal.SIGCHLD, signal.SIG_DFL)
                 control.close()
-                with loop_runner() as runner:
+                with model_loop() as runner:
                     runner.run(_served(job, prices, socket.socket(fileno=ends[0])))
                 break
             os.close(ends[0])

@@ -430,10 +430,9 @@ def listed(
     if len(items) < 2 or beside > _MOST_BESIDE:  # noqa: PLR2004 - a list
         return decide(None, "what is listed isn't one list alone")
     outcome = within(CountRange(len(items), len(items)), at_least, at_most)
-    # An item may be a group of things, and far more items than asked for may be of two kinds.
-    least = at_least or 0
-    few = len(items) > least or all(map(_ONE_THING.fullmatch, items))
-    sure = few if outcome is False else at_most is not None or len(items) <= 2 * least
     if outcome and kind:
         return decide(None, f"{len(items)} items, perhaps not {kind}")
-    return decide(outcome if sure else None, f"{len(items)} items")
+    few = len(items) < (at_least or 0)
+    if few and not all(map(_ONE_THING.fullmatch, items)):
+        return decide(None, f"{len(items)} items, perhaps groups of things")
+    return decide(outcome, f"{len(items)} items")
